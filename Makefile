@@ -25,3 +25,57 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
+
+EXAMPLE := examples/model_selection/model_selection.py
+OUT     := build/model_selection
+
+.PHONY: run
+run: $(STAMP) ## Main job: check, draw, run and compile the example of model selection
+	@mkdir -p $(OUT)
+	$(BIN)/couler validate $(EXAMPLE) -e argo
+	$(BIN)/couler show $(EXAMPLE) --as svg -o $(OUT)/workflow.svg
+	$(BIN)/couler compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml
+	$(BIN)/couler run $(EXAMPLE)
+	@echo "picture:   $(OUT)/workflow.svg"
+	@echo "Argo YAML: $(OUT)/workflow.yaml"
+
+.PHONY: check
+check: $(STAMP) docs ## Lint, format, types, layers, docs
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+.PHONY: format
+format: $(STAMP) ## Format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+.PHONY: test
+test: $(STAMP) ## Tests that need no network
+	$(BIN)/python -m pytest
+
+.PHONY: test-slow
+test-slow: $(STAMP) ## Slow tests; some install from the package index
+	$(BIN)/python -m pytest -m "slow and not (airflow or cluster or llm)"
+
+.PHONY: goldens
+goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it
+	$(BIN)/python -m pytest -m "golden and not (airflow or cluster or llm)" --update-goldens
+
+.PHONY: bench
+bench: $(STAMP) ## Run the benchmarks and print their tables
+	@for script in benchmarks/[a-z]*.py; do echo "== $$script"; $(BIN)/python "$$script" || exit; done
+
+.PHONY: docs
+docs: $(STAMP) ## Build the documentation into build/site
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir build/site
+
+.PHONY: build
+build: $(STAMP) ## Build the sdist, and the wheel from it, into dist/
+	$(BIN)/python -m build
+
+.PHONY: clean
+clean: ## Remove what was built and the tools' caches, not .venv
+	rm -rf build dist .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find couler ir optimizers backends tests examples benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

@@ -7,12 +7,11 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-# Public name -> the module that defines it. Names are listed a second time, under
-# TYPE_CHECKING as `from module import X as X`, for type checkers and editors;
-# tests/test_layout.py holds the two lists equal.
-_EXPORTS: dict[str, str] = {}
+__all__ = ["__version__"]
 
-__all__ = ["__version__", *sorted(_EXPORTS)]
+# Public name -> the module that defines it. Type checkers read the same names as
+# `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
+_EXPORTS: dict[str, str] = {}
 
 
 def __getattr__(name: str) -> object:

@@ -1,0 +1,89 @@
+"""Rules for every test: no network, no chance, and golden files that only `make goldens` writes."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+ONLINE_MARKERS = ("cluster", "llm")
+
+# The same examples in every run; `--hypothesis-profile=explore` looks for new ones.
+hypothesis.settings.register_profile("default", derandomize=True, database=None, deadline=None)
+hypothesis.settings.register_profile("explore", deadline=None, max_examples=2000)
+hypothesis.settings.load_profile("default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-goldens", action="store_true", help="write the golden files instead of comparing"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update-goldens") and os.environ.get("CI"):
+        raise pytest.UsageError("--update-goldens: CI compares golden files, it never writes them")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compare a text with a committed file: ``golden(path, text)``. Mark the test `golden`."""
+    update = request.config.getoption("--update-goldens")
+
+    def check(path: Path, text: str) -> None:
+        if update:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        assert path.is_file(), f"no golden file {path}: run `make goldens` and read what it wrote"
+        expected = path.read_text(encoding="utf-8")
+        assert text == expected, f"{path} differs: if that is meant, run `make goldens`"
+
+    return check
+
+
+@pytest.fixture
+def measure(record_property: Callable[[str, object], None]) -> Callable[[str, str], None]:
+    """Print a measured value after the run, where a limit in seconds would be a flaky test."""
+
+    def report(what: str, value: str) -> None:
+        record_property("measured", f"{what}: {value}")
+
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    measured = [
+        text
+        for report in terminalreporter.stats.get("passed", [])
+        for name, text in report.user_properties
+        if name == "measured"
+    ]
+    for text in measured:
+        terminalreporter.write_line(f"measured: {text}")
+
+
+_connect = socket.socket.connect
+
+
+def _connect_on_this_machine(self: socket.socket, address: object) -> None:
+    if self.family in (socket.AF_INET, socket.AF_INET6):
+        assert isinstance(address, tuple)
+        host = str(address[0])
+        if host not in ("localhost", "::1") and not host.startswith("127."):
+            pytest.fail(f"this test connects to {host}, but tests are offline")
+    _connect(self, address)  # type: ignore[arg-type]  # any address of any family
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Refuse connections that leave this machine, unless the test is marked as needing them."""
+    if any(item.get_closest_marker(marker) for marker in ONLINE_MARKERS):
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", _connect_on_this_machine)
+        return (yield)
