@@ -1,0 +1,113 @@
+"""Every error that Couler raises on purpose.
+
+::
+
+    CoulerError
+    ├── DefinitionError (ValueError)     a program cannot be turned into a workflow
+    │   ├── NoWorkflowError              a file defines none
+    │   └── SeveralWorkflowsError        a file defines several and none was chosen
+    ├── InvalidWorkflowError (ValueError)  verification found problems; carries all of them
+    ├── UnsupportedFeatureError          an engine cannot do what the workflow asks; carries all
+    ├── EngineOptionError (ValueError)   an engine or an option of it is unknown
+    ├── ConditionError (ValueError)      a condition compares what cannot be compared
+    ├── WireError (ValueError)           a value cannot travel between steps, or cannot be read back
+    ├── SerializationError (ValueError)  a file is no IR of this version
+    ├── ConfigurationError               a setting is wrong or an extra is missing
+    ├── EngineError                      an engine or its API refused or failed
+    └── RunFailedError                   a run ended, and failed
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+
+if t.TYPE_CHECKING:
+    from couler.ir.diagnostics import Diagnostic
+
+__all__ = [
+    "ConditionError",
+    "ConfigurationError",
+    "CoulerError",
+    "DefinitionError",
+    "EngineError",
+    "EngineOptionError",
+    "InvalidWorkflowError",
+    "NoWorkflowError",
+    "RunFailedError",
+    "SerializationError",
+    "SeveralWorkflowsError",
+    "UnsupportedFeatureError",
+    "WireError",
+]
+
+
+class CoulerError(Exception):
+    """Root of the tree; `exit_code` is what the command line ends with."""
+
+    exit_code: t.ClassVar[int] = 1
+
+
+class DefinitionError(CoulerError, ValueError):
+    """A program cannot be turned into a workflow."""
+
+
+class NoWorkflowError(DefinitionError):
+    """A file defines no workflow."""
+
+
+class SeveralWorkflowsError(DefinitionError):
+    """A file defines several workflows and none was chosen."""
+
+    exit_code = 2
+
+
+class _DiagnosticsError(CoulerError):
+    def __init__(self, message: str, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        lines = [message, *(f"  {diagnostic}" for diagnostic in self.diagnostics)]
+        super().__init__("\n".join(lines))
+
+
+class InvalidWorkflowError(_DiagnosticsError, ValueError):
+    """Verification found problems; `diagnostics` holds all of them."""
+
+
+class UnsupportedFeatureError(_DiagnosticsError):
+    """An engine cannot do what a workflow asks; `diagnostics` has one entry for each place."""
+
+    exit_code = 5
+
+
+class EngineOptionError(CoulerError, ValueError):
+    """An engine, or an option of it, is unknown."""
+
+    exit_code = 2
+
+
+class ConditionError(CoulerError, ValueError):
+    """A condition compares what cannot be compared."""
+
+
+class WireError(CoulerError, ValueError):
+    """A value cannot travel between steps, or what travelled cannot be read back."""
+
+
+class SerializationError(CoulerError, ValueError):
+    """A file is no IR, or not of a version that can be read."""
+
+
+class ConfigurationError(CoulerError):
+    """A setting is wrong, or an optional part is not installed."""
+
+    exit_code = 3
+
+
+class EngineError(CoulerError):
+    """An engine or its API refused or failed."""
+
+    exit_code = 4
+
+
+class RunFailedError(CoulerError):
+    """A run ended, and failed."""

@@ -1,0 +1,53 @@
+"""Merging a workflow's defaults into its steps."""
+
+from __future__ import annotations
+
+import typing as t
+
+from couler.ir.workflow import Container, Defaults, Group, Http, Job, Script, Step, Workflow
+
+
+def resolve_defaults(workflow: Workflow) -> Workflow:
+    """Return the workflow with its defaults merged into every step, and none left to merge.
+
+    What a step states itself wins. Policies of processes (resources, placement, environment)
+    go to the steps that run one; `retry` and `timeout_s` to every step but groups.
+    """
+    defaults = workflow.defaults
+    if defaults is None:
+        return workflow
+    handlers = tuple(
+        handler.model_copy(update={"steps": _resolve_all(handler.steps, defaults)})
+        for handler in workflow.exit_handlers
+    )
+    return workflow.model_copy(
+        update={
+            "defaults": None,
+            "steps": _resolve_all(workflow.steps, defaults),
+            "exit_handlers": handlers,
+        }
+    )
+
+
+def _resolve_all(steps: tuple[Step, ...], defaults: Defaults) -> tuple[Step, ...]:
+    return tuple(_resolve(step, defaults) for step in steps)
+
+
+def _resolve(step: Step, defaults: Defaults) -> Step:
+    action = step.action
+    if isinstance(action, Group):
+        inner = action.model_copy(update={"steps": _resolve_all(action.steps, defaults)})
+        return step.model_copy(update={"action": inner})
+    update: dict[str, t.Any] = {}
+    if isinstance(action, Container | Script | Job | Http):
+        for field in ("retry", "timeout_s"):
+            if getattr(step, field) is None:
+                update[field] = getattr(defaults, field)
+    if isinstance(action, Container | Script):
+        for field in ("resources", "placement", "pull_policy"):
+            if getattr(step, field) is None:
+                update[field] = getattr(defaults, field)
+        own = {variable.name for variable in step.env}
+        inherited = tuple(variable for variable in defaults.env if variable.name not in own)
+        update["env"] = (*inherited, *step.env)
+    return step.model_copy(update=update) if update else step

@@ -1,0 +1,66 @@
+"""What verification reports: a code, a place, what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from couler.ir.policies import SourceRef
+
+Severity: t.TypeAlias = t.Literal["error", "warning"]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One problem of a workflow.
+
+    Attributes
+    ----------
+    code
+        Stable name of the kind of problem, `CLR` and three digits; an anchor in docs/errors.md.
+    message
+        What is wrong, where, and how to mend it, in one or two sentences.
+    step
+        Path of the step, or None where the workflow as a whole is meant.
+    source
+        Where in the user's program it was written, if that is known.
+    severity
+        Errors stop a compilation, warnings do not.
+    """
+
+    code: str
+    message: str
+    step: str | None = None
+    source: SourceRef | None = None
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        place = f"{self.source}  " if self.source is not None else ""
+        return f"{place}{self.code} {self.severity}  {self.message}"
+
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the diagnostic as JSON: code, severity, message, step, file, line."""
+        return {
+            "code": self.code,
+            "severity": self.severity,
+            "message": self.message,
+            "step": self.step,
+            "file": self.source.file if self.source else None,
+            "line": self.source.line if self.source else None,
+        }
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a hint that names the nearest known name, with a blank before it, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("modle", ["model", "data"])
+    ' Did you mean "model"?'
+    >>> did_you_mean("x", ["model"])
+    ''
+    """
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f' Did you mean "{near[0]}"?' if near else ""

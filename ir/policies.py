@@ -1,0 +1,136 @@
+"""What a step asks of its engine: when to start, how often, with what resources, where."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import AfterValidator, PositiveInt
+from pydantic import Field as ModelField
+
+from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
+from couler.ir.conditions import Condition
+from couler.ir.values import Text, Value
+
+NonNegative = t.Annotated[float, ModelField(ge=0)]
+Positive = t.Annotated[float, ModelField(gt=0)]
+
+
+class SourceRef(Node):
+    """Where in the user's program something was written."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class Dependency(Node):
+    """Start only after a step ended in a certain way. A plain name stands for its success."""
+
+    step: str
+    on: t.Literal["failure", "completion"]
+
+
+class AnyOf(Variant):
+    """Start if at least one of several dependencies holds."""
+
+    kind: t.Literal["any_of"] = "any_of"
+    options: tuple[str | Dependency, ...]
+
+
+class Foreach(Node):
+    """One instance of the step for each item of one or more lists of equal length.
+
+    `over` maps the name by which `ItemRef` finds an item to the list that the item comes from.
+    """
+
+    over: t.Annotated[dict[str, Value], ModelField(min_length=1), AfterValidator(FrozenDict)]
+    max_parallel: PositiveInt | None = None
+
+
+class Loop(Node):
+    """Run the step, then again while the condition holds on its outputs (`RoundRef`)."""
+
+    condition: Condition
+    max_iterations: PositiveInt = 20
+
+
+class Backoff(Node):
+    """Seconds to wait before a retry: `seconds * factor**n`, at most `cap_s`."""
+
+    seconds: Positive
+    factor: t.Annotated[float, ModelField(ge=1)] = 2.0
+    cap_s: Positive | None = None
+
+
+class Retry(Node):
+    """Try again after a failed attempt, at most `limit` times.
+
+    `on` tells a `failure` (the process ended with an exit code) from an `error` (it could not
+    run or was lost). `exit_codes` limits the retries to these codes.
+    """
+
+    limit: PositiveInt
+    on: tuple[t.Literal["failure", "error"], ...] = ("failure", "error")
+    backoff: Backoff | None = None
+    exit_codes: tuple[int, ...] = ()
+
+
+class Cache(Node):
+    """Reuse the outputs of an earlier run of the same step.
+
+    The key is derived from the step's definition, code and inputs; `salt` is added to it, and
+    `name` is the cache that holds the entries.
+    """
+
+    name: str | None = None
+    salt: Text | None = None
+    max_age_s: Positive | None = None
+
+
+class Gpu(Node):
+    """Graphics processors: how many, and of which type and resource name."""
+
+    count: PositiveInt
+    type: str | None = None
+    resource: str = "nvidia.com/gpu"
+
+
+class Resources(Node):
+    """Compute that a step is given, as Kubernetes quantities (`500m`, `1Gi`)."""
+
+    cpu: str | None = None
+    memory: str | None = None
+    disk: str | None = None
+    gpu: Gpu | None = None
+    cpu_limit: str | None = None
+    memory_limit: str | None = None
+    other: TextMap = FrozenDict()
+
+
+class Toleration(Node):
+    """A node taint that a pod accepts."""
+
+    key: str | None = None
+    operator: t.Literal["Equal", "Exists"] = "Equal"
+    value: str | None = None
+    effect: t.Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    seconds: int | None = None
+
+
+class Placement(Node):
+    """Which nodes a pod may run on."""
+
+    node_selector: TextMap = FrozenDict()
+    tolerations: tuple[Toleration, ...] = ()
+    affinity: JsonMap = FrozenDict()
+    priority_class: str | None = None
+
+
+class Profile(Node):
+    """Estimates that the optimizers work from."""
+
+    seconds: NonNegative | None = None
+    memory_bytes: t.Annotated[int, ModelField(ge=0)] | None = None
+    output_bytes: t.Annotated[int, ModelField(ge=0)] | None = None

@@ -1,0 +1,114 @@
+"""The IR as JSON and YAML, and its JSON Schema.
+
+Defaults are left out of what is written; `read_json(write_json(w)) == w` holds for every workflow.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from pydantic import ValidationError
+
+from couler.errors import SerializationError
+from couler.ir.workflow import IR_VERSION, Workflow
+
+
+def to_tree(workflow: Workflow) -> dict[str, t.Any]:
+    """Return a workflow as a JSON tree, `ir_version` first, defaults left out."""
+    tree = workflow.model_dump(mode="json", exclude_defaults=True)
+    return {"ir_version": IR_VERSION, **tree}
+
+
+def write_json(workflow: Workflow, *, indent: int | None = 2) -> str:
+    """Return a workflow as JSON text; `indent=None` gives one line."""
+    separators = (",", ":") if indent is None else (",", ": ")
+    return json.dumps(to_tree(workflow), ensure_ascii=False, indent=indent, separators=separators)
+
+
+def write_yaml(workflow: Workflow) -> str:
+    """Return a workflow as YAML text."""
+    import yaml
+
+    return yaml.safe_dump(to_tree(workflow), sort_keys=False, allow_unicode=True, width=2**31 - 1)
+
+
+def read_json(text: str, *, file: str = "<json>") -> Workflow:
+    """Read a workflow from JSON text.
+
+    Raises
+    ------
+    SerializationError
+        The text is no JSON, or no IR of a version that can be read; the message lists every
+        problem with its place.
+    """
+    try:
+        tree = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise SerializationError(
+            f"{file}:{error.lineno}: no JSON: {error.msg} at column {error.colno}"
+        ) from error
+    return from_tree(tree, file=file)
+
+
+def read_yaml(text: str, *, file: str = "<yaml>") -> Workflow:
+    """Read a workflow from YAML text.
+
+    Raises
+    ------
+    SerializationError
+        The text is no YAML, or no IR of a version that can be read.
+    """
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        tree = yaml.load(text, Loader=loader)  # both are safe loaders
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{file}:{mark.line + 1}" if mark is not None else file
+        problem = getattr(error, "problem", None) or str(error)
+        raise SerializationError(f"{place}: no YAML: {problem}") from error
+    return from_tree(tree, file=file)
+
+
+def from_tree(tree: object, *, file: str = "<tree>") -> Workflow:
+    """Read a workflow from a JSON tree.
+
+    Raises
+    ------
+    SerializationError
+        The tree is no IR of a version that can be read.
+    """
+    if not isinstance(tree, dict):
+        raise SerializationError(f"{file}: a workflow is an object, not {type(tree).__name__}")
+    version = tree.get("ir_version")
+    if version != IR_VERSION:
+        raise SerializationError(
+            f"{file}: ir_version is {version!r}; this release reads {IR_VERSION!r}"
+        )
+    try:
+        # JSON mode reads lists as tuples; Python mode is strict about them.
+        return Workflow.model_validate_json(json.dumps(tree))
+    except (ValidationError, TypeError) as error:
+        raise SerializationError(f"{file}: {_explain(error)}") from error
+
+
+def json_schema() -> dict[str, t.Any]:
+    """Return the JSON Schema of the IR (draft 2020-12)."""
+    schema = Workflow.model_json_schema(mode="validation")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:couler:ir:{IR_VERSION}",
+        **schema,
+    }
+
+
+def _explain(error: ValidationError | TypeError) -> str:
+    if isinstance(error, TypeError):
+        return f"not a JSON tree: {error}"
+    problems = []
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        place = ".".join(str(part) for part in problem["loc"]) or "workflow"
+        problems.append(f"{place}: {problem['msg']}")
+    return f"{len(problems)} problem(s)\n" + "\n".join(f"  {problem}" for problem in problems)

@@ -1,0 +1,151 @@
+"""The closed union of values: what an argument, an item or an output can be.
+
+A value never holds text of an engine. Every backend turns each of these kinds into its own
+references; the local engine evaluates them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+
+from pydantic import Field as ModelField
+
+from couler.ir.base import Json, Variant
+
+
+class Literal(Variant):
+    """A JSON value known when the workflow is built."""
+
+    kind: t.Literal["literal"] = "literal"
+    value: Json
+
+
+class ParamRef(Variant):
+    """A parameter of the enclosing scope: of the workflow, or an input of the enclosing group."""
+
+    kind: t.Literal["param"] = "param"
+    name: str
+
+
+class StepRef(Variant):
+    """An output of a step in the same scope.
+
+    Scopes are closed, so a reference never reaches into a group or out of it: a group takes
+    values in through its inputs and gives values out through its outputs. If the step has a
+    `foreach`, the value is the list of the items' outputs, in item order.
+    """
+
+    kind: t.Literal["step"] = "step"
+    step: str
+    output: str = "result"
+
+
+class ItemRef(Variant):
+    """The current item of the step's own `foreach`, by the name that the foreach gives it."""
+
+    kind: t.Literal["item"] = "item"
+    name: str = "item"
+
+
+class RoundRef(Variant):
+    """An output of the previous round of the step's own `loop`.
+
+    In the loop's condition it is the round that has just ended. In the first round the value
+    is `initial`.
+    """
+
+    kind: t.Literal["round"] = "round"
+    output: str = "result"
+    initial: Value | None = None
+
+
+class RunRef(Variant):
+    """A fact of the run: its id, its logical date (ISO 8601) or, in exit handlers, its status."""
+
+    kind: t.Literal["run"] = "run"
+    field: t.Literal["id", "logical_date", "status"]
+
+
+class Field(Variant):
+    """A part of a JSON value, by keys and indexes."""
+
+    kind: t.Literal["field"] = "field"
+    of: Value
+    path: tuple[str | int, ...]
+
+
+class OrElse(Variant):
+    """A value, or a default where the step that makes it was skipped or gave none."""
+
+    kind: t.Literal["or_else"] = "or_else"
+    value: Value
+    default: Value
+
+
+class FirstOf(Variant):
+    """The first of several values whose step ran: the merge of `when` and `otherwise`."""
+
+    kind: t.Literal["first_of"] = "first_of"
+    options: tuple[Value, ...]
+
+
+class Template(Variant):
+    """Text with values in it; each value is written as it travels on the wire."""
+
+    kind: t.Literal["template"] = "template"
+    parts: tuple[str | Value, ...]
+
+
+Value = t.Annotated[
+    Literal
+    | ParamRef
+    | StepRef
+    | ItemRef
+    | RoundRef
+    | RunRef
+    | Field
+    | OrElse
+    | FirstOf
+    | Template,
+    ModelField(discriminator="kind"),
+]
+
+Text: t.TypeAlias = str | Value
+"""Text that reaches a process: a plain string, or a value written as on the wire."""
+
+for _model in (RoundRef, Field, OrElse, FirstOf, Template):
+    _model.model_rebuild()
+
+
+def children(value: Value) -> tuple[Value, ...]:
+    """Return the values directly inside a value.
+
+    Examples
+    --------
+    >>> children(OrElse(value=StepRef(step="a"), default=Literal(value=0)))
+    (StepRef(kind='step', step='a', output='result'), Literal(kind='literal', value=0))
+    """
+    match value:
+        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef():
+            return ()
+        case RoundRef():
+            return () if value.initial is None else (value.initial,)
+        case Field():
+            return (value.of,)
+        case OrElse():
+            return (value.value, value.default)
+        case FirstOf():
+            return value.options
+        case Template():
+            return tuple(part for part in value.parts if not isinstance(part, str))
+    t.assert_never(value)
+
+
+def walk(value: Text | None) -> Iterator[Value]:
+    """Yield a value and every value inside it, outermost first; nothing for plain text."""
+    if value is None or isinstance(value, str):
+        return
+    yield value
+    for child in children(value):
+        yield from walk(child)

@@ -1,0 +1,132 @@
+"""Walks over a workflow: its scopes, the values that a step reads, the edges that follow."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+
+from couler.ir.conditions import operands
+from couler.ir.policies import AnyOf, Dependency
+from couler.ir.values import StepRef, Text, Value, walk
+from couler.ir.workflow import Container, Group, Http, Job, Script, Step, Suspend, Workflow
+
+Outcome: t.TypeAlias = t.Literal["success", "failure", "completion"]
+
+
+class Scope(t.NamedTuple):
+    """A closed set of steps: a workflow's own, a group's, or an exit handler's."""
+
+    path: tuple[str, ...]
+    """Names of the groups around it, outermost first."""
+    steps: tuple[Step, ...]
+    owner: Step | None
+    """The step whose group this is; None for the workflow and for exit handlers."""
+    handler: str | None = None
+    """Name of the exit handler that it belongs to."""
+
+
+def scopes(workflow: Workflow) -> Iterator[Scope]:
+    """Yield every scope of a workflow, outer before inner, exit handlers last."""
+    yield from _scopes_below(Scope((), workflow.steps, None))
+    for handler in workflow.exit_handlers:
+        yield from _scopes_below(Scope((), handler.steps, None, handler.name))
+
+
+def _scopes_below(scope: Scope) -> Iterator[Scope]:
+    yield scope
+    for step in scope.steps:
+        if isinstance(step.action, Group):
+            inner = Scope((*scope.path, step.name), step.action.steps, step, scope.handler)
+            yield from _scopes_below(inner)
+
+
+def all_steps(workflow: Workflow) -> Iterator[Step]:
+    """Yield every step of a workflow, those of exit handlers last."""
+    for scope in scopes(workflow):
+        yield from scope.steps
+
+
+def step_values(step: Step) -> Iterator[tuple[str, Text]]:
+    """Yield what a step reads in its own scope, each with the field that reads it.
+
+    The values inside a group (its steps, its outputs) belong to the group's scope and are left
+    out; so is plain text in a process's command, arguments and environment.
+    """
+    if step.when is not None:
+        for operand in operands(step.when):
+            yield "when", operand
+    if step.foreach is not None:
+        for name, items in step.foreach.over.items():
+            yield f"foreach.{name}", items
+    if step.loop is not None:
+        for operand in operands(step.loop.condition):
+            yield "loop", operand
+    for given in step.inputs:
+        yield f"inputs.{given.name}", given.value
+    for variable in step.env:
+        if variable.value is not None:
+            yield f"env.{variable.name}", variable.value
+    if step.cache is not None and step.cache.salt is not None:
+        yield "cache.salt", step.cache.salt
+    action = step.action
+    match action:
+        case Container():
+            for word in action.command:
+                yield "command", word
+            for word in action.args:
+                yield "args", word
+        case Http():
+            yield "url", action.url
+            for header in action.headers:
+                if header.value is not None:
+                    yield f"headers.{header.name}", header.value
+            if action.body is not None:
+                yield "body", action.body
+        case Script() | Job() | Suspend() | Group():
+            pass
+        case _:
+            t.assert_never(action)
+
+
+def references(step: Step) -> Iterator[StepRef]:
+    """Yield every reference that a step makes to an output of another step of its scope."""
+    for _, text in step_values(step):
+        if isinstance(text, str):
+            continue
+        for value in walk(text):
+            if isinstance(value, StepRef):
+                yield value
+
+
+def output_references(value: Value | None) -> Iterator[StepRef]:
+    """Yield every reference inside a value."""
+    for inner in walk(value):
+        if isinstance(inner, StepRef):
+            yield inner
+
+
+def explicit_dependencies(step: Step) -> Iterator[tuple[str, Outcome]]:
+    """Yield the dependencies that `depends_on` names, alternatives included."""
+    for entry in step.depends_on:
+        options = entry.options if isinstance(entry, AnyOf) else (entry,)
+        for option in options:
+            if isinstance(option, Dependency):
+                yield option.step, option.on
+            else:
+                yield option, "success"
+
+
+def predecessors(step: Step) -> tuple[str, ...]:
+    """Return the names of the steps that must end before a step starts, each once.
+
+    First those of `depends_on`, then those that the step reads from.
+    """
+    names = dict.fromkeys(name for name, _ in explicit_dependencies(step))
+    names.update(dict.fromkeys(reference.step for reference in references(step)))
+    return tuple(names)
+
+
+def implied_dependencies(step: Step) -> tuple[str, ...]:
+    """Return the steps that a step reads from and that `depends_on` does not name."""
+    named = {name for name, _ in explicit_dependencies(step)}
+    return tuple(dict.fromkeys(ref.step for ref in references(step) if ref.step not in named))

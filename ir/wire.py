@@ -1,0 +1,137 @@
+"""How values travel between steps, the same on every engine.
+
+Text travels as it is; every other JSON value as compact JSON. The reader decodes by the type
+that the producer declared. Files and directories do not travel: their location does, as text.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+from couler.errors import WireError
+from couler.ir.base import freeze_json
+
+ValueType: t.TypeAlias = t.Literal[
+    "str", "int", "float", "bool", "list", "dict", "json", "file", "directory"
+]
+"""Declared type of an input, output or parameter; `json` is any JSON value."""
+
+MAX_VALUE_BYTES = 64 * 1024
+"""Largest value that travels, in bytes of UTF-8; larger data goes through a file."""
+
+MAX_LIST_BYTES = 96 * 1024
+"""Largest list gathered from the items of a foreach, in bytes of UTF-8."""
+
+MAX_ITEMS = 1000
+"""Most items of a foreach over a list that is only known when the workflow runs."""
+
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "str": (str,),
+    "int": (int,),
+    "float": (int, float),
+    "bool": (bool,),
+    "list": (list, tuple),
+    "dict": (dict,),
+    "file": (str,),
+    "directory": (str,),
+}
+
+
+def is_file(value_type: ValueType) -> bool:
+    """Return whether values of this type are files or directories."""
+    return value_type in ("file", "directory")
+
+
+def matches(value: object, value_type: ValueType) -> bool:
+    """Return whether a JSON value may stand where a type is declared.
+
+    Examples
+    --------
+    >>> matches(3, "float"), matches(True, "int"), matches(None, "str")
+    (True, False, False)
+    """
+    if value_type == "json":
+        return True
+    if isinstance(value, bool):
+        return value_type == "bool"
+    return isinstance(value, _PYTHON_TYPES[value_type])
+
+
+def dump_json(value: object) -> str:
+    """Return compact JSON with characters beyond ASCII as they are.
+
+    Raises
+    ------
+    WireError
+        The value has no JSON form.
+    """
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError) as error:
+        raise WireError(f"{value!r} has no JSON form: {error}") from error
+
+
+def encode(value: object) -> str:
+    """Return the text by which a value travels.
+
+    Raises
+    ------
+    WireError
+        The value has no JSON form.
+
+    Examples
+    --------
+    >>> encode("a b"), encode([1, "x"]), encode(None), encode(0.1)
+    ('a b', '[1,"x"]', 'null', '0.1')
+    """
+    return value if isinstance(value, str) else dump_json(value)
+
+
+def decode(text: str, value_type: ValueType) -> t.Any:
+    """Return the value that a text stands for, by its declared type.
+
+    Raises
+    ------
+    WireError
+        The text is no value of that type.
+
+    Examples
+    --------
+    >>> decode("1", "str"), decode("1", "int"), decode("1", "float"), decode("[1]", "json")
+    ('1', 1, 1.0, (1,))
+    """
+    if value_type in ("str", "file", "directory"):
+        return text
+    try:
+        value = freeze_json(json.loads(text))
+    except ValueError as error:
+        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is no JSON") from error
+    if not matches(value, value_type):
+        raise WireError(f"{text[:60]!r} is declared {value_type}, but it is not one")
+    return float(value) if value_type == "float" else value
+
+
+def check_size(text: str, limit: int, what: str) -> None:
+    """Refuse a text that is too large to travel.
+
+    Parameters
+    ----------
+    text
+        What would travel.
+    limit
+        In bytes of UTF-8.
+    what
+        Names the value in the message.
+
+    Raises
+    ------
+    WireError
+        The text is over the limit.
+    """
+    size = len(text.encode())
+    if size > limit:
+        raise WireError(
+            f"{what} is {size:,} bytes; at most {limit:,} travel between steps. "
+            "Return a File for larger data"
+        )

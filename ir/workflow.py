@@ -1,0 +1,262 @@
+"""Steps and workflows: what every front end builds and every engine runs."""
+
+from __future__ import annotations
+
+import typing as t
+
+from pydantic import Field as ModelField
+from pydantic import NonNegativeInt, PositiveInt
+
+from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
+from couler.ir.conditions import Condition
+from couler.ir.policies import (
+    AnyOf,
+    Cache,
+    Dependency,
+    Foreach,
+    Loop,
+    Placement,
+    Positive,
+    Profile,
+    Resources,
+    Retry,
+    SourceRef,
+    Toleration,
+)
+from couler.ir.storage import EnvFrom, EnvVar, Mount, SecretKey, Volume
+from couler.ir.values import Text, Value
+from couler.ir.wire import ValueType
+
+IR_VERSION = "1"
+
+STDOUT = "result"
+"""Name of the output that is a process's standard output, unless a file is declared for it."""
+
+
+class Container(Variant):
+    """Run a command in an image. Without a command the image's own entry point runs."""
+
+    kind: t.Literal["container"] = "container"
+    image: str
+    command: tuple[Text, ...] = ()
+    args: tuple[Text, ...] = ()
+
+
+class Script(Variant):
+    """Run a source text with an interpreter: the command's last argument is the script's file."""
+
+    kind: t.Literal["script"] = "script"
+    image: str
+    source: str
+    command: tuple[str, ...] = ("python",)
+    packages: tuple[str, ...] = ()
+    function: str | None = None
+    """Name of the typed function that the source ships, where it ships one."""
+
+
+class Job(Variant):
+    """Create a resource of the cluster (a distributed training job) and wait for its end."""
+
+    kind: t.Literal["job"] = "job"
+    manifest: JsonMap
+    action: t.Literal["create", "apply", "replace", "patch", "delete"] = "create"
+    success_condition: str | None = None
+    failure_condition: str | None = None
+    set_owner_reference: bool = False
+
+
+class Http(Variant):
+    """Make an HTTP request; the body of the response is the output `result`."""
+
+    kind: t.Literal["http"] = "http"
+    url: Text
+    method: t.Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "GET"
+    headers: tuple[EnvVar, ...] = ()
+    body: Text | None = None
+    success_codes: tuple[int, ...] = ()
+
+
+class Suspend(Variant):
+    """Wait for a person, or for a number of seconds."""
+
+    kind: t.Literal["suspend"] = "suspend"
+    seconds: Positive | None = None
+    message: str | None = None
+
+
+class Group(Variant):
+    """A nested graph of steps; sees only the inputs of its step, shows only its outputs."""
+
+    kind: t.Literal["group"] = "group"
+    steps: tuple[Step, ...]
+    transparent: bool = False
+    """Made by a pass: status and logs show the inner steps at the level of the group."""
+
+
+Action = t.Annotated[
+    Container | Script | Job | Http | Suspend | Group, ModelField(discriminator="kind")
+]
+
+
+class Input(Node):
+    """A named value that a step takes in.
+
+    A process finds it in the environment as `COULER_INPUT_<name>`: the text of the value, or,
+    for a file or directory, the path where it lies. The steps of a group read it by `ParamRef`.
+    """
+
+    name: str
+    value: Value
+    type: ValueType = "str"
+    path: str | None = None
+    """For files: where the process finds it; relative paths start at `COULER_WORK`."""
+    many: bool = False
+    """The value is the list gathered from a foreach, each of `type`."""
+
+
+class Output(Node):
+    """A named value that a step gives out.
+
+    It is the text of a file (`path`), a field of the job's resource (`json_path`), for a group
+    any value of its steps (`value`), and otherwise the standard output less one final newline.
+    A file or directory is kept as an artifact.
+    """
+
+    name: str = STDOUT
+    type: ValueType = "str"
+    path: str | None = None
+    json_path: str | None = None
+    value: Value | None = None
+    default: Json | None = None
+    """Taken where the process did not write the file."""
+
+
+class Step(Node):
+    """One position in a graph: what to run, when, and under which policies.
+
+    The order of meaning is fixed: `depends_on`, then `when` for the step as a whole, then
+    `foreach` for each item, then `loop` for each round, then `retry` for each attempt.
+    A reference to another step's output is a dependency on that step's success, unless
+    `depends_on` names the step itself.
+    """
+
+    name: str
+    action: Action
+    depends_on: tuple[str | Dependency | AnyOf, ...] = ()
+    when: Condition | None = None
+    foreach: Foreach | None = None
+    loop: Loop | None = None
+    retry: Retry | None = None
+    timeout_s: Positive | None = None
+    cache: Cache | None = None
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    env_from: tuple[EnvFrom, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    resources: Resources | None = None
+    placement: Placement | None = None
+    working_dir: str | None = None
+    pull_policy: t.Literal["Always", "IfNotPresent", "Never"] | None = None
+    mutex: str | None = None
+    daemon: bool = False
+    max_parallel: PositiveInt | None = None
+    """For groups: how many of the steps inside run at the same time."""
+    labels: TextMap = FrozenDict()
+    annotations: TextMap = FrozenDict()
+    profile: Profile | None = None
+    engine: JsonMap = FrozenDict()
+    source: SourceRef | None = None
+    origin: str = "user"
+
+
+class Parameter(Node):
+    """A value that a run is started with."""
+
+    name: str
+    type: ValueType = "str"
+    default: Json | None = None
+    required: bool = False
+    """No default: a run must give a value."""
+    choices: tuple[Json, ...] = ()
+    description: str | None = None
+
+
+class ExitHandler(Node):
+    """Steps that run when the run has ended, in parallel with the other handlers."""
+
+    name: str
+    on: t.Literal["success", "failure", "any"]
+    steps: tuple[Step, ...]
+
+
+class Schedule(Node):
+    """When the workflow runs by itself."""
+
+    cron: t.Annotated[tuple[str, ...], ModelField(min_length=1)]
+    timezone: str = "UTC"
+    concurrency: t.Literal["allow", "forbid", "replace"] = "allow"
+    starting_deadline_s: NonNegativeInt | None = None
+    suspended: bool = False
+    keep_succeeded: NonNegativeInt | None = None
+    keep_failed: NonNegativeInt | None = None
+
+
+class Dns(Node):
+    """Name resolution of the pods."""
+
+    policy: str | None = None
+    nameservers: tuple[str, ...] = ()
+    searches: tuple[str, ...] = ()
+    options: TextMap = FrozenDict()
+
+
+class PodSettings(Node):
+    """What all pods of a workflow share."""
+
+    service_account: str | None = None
+    image_pull_secrets: tuple[str, ...] = ()
+    node_selector: TextMap = FrozenDict()
+    tolerations: tuple[Toleration, ...] = ()
+    dns: Dns | None = None
+    security_context: JsonMap = FrozenDict()
+
+
+class Defaults(Node):
+    """Policies for every step that does not state its own; `resolve_defaults` merges them."""
+
+    retry: Retry | None = None
+    timeout_s: Positive | None = None
+    resources: Resources | None = None
+    placement: Placement | None = None
+    pull_policy: t.Literal["Always", "IfNotPresent", "Never"] | None = None
+    env: tuple[EnvVar, ...] = ()
+
+
+class Workflow(Node):
+    """A whole workflow: the root of the IR."""
+
+    ir_version: t.Literal["1"] = "1"
+    name: str
+    description: str | None = None
+    parameters: tuple[Parameter, ...] = ()
+    steps: tuple[Step, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    exit_handlers: tuple[ExitHandler, ...] = ()
+    schedule: Schedule | None = None
+    defaults: Defaults | None = None
+    volumes: tuple[Volume, ...] = ()
+    pod: PodSettings | None = None
+    timeout_s: Positive | None = None
+    keep_s: NonNegativeInt | None = None
+    """Seconds after its end at which the engine may forget the run."""
+    max_parallel: PositiveInt | None = None
+    secrets: tuple[SecretKey, ...] = ()
+    """Secrets that must exist where the workflow runs, beyond those that steps name."""
+    labels: TextMap = FrozenDict()
+    annotations: TextMap = FrozenDict()
+    engine: JsonMap = FrozenDict()
+    source: SourceRef | None = None
+
+
+Group.model_rebuild()
