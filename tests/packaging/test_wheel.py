@@ -1,0 +1,158 @@
+"""The wheel holds the package as the checkout shows it, and runs without the checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import venv
+import zipfile
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.checkout, pytest.mark.timeout(900)]
+
+ROOT = Path(__file__).resolve().parents[2]
+LINKED = ("ir", "optimizers", "backends")
+LEAVE_OUT = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", ".*_cache")
+
+
+def run(*command: str | Path, cwd: Path, expect: int = 0) -> str:
+    """Run a command away from the checkout's settings and return what it printed."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTHON")}
+    done = subprocess.run(
+        command,
+        cwd=cwd,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == expect, f"{command} ended with {done.returncode}:\n{done.stdout}"
+    return done.stdout
+
+
+def build(tree: Path, into: Path) -> tuple[Path, Path]:
+    """Build the sdist of a tree, and the wheel from that sdist."""
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", into, tree, cwd=into)
+    [sdist] = into.glob("*.tar.gz")
+    [wheel] = into.glob("*.whl")
+    return sdist, wheel
+
+
+def modules_of_checkout() -> set[str]:
+    found = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "couler").rglob("*.py")
+        if path.relative_to(ROOT).parts[1] not in LINKED
+    }
+    for name in LINKED:
+        found |= {
+            f"couler/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / name).rglob("*.py")
+        }
+    return found
+
+
+def modules_of_wheel(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if name.endswith(".py")}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return build(ROOT, tmp_path_factory.mktemp("dist"))
+
+
+def test_wheel_holds_every_module_once_and_nothing_else(built: tuple[Path, Path]) -> None:
+    _, wheel = built
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+    assert len(names) == len(set(names))
+    assert modules_of_wheel(wheel) == modules_of_checkout()
+    assert "couler/py.typed" in names
+    metadata = {name for name in names if ".dist-info/" in name}
+    assert {name.partition("/")[0] for name in set(names) - metadata} == {"couler"}
+    assert any(name.endswith("licenses/LICENSE") for name in metadata)
+
+
+def test_sdist_has_no_links_and_the_tests(built: tuple[Path, Path]) -> None:
+    sdist, _ = built
+    with tarfile.open(sdist) as archive:
+        members = archive.getmembers()
+    assert not [member.name for member in members if member.issym() or member.islnk()]
+    names = {member.name.partition("/")[2] for member in members}
+    assert {"tests/conftest.py", "README.md", "LICENSE", "CHANGELOG.md"} <= names
+
+
+def test_checkout_without_links_builds_the_same_wheel(tmp_path: Path) -> None:
+    """Git without `core.symlinks` leaves a text file with the target in the place of a link."""
+    tree = tmp_path / "tree"
+    shutil.copytree(ROOT, tree, symlinks=True, ignore=LEAVE_OUT)
+    for name in LINKED:
+        (tree / "couler" / name).unlink()
+        (tree / "couler" / name).write_text(f"../{name}", encoding="utf-8")
+    into = tmp_path / "dist"
+    into.mkdir()
+    _, wheel = build(tree, into)
+    assert modules_of_wheel(wheel) == modules_of_checkout()
+
+
+def lowest(requirements: Iterable[str]) -> list[str]:
+    """Pin each requirement to its floor: ``click>=8.1,<9`` becomes ``click==8.1``."""
+    pinned = []
+    for requirement in requirements:
+        match = re.fullmatch(r"([a-z0-9-]+)>=([0-9.]+),<[0-9.]+", requirement)
+        assert match, f"{requirement!r} has no floor or no cap"
+        pinned.append(f"{match[1]}=={match[2]}")
+    return pinned
+
+
+def test_every_core_requirement_has_a_floor_and_a_cap() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert lowest(project["dependencies"])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("versions", ["latest", "lowest"])
+def test_tests_pass_against_the_installed_wheel(
+    built: tuple[Path, Path], versions: str, tmp_path: Path
+) -> None:
+    sdist, wheel = built
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    pins = lowest(project["dependencies"]) if versions == "lowest" else []
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    elsewhere = tmp_path / "empty"
+    elsewhere.mkdir()
+
+    # With the core requirements alone first: nothing that users import may need an extra.
+    run(python, "-m", "pip", "install", "--quiet", wheel, *pins, cwd=elsewhere)
+    where = run(python, "-c", "import couler; print(couler.__file__)", cwd=elsewhere)
+    assert Path(where.strip()).is_relative_to(tmp_path / "venv")
+    run(python, "-c", "import couler.ir, couler.optimizers, couler.backends", cwd=elsewhere)
+    run(python, "-c", "from couler import *", cwd=elsewhere)
+
+    run(python, "-m", "pip", "install", "--quiet", f"{wheel}[test]", *pins, cwd=elsewhere)
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    [source] = (tmp_path / "source").iterdir()
+    printed = run(
+        python,
+        "-m",
+        "pytest",
+        "-c",
+        source / "pyproject.toml",
+        "-m",
+        "not (airflow or checkout or cluster or llm or slow)",
+        source / "tests",
+        cwd=elsewhere,
+    )
+    assert re.search(r"\d+ passed", printed)
