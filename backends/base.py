@@ -1,0 +1,184 @@
+"""What a backend is: a declared set of abilities, and a compiler to files.
+
+A backend is a folder of `backends/` (or a package of a third party) and a line in the entry
+points `couler.backends`. It declares for every feature of the IR whether the engine does it
+itself, whether the compiler lowers it to something else, or why it cannot be had.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from couler.errors import EngineOptionError
+from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.features import Feature, find_uses
+from couler.ir.workflow import Workflow
+
+UNSUPPORTED_CODE = "CLR301"
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """The engine does it itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """The compiler makes it from other things that the engine does."""
+
+    by: str
+    """How, in a few words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """It cannot be had on this engine; the workflow is refused."""
+
+    reason: str
+    """Why, and what to do instead; ends the sentence 'ENGINE cannot do FEATURE: ...'."""
+
+
+Support: t.TypeAlias = Native | Lowered | Unsupported
+Capabilities: t.TypeAlias = Mapping[Feature, Support]
+
+NATIVE = Native()
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What to compile for: a profile of an engine and its settings.
+
+    Attributes
+    ----------
+    profile
+        Name of the profile, one of the backend's `profiles`; None for its first.
+    engine_version
+        Version of the engine, such as `4.0`; None for the newest that the backend knows.
+    namespace
+        Where the run will live; None leaves it to the engine.
+    options
+        Further settings by name; a backend refuses names that it does not know.
+    """
+
+    profile: str | None = None
+    engine_version: str | None = None
+    namespace: str | None = None
+    options: Mapping[str, t.Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ArtifactFile:
+    """One file that a backend made."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What a backend made of a workflow: files ready to use, the same for the same input.
+
+    Attributes
+    ----------
+    engine
+        Name of the backend.
+    files
+        The files, the main one first.
+    notes
+        What must exist where it runs (secrets, claims, a helper image), one sentence each.
+    """
+
+    engine: str
+    files: tuple[ArtifactFile, ...]
+    notes: tuple[str, ...] = ()
+
+    def to_text(self) -> str:
+        """Return the main file's text."""
+        return self.files[0].text
+
+
+@t.runtime_checkable
+class Backend(t.Protocol):
+    """An engine that Couler can compile for."""
+
+    name: str
+    """As in `couler compile -e NAME`."""
+
+    profiles: tuple[str, ...]
+    """Names of its profiles, the default first."""
+
+    def capabilities(self, target: Target) -> Capabilities:
+        """Return what the engine can do; every feature has an entry."""
+        ...
+
+    def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
+        """Yield what this engine would refuse beyond features: names, sizes, counts, texts."""
+        ...
+
+    def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
+        """Turn a verified workflow without defaults (`resolve_defaults`) into files.
+
+        Raises
+        ------
+        EngineOptionError
+            The format, or an option of the target, is unknown.
+        """
+        ...
+
+
+def unsupported_uses(
+    workflow: Workflow, backend: Backend, target: Target, others: Mapping[str, Capabilities]
+) -> Iterator[Diagnostic]:
+    """Yield one diagnostic for each place where a workflow asks for what an engine cannot do.
+
+    Parameters
+    ----------
+    workflow
+        Any workflow.
+    backend, target
+        The engine that is asked.
+    others
+        The abilities of the other engines, to name those that can.
+    """
+    capabilities = backend.capabilities(target)
+    seen: set[tuple[Feature, str | None]] = set()
+    for use in find_uses(workflow):
+        support = capabilities[use.feature]
+        if not isinstance(support, Unsupported) or (use.feature, use.step) in seen:
+            continue
+        seen.add((use.feature, use.step))
+        able = sorted(
+            name
+            for name, theirs in others.items()
+            if name != backend.name and not isinstance(theirs[use.feature], Unsupported)
+        )
+        place = f'step "{use.step}"' if use.step is not None else "the workflow"
+        instead = f" Engines that can: {', '.join(able)}." if able else ""
+        yield Diagnostic(
+            UNSUPPORTED_CODE,
+            f"{backend.name} cannot do {use.feature.value}, which {place} asks for: "
+            f"{support.reason}.{instead}",
+            step=use.step,
+            source=use.source,
+        )
+
+
+def choose_profile(backend: Backend, target: Target) -> str:
+    """Return the profile that a target asks for, or the backend's first.
+
+    Raises
+    ------
+    EngineOptionError
+        The backend has no such profile.
+    """
+    if target.profile is None:
+        return backend.profiles[0]
+    if target.profile not in backend.profiles:
+        known = ", ".join(backend.profiles)
+        hint = did_you_mean(target.profile, backend.profiles)
+        raise EngineOptionError(
+            f"{backend.name} has no profile {target.profile!r}; it has: {known}.{hint}"
+        )
+    return target.profile
