@@ -22,6 +22,7 @@ $(STAMP): pyproject.toml
 	  { echo "error: $(PYTHON) not found. Install Python 3.11 or later, or say PYTHON=/path/to/python" >&2; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "error: Couler needs Python 3.11 or later, $(PYTHON) is $$($(PYTHON) -V 2>&1). Say PYTHON=/path/to/python" >&2; exit 1; }
+	@echo "setting up $(VENV); the first time takes about a minute"
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@

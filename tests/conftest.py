@@ -29,6 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError("--update-goldens: CI compares golden files, it never writes them")
 
 
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Collect test modules only: looking for doctests would import, and so run, every program."""
+    is_program = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
+    return True if is_program else None
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
     """Compare a text with a committed file: ``golden(path, text)``. Mark the test `golden`."""
