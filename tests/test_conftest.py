@@ -1,4 +1,4 @@
-"""What conftest.py promises: tests are offline, and a golden file that differs or is missing fails."""
+"""What conftest.py promises: tests are offline; a golden file that differs or is missing fails."""
 
 from __future__ import annotations
 
