@@ -1,0 +1,150 @@
+"""Write JSON-like trees as YAML that readers of YAML 1.1, of YAML 1.2 and Go take alike.
+
+Text is plain only where no reader could take it for anything else, a `|` block if it has several
+lines, and else double-quoted. A list of plain scalars that fits on a short line is written on it.
+Nothing is folded or aliased; the order is the tree's own.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+import typing as t
+from collections.abc import Iterable
+
+JsonTree: t.TypeAlias = dict[str, t.Any] | list[t.Any] | tuple[t.Any, ...] | str | float | None
+"""What JSON can hold, all the way down (an int or a bool is a float to a type checker)."""
+
+_FLOW_WIDTH = 60  # characters of a list on one line
+_encode = json.JSONEncoder(ensure_ascii=False).encode
+
+# Numbers and times begin with a digit, sign or point: of these only options and ./paths are plain.
+_is_plain = re.compile(
+    r"(?:-{0,2}[A-Za-z_]|\.{0,2}/)[\w./+=@%~-]*(?:[: ](?=[\w/])[\w./+=@%~-]*)*", re.ASCII
+).fullmatch
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"})
+
+# Control characters; line breaks of YAML 1.1 alone; marks that turn the direction of writing and
+# so show a reader other text than the program gets; surrogates; byte order marks; non-characters.
+_hidden = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
+
+
+def dump(tree: JsonTree) -> str:
+    r"""Write a tree as one YAML document, which ends with a line break.
+
+    Raises
+    ------
+    ValueError
+        Something would not come back equal from every reader (a NaN, half a surrogate pair, an
+        integer beyond 64 bits, a key beyond 1,024 characters), is not of JSON, or holds itself.
+
+    Examples
+    --------
+    >>> dump({"rate": "1e-5", "command": ["sh", "-c"], "script": "cd x\nmake"})
+    'rate: "1e-5"\ncommand: [sh, -c]\nscript: |-\n  cd x\n  make\n'
+    """
+    try:
+        return _Writer().document(tree)
+    except _NoFormError as error:
+        *path, reason = error.args
+        raise ValueError(f"cannot write as YAML what is at {path or 'root'}: {reason}") from None
+    except RecursionError:
+        raise ValueError("cannot write as YAML: the tree holds itself, or is too deep") from None
+
+
+def dump_all(documents: Iterable[JsonTree]) -> str:
+    """Write several documents, with a line `---` between them; see `dump`."""
+    return "---\n".join(map(dump, documents))
+
+
+class _NoFormError(Exception):
+    """The arguments are the keys from the root to what cannot be written, then the reason."""
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self._parts: list[str] = []  # each begins with its line break
+        self._key, self._text = functools.cache(_key), functools.cache(_text)
+
+    def document(self, tree: JsonTree) -> str:
+        if (line := self._line(tree, "")) is None:
+            self._lines(tree, "\n")
+        return (line or "".join(self._parts)[1:]) + "\n"
+
+    def _lines(self, tree: t.Any, pad: str, lead: str = "") -> None:
+        """Write pairs or items: `pad` goes before each, but `lead`, if given, before the first."""
+        key_of, line_of, put, deeper = self._key, self._line, self._parts.append, pad + "  "
+        keyed = isinstance(tree, dict)
+        for key, value in tree.items() if keyed else enumerate(tree):
+            try:
+                head = (lead or pad) + (key_of(key) if keyed else "-")
+                lead = ""
+                line = line_of(value, deeper)
+                if line is not None:
+                    put(f"{head} {line}")
+                elif keyed:
+                    put(head)
+                    self._lines(value, deeper if isinstance(value, dict) else pad)
+                else:
+                    self._lines(value, deeper, head + " ")
+            except _NoFormError as error:
+                error.args = (key, *error.args)
+                raise
+
+    def _line(self, value: t.Any, pad: str) -> str | None:
+        """Return what stands after a key or dash; None if lines of its own are needed."""
+        if isinstance(value, str):
+            return self._text(value) or (_block(value, pad) if pad else _quote(value))
+        if isinstance(value, dict):
+            return None if value else "{}"
+        if not isinstance(value, (list, tuple)):
+            return _scalar(value)
+        words: list[str] = []
+        for item in value[:_FLOW_WIDTH]:  # more cannot fit
+            word = None if isinstance(item, (dict, list, tuple)) else self._line(item, "")
+            if word is None or word[0] == '"':
+                return None
+            words.append(word)
+        line = f"[{', '.join(words)}]"
+        return line if len(line) <= _FLOW_WIDTH else None
+
+
+def _key(key: object) -> str:
+    text = (_text(key) or _quote(key)) if isinstance(key, str) else ""
+    if not 0 < len(text) <= 1024:  # readers look no further for the colon
+        raise _NoFormError("the key is too long" if text else "the key is no text")
+    return text + ":"
+
+
+def _text(text: str) -> str:
+    """Return text on one line; empty for a block, whose indentation depends on its place."""
+    if _is_plain(text) and text.lower() not in _WORDS:
+        return str.__str__(text)  # a member of an enumeration would show its name
+    return "" if "\n" in text and not (text.isspace() or _hidden.search(text)) else _quote(text)
+
+
+def _quote(text: str) -> str:
+    if not text.isprintable() and re.search(r"[\ud800-\udfff]", text):
+        raise _NoFormError("the text holds half a surrogate pair")
+    return _hidden.sub(lambda match: f"\\u{ord(match[0]):04x}", _encode(text))
+
+
+def _scalar(value: object) -> str:
+    if value is None or (isinstance(value, int) and -(2**63) <= value < 2**64):
+        return _encode(value)
+    if isinstance(value, float) and math.isfinite(value):
+        digits, e, exponent = float.__repr__(value).partition("e")
+        return digits + ("" if "." in digits else ".0") + e + exponent  # YAML 1.1 wants the point
+    raise _NoFormError(f"{type(value).__name__} is not of JSON, or the number is out of range")
+
+
+def _block(text: str, pad: str) -> str:
+    body = text.rstrip("\n")
+    end = ("-", "", "+")[min(len(text) - len(body), 2)]
+    lines = "".join(pad + line if line else "\n" for line in body.split("\n"))
+    # Readers guess the indentation from the first line with text, and trip over a blank there.
+    return f"|{'2' * text[0].isspace()}{end}{lines}" + text[len(body) + 1 :]
