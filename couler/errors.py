@@ -10,6 +10,9 @@
     ├── UnsupportedFeatureError          an engine cannot do what the workflow asks; carries all
     ├── EngineOptionError (ValueError)   an engine or an option of it is unknown
     ├── ConditionError (ValueError)      a condition compares what cannot be compared
+    ├── EvaluationError (ValueError)     a value that a step reads does not exist
+    │   └── MissingOutputError           the step that makes it was skipped, omitted or failed
+    ├── ParameterError (ValueError)      a run is started with wrong parameters
     ├── WireError (ValueError)           a value cannot travel between steps, or cannot be read back
     ├── SerializationError (ValueError)  a file is no IR of this version
     ├── ConfigurationError               a setting is wrong or an extra is missing
@@ -32,8 +35,11 @@ __all__ = [
     "DefinitionError",
     "EngineError",
     "EngineOptionError",
+    "EvaluationError",
     "InvalidWorkflowError",
+    "MissingOutputError",
     "NoWorkflowError",
+    "ParameterError",
     "RunFailedError",
     "SerializationError",
     "SeveralWorkflowsError",
@@ -87,6 +93,20 @@ class EngineOptionError(CoulerError, ValueError):
 
 class ConditionError(CoulerError, ValueError):
     """A condition compares what cannot be compared."""
+
+
+class EvaluationError(CoulerError, ValueError):
+    """A value that a step reads does not exist, such as a key of a JSON object."""
+
+
+class MissingOutputError(EvaluationError):
+    """The step that makes an output has not given it: it was skipped, omitted or failed."""
+
+
+class ParameterError(CoulerError, ValueError):
+    """A run is started with parameters that the workflow does not take."""
+
+    exit_code = 2
 
 
 class WireError(CoulerError, ValueError):
