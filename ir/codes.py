@@ -1,0 +1,85 @@
+"""The codes of everything that checking a workflow can report: one table, by number.
+
+A code never changes its meaning. docs/errors.md explains each, with a failing and a mended
+example that run as tests.
+"""
+
+from __future__ import annotations
+
+CODES: dict[str, str] = {
+    # 150-174: names and references
+    "CLR150": "illegal name",
+    "CLR151": "name used twice",
+    "CLR152": "names that engines cannot tell apart",
+    "CLR153": "reserved name",
+    "CLR160": "unknown step",
+    "CLR161": "unknown parameter",
+    "CLR162": "unknown output",
+    "CLR163": "no such item of a foreach",
+    "CLR164": "previous round read outside a loop",
+    "CLR165": "no value for the first round",
+    "CLR166": "step reads its own output",
+    "CLR167": "status of the run read before its end",
+    "CLR168": "unknown volume",
+    "CLR169": "output that its step cannot give",
+    # 175-189: types
+    "CLR175": "value of the wrong type",
+    "CLR176": "output of the wrong type",
+    "CLR177": "file where a value is needed",
+    "CLR178": "value where a file is needed",
+    "CLR179": "list of files read as one file, or the other way round",
+    "CLR180": "foreach over something that is not a list",
+    "CLR181": "values that cannot be compared",
+    "CLR182": "foreach over lists of different lengths",
+    "CLR183": "default that does not fit its parameter",
+    "CLR184": "value read as text",
+    "CLR185": "part of a value that has none",
+    # 201-229: order, conditions, loops
+    "CLR201": "nothing to run",
+    "CLR202": "cycle",
+    "CLR203": "step depends on itself",
+    "CLR204": "dependency named twice",
+    "CLR205": "dependencies that cannot both be met",
+    "CLR206": "choice among no dependencies",
+    "CLR207": "condition with only one result",
+    "CLR211": "unsafe read of a step that can be skipped",
+    "CLR212": "unsafe read of a step that may have failed",
+    "CLR213": "output that may have no value",
+    "CLR214": "first_of without a certain value",
+    "CLR215": "exit handler reads a step that may not have run",
+    "CLR221": "loop without an end",
+    "CLR222": "loop condition with only one result",
+    "CLR223": "loop around a step without outputs",
+    # 401-449: policies and quantities
+    "CLR401": "bad quantity",
+    "CLR402": "request above its limit",
+    "CLR403": "retry that cannot happen",
+    "CLR404": "cap below the first wait",
+    "CLR405": "step's timeout above the workflow's",
+    "CLR406": "bad cron expression",
+    "CLR407": "unknown time zone",
+    "CLR408": "bad image",
+    "CLR409": "no program to run",
+    "CLR410": "setting without effect on this kind of step",
+    "CLR411": "name that Kubernetes refuses",
+    "CLR412": "bad label or annotation",
+    "CLR413": "bad name of an environment variable",
+    "CLR414": "environment variable without exactly one source",
+    "CLR415": "bad path",
+    "CLR416": "path used twice",
+    "CLR417": "bad toleration",
+    "CLR418": "packages or function without Python",
+    "CLR419": "condition on a deleted resource",
+    "CLR420": "bad name of a resource",
+    "CLR421": "bad volume setting",
+    "CLR422": "bad DNS setting",
+    "CLR423": "bad HTTP request",
+    "CLR424": "empty script",
+    # 501-509: limits that hold on every engine
+    "CLR501": "value too large to travel",
+    "CLR502": "text too long for a process",
+    "CLR503": "large script",
+    "CLR504": "groups nested too deep",
+    "CLR505": "too many rounds",
+}
+"""Code -> what it reports, in a few words."""

@@ -1,0 +1,66 @@
+"""Kubernetes quantities such as `500m` and `1.5Gi`, as exact numbers."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?"
+)
+_BINARY = {name + "i": Decimal(1024) ** power for power, name in enumerate("KMGTPE", start=1)}
+_DECIMAL = {name: Decimal(10) ** power for name, power in zip("num", (-9, -6, -3), strict=True)} | {
+    name: Decimal(1000) ** power for power, name in enumerate("kMGTPE", start=1)
+}
+_SUFFIXES = _BINARY | _DECIMAL
+
+
+def parse_quantity(text: str) -> Decimal:
+    """Return the exact number that a quantity stands for.
+
+    Parameters
+    ----------
+    text
+        A decimal number, then nothing, a power of 1000 (`n u m k M G T P E`), a power of 1024
+        (`Ki Mi Gi Ti Pi Ei`) or a decimal exponent (`e3`).
+
+    Returns
+    -------
+    Decimal
+        In units of the resource: processors, bytes.
+
+    Raises
+    ------
+    ValueError
+        The text is no quantity; the message names the likely meaning.
+
+    Examples
+    --------
+    >>> parse_quantity("1.5Gi"), parse_quantity("250m"), parse_quantity("1e3")
+    (Decimal('1610612736.0'), Decimal('0.250'), Decimal('1E+3'))
+    >>> parse_quantity("4 GB")
+    Traceback (most recent call last):
+    ValueError: "4 GB" is no quantity. Did you mean "4G"?
+    """
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        raise ValueError(f'"{text}" is no quantity{_advice(text)}')
+    number = Decimal(match["number"])
+    if match["suffix"] is not None:
+        return number * _SUFFIXES[match["suffix"]]
+    if match["exponent"] is not None:
+        return number.scaleb(int(match["exponent"]))
+    return number
+
+
+def _advice(text: str) -> str:
+    """Guess what was meant: `4 GB`, `2GiB`, `1gb`, `100K`."""
+    loose = re.fullmatch(
+        r"\s*(\d+(?:\.\d+)?)\s*([kmgtpe])(i?)b?(?:ytes)?\s*", text, flags=re.IGNORECASE
+    )
+    if loose is None:
+        return '; write a number and a unit, such as "500m", "2" or "1.5Gi"'
+    number, letter, binary = loose.groups()
+    unit = letter.upper() if binary or letter not in "kK" else "k"
+    return f'. Did you mean "{number}{unit}{binary.lower()}"?'

@@ -1,0 +1,149 @@
+"""Verification: everything that is wrong with a workflow, on whatever engine it will run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.verify.actions import (
+    check_action,
+    check_inputs,
+    check_output_defaults,
+    check_outputs_of_process,
+)
+from couler.ir.verify.conditions import check_when
+from couler.ir.verify.environment import check_environment, check_paths
+from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
+from couler.ir.verify.limits import MAX_DEPTH
+from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
+from couler.ir.verify.policies import check_foreach, check_policies, check_step_loop
+from couler.ir.verify.report import Report
+from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.settings import check_settings
+from couler.ir.verify.types import Kind
+from couler.ir.verify.values import Reader
+from couler.ir.workflow import Group, Step, Workflow
+
+__all__ = ["verify"]
+
+
+def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
+    """Return all problems of a workflow that no engine could mend, in program order.
+
+    Errors are certain problems; what is only likely to be one is a warning.
+
+    Parameters
+    ----------
+    workflow
+        Any workflow, with n steps, m edges and v values.
+
+    Notes
+    -----
+    O(n + m + v), but for conditions: those with k comparisons take O(2**min(k, 8)).
+
+    Examples
+    --------
+    >>> from couler.ir.values import StepRef
+    >>> from couler.ir.workflow import Container, Step, Workflow
+    >>> show = Container(image="alpine", command=("echo",), args=(StepRef(step="trian"),))
+    >>> train = Container(image="alpine", command=("true",))
+    >>> steps = (Step(name="train", action=train), Step(name="show", action=show))
+    >>> [problem] = verify(Workflow(name="w", steps=steps))
+    >>> problem.code, problem.step, problem.message[-21:]
+    ('CLR160', 'show', 'Did you mean "train"?')
+    """
+    report = Report()
+    check_settings(workflow, report)
+    parameters = {p.name: Kind(p.type) for p in workflow.parameters}
+    domains = {p.name: p.choices for p in workflow.parameters if p.choices}
+    view = ScopeView(report, workflow, workflow.steps, parameters=parameters, domains=domains)
+    _check_scope(view, depth=0)
+    check_value_names((o.name for o in workflow.outputs), "output", view.add_to_scope)
+    check_outputs(view, workflow.outputs)
+    _check_handlers(workflow, view)
+    return report.in_program_order()
+
+
+def _check_handlers(workflow: Workflow, main: ScopeView) -> None:
+    seen: set[str] = set()
+    for index, handler in enumerate(workflow.exit_handlers):
+        view = ScopeView(
+            main.report,
+            workflow,
+            handler.steps,
+            parameters=main.parameters,
+            domains=main.domains,
+            order=(len(workflow.steps) + index,),
+            handler=handler.name,
+            outer=main.steps,
+        )
+        check_handler_name(handler.name, view.add_to_scope)
+        if handler.name in seen:
+            view.add_to_scope("CLR151", "another exit handler has this name. Rename one.")
+        seen.add(handler.name)
+        _check_scope(view, depth=0)
+
+
+def _check_scope(view: ScopeView, depth: int) -> None:
+    if not view.all_steps:
+        view.add_to_scope("CLR201", "it has no steps, so there is nothing to run. Add one.")
+        return
+    check_step_names(view)
+    reader = Reader(view)
+    for step in view.all_steps:
+        _check_step(reader, step)
+    if reader.waits_for_later_step:
+        check_cycles(view)
+    for step in view.all_steps:
+        if isinstance(step.action, Group):
+            _check_group(view, step, step.action, depth + 1)
+
+
+def _check_step(reader: Reader, step: Step) -> None:
+    view = reader.view
+    reader.start(step, check_dependencies(reader, step) if step.depends_on else _NONE)
+    if step.when is not None:
+        check_when(reader, step.when)
+    if step.foreach is not None:
+        check_foreach(reader, step.foreach)
+    if step.loop is not None:
+        check_step_loop(reader, step, step.loop)
+    if step.inputs:
+        check_value_names((given.name for given in step.inputs), "input", reader.add)
+        check_inputs(reader, step)
+    if step.outputs:
+        check_value_names((output.name for output in step.outputs), "output", reader.add)
+        check_output_defaults(view, step)
+        if not isinstance(step.action, Group):
+            check_outputs_of_process(view, step)
+    if step.env or step.env_from:
+        check_environment(reader, step)
+    salt = step.cache.salt if step.cache is not None else None
+    if salt is not None and not isinstance(salt, str):
+        reader.text(salt, "cache.salt")
+    check_action(reader, step)
+    if step.mounts or step.inputs:
+        check_paths(view, step)
+    check_policies(view, step)
+
+
+_NONE: Mapping[str, str] = {}
+
+
+def _check_group(outer: ScopeView, step: Step, group: Group, depth: int) -> None:
+    view = ScopeView(
+        outer.report,
+        outer.workflow,
+        group.steps,
+        parameters={given.name: Kind(given.type, given.many) for given in step.inputs},
+        domains={},
+        prefix=f"{outer.path(step)}/",
+        order=(*outer.order, outer.position[step.name]),
+        owner=step,
+        handler=outer.handler,
+    )
+    if depth > MAX_DEPTH:
+        view.add_to_scope("CLR504", f"it is {depth} groups deep; at most {MAX_DEPTH} are nested.")
+        return
+    _check_scope(view, depth)
+    check_outputs(view, step.outputs)

@@ -1,0 +1,219 @@
+"""Rules for what a step runs, and for settings that its kind can use."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from couler.ir.storage import EnvVar
+from couler.ir.verify.environment import check_sources
+from couler.ir.verify.flow import check_typed
+from couler.ir.verify.limits import check_script, check_word
+from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.values import Reader
+from couler.ir.wire import is_file, matches
+from couler.ir.workflow import Container, Group, Http, Job, Script, Step, Suspend
+
+_PROCESS_ONLY = (
+    "env",
+    "env_from",
+    "mounts",
+    "resources",
+    "placement",
+    "working_dir",
+    "pull_policy",
+    "daemon",
+)
+_WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
+    Container: ("max_parallel",),
+    Script: ("max_parallel",),
+    Job: (*_PROCESS_ONLY, "inputs", "max_parallel"),
+    Http: (*_PROCESS_ONLY, "inputs", "max_parallel"),
+    Suspend: (*_PROCESS_ONLY, "inputs", "max_parallel", "retry", "cache", "loop", "mutex"),
+    Group: (*_PROCESS_ONLY, "mutex"),
+}
+_WORDS: dict[type, str] = {
+    Container: "container",
+    Script: "script",
+    Job: "job",
+    Http: "HTTP request",
+    Suspend: "suspend",
+    Group: "group",
+}
+_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
+_BLANK = re.compile(r"\s")
+_HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+
+
+def check_action(reader: Reader, step: Step) -> None:
+    """Check a step's action, and that its settings have an effect on one of this kind."""
+    view = reader.view
+    action = step.action
+    for field in _WITHOUT_EFFECT[action.__class__]:
+        if getattr(step, field):
+            _report_without_effect(view, step, field)
+    match action:
+        case Container():
+            _check_container(reader, step, action)
+        case Script():
+            _check_script(view, step, action)
+        case Job():
+            _check_job(view, step, action)
+        case Http():
+            _check_http(reader, step, action)
+        case Suspend() | Group():  # a group's steps are a scope of their own
+            pass
+        case _:
+            t.assert_never(action)
+
+
+def _report_without_effect(view: ScopeView, step: Step, field: str) -> None:
+    mend = "Remove it."
+    if isinstance(step.action, Group):
+        mend = "Give it to the steps inside."
+    elif field == "max_parallel":
+        mend = "It is for groups; give a foreach its own max_parallel."
+    view.add("CLR410", step, f"{field} has no effect on a {_WORDS[type(step.action)]}. {mend}")
+
+
+def _check_image(view: ScopeView, step: Step, image: str) -> None:
+    if not image or _BLANK.search(image):
+        problem = f'"{image}" has blanks in it' if image else "it is empty"
+        view.add("CLR408", step, f'{problem}: name an image such as "python:3.12-slim".')
+
+
+def _check_container(reader: Reader, step: Step, action: Container) -> None:
+    view = reader.view
+    if not action.image or _BLANK.search(action.image):
+        _check_image(view, step, action.image)
+    first = action.command[0] if action.command else None
+    if isinstance(first, str) and not first.strip():
+        view.add(
+            "CLR409",
+            step,
+            "the first word of its command is empty. Name a program, or leave the command out to "
+            "run the image's own entry point.",
+        )
+    for words, field in ((action.command, "command"), (action.args, "args")):
+        for word in words:
+            if isinstance(word, str):
+                check_word(view, step, field, word)
+            else:
+                reader.text(word, field)
+
+
+def _check_script(view: ScopeView, step: Step, action: Script) -> None:
+    _check_image(view, step, action.image)
+    check_script(view, step, action.source)
+    if not action.source.strip():
+        view.add("CLR424", step, "its script is empty, so it does nothing.", "warning")
+    if not action.command or not action.command[0].strip():
+        view.add(
+            "CLR409",
+            step,
+            'its command names no interpreter. Name one, such as "python".',
+        )
+    elif not _PYTHON.fullmatch(action.command[0]):
+        for field in ("packages", "function"):
+            if getattr(action, field):
+                view.add(
+                    "CLR418",
+                    step,
+                    f'{field} is for Python, but its interpreter is "{action.command[0]}". '
+                    "Remove it, or install in the image.",
+                )
+
+
+def _check_job(view: ScopeView, step: Step, action: Job) -> None:
+    if action.action == "delete":
+        for field in ("success_condition", "failure_condition", "set_owner_reference"):
+            if getattr(action, field):
+                view.add("CLR419", step, f"{field} has no meaning when a resource is deleted.")
+    missing = [key for key in ("apiVersion", "kind") if not action.manifest.get(key)]
+    if missing:
+        view.add(
+            "CLR420", step, f"its manifest has no {' and no '.join(missing)}. Add what is missing."
+        )
+
+
+def _check_http(reader: Reader, step: Step, action: Http) -> None:
+    view = reader.view
+    if isinstance(action.url, str):
+        if not re.match(r"https?://[^\s/]", action.url):
+            view.add(
+                "CLR423",
+                step,
+                f'"{action.url}" is no URL: it begins with http:// or https:// and a host.',
+            )
+    else:
+        reader.text(action.url, "url")
+    if isinstance(action.body, str):
+        check_word(view, step, "body", action.body)
+    elif action.body is not None:
+        reader.text(action.body, "body")
+    for header in action.headers:
+        if not _HEADER.fullmatch(header.name):
+            view.add("CLR423", step, f'"{header.name}" is no name of an HTTP header.')
+        check_sources(reader, header, f"headers.{header.name}")
+    _report_repeated(view, step, action.headers)
+    for code in action.success_codes:
+        if not 100 <= code <= 599:
+            view.add("CLR423", step, f"{code} is no HTTP status: they run from 100 to 599.")
+
+
+def _report_repeated(view: ScopeView, step: Step, headers: tuple[EnvVar, ...]) -> None:
+    seen: set[str] = set()
+    for header in headers:
+        if header.name.lower() in seen:
+            view.add("CLR151", step, f'the header "{header.name}" is given twice. Remove one.')
+        seen.add(header.name.lower())
+
+
+def check_inputs(reader: Reader, step: Step) -> None:
+    """Check the values that a step's inputs are given."""
+    view = reader.view
+    for given in step.inputs:
+        field = f"inputs.{given.name}"
+        check_typed(reader, given.value, field, given.type, many=given.many)
+        if given.path is not None and not is_file(given.type):
+            view.add(
+                "CLR169",
+                step,
+                f"{field} has a path, but is no file. Declare its type as file or directory.",
+            )
+
+
+def check_outputs_of_process(view: ScopeView, step: Step) -> None:
+    """Check the outputs that a step other than a group declares."""
+    action = step.action
+    for output in step.outputs:
+        field = f"outputs.{output.name}"
+        problem: str | None = None
+        if output.value is not None:
+            problem = "has a value, which only the output of a group has. Remove it"
+        elif isinstance(action, Suspend):
+            problem = "cannot be given by a suspend. Remove it"
+        elif output.json_path is not None and not isinstance(action, Job):
+            problem = "has a json_path, which is for jobs. Give it a path"
+        elif output.path is not None and not isinstance(action, Container | Script):
+            problem = "has a path, which is for containers and scripts. Remove it"
+        elif isinstance(action, Job) and output.json_path is None:
+            problem = "has no json_path. Name the field of the job's resource"
+        elif is_file(output.type) and output.path is None:
+            problem = f"is a {output.type} without a path. Name the path that the process writes"
+        elif step.daemon:
+            problem = "is never there: a daemon does not end before its readers start. Remove it"
+        if problem is not None:
+            view.add("CLR169", step, f"{field} {problem}.")
+
+
+def check_output_defaults(view: ScopeView, step: Step) -> None:
+    """Check that the defaults of outputs are of their type."""
+    for output in step.outputs:
+        if output.default is not None and not matches(output.default, output.type):
+            view.add(
+                "CLR175",
+                step,
+                f"outputs.{output.name} is declared {output.type}, but its default is "
+                f"{output.default!r}.",
+            )

@@ -1,0 +1,189 @@
+"""Rules for environment variables, secrets, volumes and mounts."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import typing as t
+from collections.abc import Iterable
+
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.storage import (
+    ClaimVolume,
+    ConfigKey,
+    ConfigVolume,
+    EmptyVolume,
+    EnvFrom,
+    EnvVar,
+    HostVolume,
+    NewClaimVolume,
+    SecretKey,
+    SecretVolume,
+    Volume,
+)
+from couler.ir.verify.kubernetes import check_object_name, is_subdomain
+from couler.ir.verify.limits import check_word
+from couler.ir.verify.names import Add, check_label_name
+from couler.ir.verify.quantities import check_quantity
+from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.values import Reader
+from couler.ir.workflow import Step
+
+RESERVED_VARIABLES = "COULER_"
+
+_VARIABLE = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+_ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+
+
+def check_environment(reader: Reader, step: Step) -> None:
+    """Check a step's environment variables."""
+    view = reader.view
+    check_variable_names(step.env, lambda code, text: view.add(code, step, text))
+    for variable in step.env:
+        check_sources(reader, variable, f"env.{variable.name}")
+    for source in step.env_from:
+        _check_env_from(view, step, source)
+
+
+def check_variable_names(variables: Iterable[EnvVar], add: Add) -> None:
+    """Check the names of environment variables."""
+    seen: set[str] = set()
+    for variable in variables:
+        name = variable.name
+        if _VARIABLE.fullmatch(name) is None:
+            add(
+                "CLR413",
+                f'"{name}" is no name of an environment variable: letters, digits, "_", "-" and '
+                '".", no digit first.',
+            )
+        elif name.startswith(RESERVED_VARIABLES):
+            add(
+                "CLR413",
+                f'"{name}" is kept for Couler: choose a name that does not begin with '
+                f'"{RESERVED_VARIABLES}".',
+            )
+        if name in seen:
+            add("CLR151", f'the environment variable "{name}" is given twice. Remove one.')
+        seen.add(name)
+
+
+def check_sources(reader: Reader, variable: EnvVar, field: str) -> None:
+    """Check that an environment variable or header has one source, and that source."""
+    view, step = reader.view, reader.step
+    check_one_source(variable, field, reader.add)
+    if isinstance(variable.value, str):
+        if step is not None:
+            check_word(view, step, field, variable.value)
+    elif variable.value is not None:
+        reader.text(variable.value, field)
+
+
+def check_one_source(variable: EnvVar, field: str, add: Add) -> None:
+    """Check that exactly one of value, secret and config is given."""
+    given = [name for name in ("value", "secret", "config") if getattr(variable, name) is not None]
+    if len(given) != 1:
+        has = f"has {' and '.join(given)}" if given else "has no value"
+        add("CLR414", f"{field} {has}. Give exactly one of value, secret and config.")
+    if variable.secret is not None:
+        check_secret_key(variable.secret, add)
+    if variable.config is not None:
+        check_object_name(variable.config.config_map, "config map", add)
+        _check_key(variable.config, "config map", add)
+
+
+def check_secret_key(key: SecretKey, add: Add) -> None:
+    """Check the reference to an entry of a secret."""
+    check_object_name(key.secret, "secret", add)
+    _check_key(key, "secret", add)
+
+
+def _check_key(key: SecretKey | ConfigKey, what: str, add: Add) -> None:
+    if _KEY.fullmatch(key.key) is None:
+        add(
+            "CLR411",
+            f'"{key.key}" is no key of a {what}: letters, digits, "-", "_" and ".".',
+        )
+
+
+def _check_env_from(view: ScopeView, step: Step, source: EnvFrom) -> None:
+    def add(code: str, message: str) -> None:
+        view.add(code, step, message)
+
+    if (source.secret is None) == (source.config_map is None):
+        has = "has both" if source.secret is not None else "has neither"
+        add("CLR414", f"env_from {has}. Give either a secret or a config map.")
+    if source.secret is not None:
+        check_object_name(source.secret, "secret", add)
+    if source.config_map is not None:
+        check_object_name(source.config_map, "config map", add)
+    if source.prefix and _VARIABLE.fullmatch(source.prefix) is None:
+        add("CLR413", f'"{source.prefix}" cannot begin the name of an environment variable.')
+
+
+def check_paths(view: ScopeView, step: Step) -> None:
+    """Check the paths at which a step finds volumes and files."""
+    known = {volume.name: volume for volume in view.workflow.volumes}
+    taken: dict[str, str] = {}
+    for mount in step.mounts:
+        if mount.volume not in known:
+            view.add(
+                "CLR168",
+                step,
+                f'it mounts the volume "{mount.volume}", which the workflow does not declare.'
+                f"{did_you_mean(mount.volume, known)}",
+            )
+        if not mount.path.startswith("/") or ":" in mount.path:
+            view.add(
+                "CLR415",
+                step,
+                f'it mounts a volume at "{mount.path}", but that must be an absolute path '
+                'without ":".',
+            )
+        sub_path = mount.sub_path
+        if sub_path is not None and (sub_path.startswith("/") or ".." in sub_path.split("/")):
+            view.add("CLR415", step, f'the sub_path "{sub_path}" leads out of the volume.')
+        _take(view, step, taken, mount.path, f'the volume "{mount.volume}"')
+    for given in step.inputs:
+        if given.path is not None:
+            _take(view, step, taken, given.path, f'the input "{given.name}"')
+
+
+def _take(view: ScopeView, step: Step, taken: dict[str, str], path: str, what: str) -> None:
+    normal = posixpath.normpath(path)
+    other = taken.setdefault(normal, what)
+    if other is not what:
+        view.add("CLR416", step, f'{what} and {other} are both at "{path}". Move one.')
+
+
+def check_volume(volume: Volume, add: Add) -> None:
+    """Check a volume of the workflow."""
+    check_label_name(volume.name, "volume", add)
+    match volume:
+        case ClaimVolume():
+            check_object_name(volume.claim, "volume claim", add)
+        case NewClaimVolume():
+            check_quantity(volume.size, f"size of the volume {volume.name}", add, bytes_=True)
+            for mode in volume.access_modes:
+                if mode not in _ACCESS_MODES:
+                    hint = did_you_mean(mode, _ACCESS_MODES)
+                    add("CLR421", f'"{mode}" is no access mode of the volume {volume.name}.{hint}')
+            if not volume.access_modes:
+                add("CLR421", f"the volume {volume.name} has no access mode. Name one.")
+            if volume.storage_class is not None and not is_subdomain(volume.storage_class):
+                check_object_name(volume.storage_class, "storage class", add)
+        case EmptyVolume():
+            if volume.size is not None:
+                check_quantity(volume.size, f"size of the volume {volume.name}", add, bytes_=True)
+        case SecretVolume():
+            check_object_name(volume.secret, "secret", add)
+        case ConfigVolume():
+            check_object_name(volume.config_map, "config map", add)
+        case HostVolume():
+            if not volume.path.startswith("/"):
+                add(
+                    "CLR415",
+                    f'the volume {volume.name} needs an absolute path, not "{volume.path}".',
+                )
+        case _:
+            t.assert_never(volume)

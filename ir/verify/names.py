@@ -1,0 +1,141 @@
+"""Rules for names: legal on every engine, and told apart by every engine."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Callable, Iterable
+
+from couler.ir.verify.scope import ScopeView
+
+RESERVED_PREFIX = "couler-"
+"""Names that begin so are made by passes."""
+
+MAX_STEP_NAME = 128
+MAX_VALUE_NAME = 128
+MAX_WORKFLOW_NAME = 63
+MAX_SCHEDULED_NAME = 52
+"""Argo appends the time to the names of scheduled runs."""
+
+_STEP_NAME = re.compile(r"[a-zA-Z][-_a-zA-Z0-9]{0,127}")
+_VALUE_NAME = re.compile(r"[a-zA-Z_][-_a-zA-Z0-9]{0,127}")
+_DNS_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+
+Add: t.TypeAlias = Callable[[str, str], None]
+"""Reports a problem: code and message."""
+
+
+def check_step_names(view: ScopeView) -> None:
+    """Check the names of the steps of a scope."""
+    legal = _STEP_NAME.fullmatch
+    for step in view.all_steps:
+        name = step.name
+        if legal(name) is None:
+            view.add("CLR150", step, _illegal("step", name, _advice_for_step(name)))
+        if name.startswith(RESERVED_PREFIX) and step.origin == "user":
+            view.add(
+                "CLR153",
+                step,
+                f'names that begin with "{RESERVED_PREFIX}" are kept for steps that passes make. '
+                "Choose another.",
+            )
+    if len(view.steps) != len(view.all_steps):
+        _report_repeated_steps(view)
+    _check_alike(view)
+
+
+def _report_repeated_steps(view: ScopeView) -> None:
+    seen: set[str] = set()
+    for step in view.all_steps:
+        if step.name in seen:
+            first = view.steps[step.name].source
+            place = f" ({first})" if first is not None else ""
+            view.add(
+                "CLR151",
+                step,
+                f"another step {view.where} has this name{place}. Give one of them another.",
+            )
+        seen.add(step.name)
+
+
+def _check_alike(view: ScopeView) -> None:
+    """Refuse `a-b` beside `a_b`: engines without `_` in names write both as `a-b`."""
+    if not any("_" in name for name in view.steps):
+        return
+    folded: dict[str, str] = {}
+    for name, step in view.steps.items():
+        first = folded.setdefault(name.replace("_", "-"), name)
+        if first != name:
+            view.add(
+                "CLR152",
+                step,
+                f'some engines cannot tell its name from "{first}". Give one of them another.',
+            )
+
+
+def check_workflow_name(name: str, *, scheduled: bool, add: Add) -> None:
+    """Check the name of a workflow."""
+    longest = MAX_SCHEDULED_NAME if scheduled else MAX_WORKFLOW_NAME
+    if _DNS_LABEL.fullmatch(name) is None or len(name) > longest:
+        fixed = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:longest].rstrip("-")
+        hint = f' Did you mean "{fixed}"?' if fixed and fixed != name else ""
+        reason = f"at most {longest} characters"
+        if scheduled:
+            reason += " (it has a schedule)"
+        add(
+            "CLR150",
+            f'"{name}" is no name of a workflow: lower-case letters, digits and "-" between '
+            f"them, {reason}.{hint}",
+        )
+
+
+def check_value_names(names: Iterable[str], what: str, add: Add) -> None:
+    """Check the names of parameters, inputs, outputs or items, which share one rule."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if _VALUE_NAME.fullmatch(name) is None:
+            fixed = re.sub(r"[^-_a-zA-Z0-9]+", "_", name).strip("_")[:MAX_VALUE_NAME]
+            add("CLR150", _illegal(what, name, fixed, first='a letter or "_"'))
+        key = name.replace("-", "_")
+        first = seen.get(key)
+        if first is None:
+            seen[key] = name
+        elif first == name:
+            add("CLR151", f'the {what} "{name}" is declared twice. Remove one.')
+        else:
+            add(
+                "CLR152",
+                f'some engines cannot tell the {what} "{name}" from "{first}". Rename one.',
+            )
+
+
+def check_label_name(name: str, what: str, add: Add) -> None:
+    """Check a name that Kubernetes takes as a DNS label, such as a volume's."""
+    if _DNS_LABEL.fullmatch(name) is None:
+        fixed = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63]
+        hint = f' Did you mean "{fixed}"?' if fixed and fixed != name else ""
+        add(
+            "CLR150",
+            f'"{name}" is no name of a {what}: lower-case letters, digits and "-" between them, '
+            f"at most 63 characters.{hint}",
+        )
+
+
+def check_handler_name(name: str, add: Add) -> None:
+    """Check the name of an exit handler."""
+    if _STEP_NAME.fullmatch(name) is None:
+        add("CLR150", _illegal("exit handler", name, _advice_for_step(name)))
+
+
+def _advice_for_step(name: str) -> str:
+    words = re.sub(r"[^-_a-zA-Z0-9]+", "-", name)
+    return re.sub(r"^[^a-zA-Z]+", "", words).rstrip("-")[:MAX_STEP_NAME]
+
+
+def _illegal(what: str, name: str, fixed: str, first: str = "a letter") -> str:
+    hint = f' Did you mean "{fixed}"?' if fixed and fixed != name else ""
+    shown = name if len(name) <= 60 else name[:57] + "..."
+    return (
+        f'"{shown}" is no name of a {what}: {first}, then letters, digits, "-" and "_", '
+        f"at most 128 characters.{hint}"
+    )

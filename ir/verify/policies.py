@@ -1,0 +1,130 @@
+"""Rules for iteration, retries, timeouts, caches, locks and resources of a step."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from couler.ir.policies import Foreach, Loop, Retry
+from couler.ir.values import Literal
+from couler.ir.verify.conditions import check_loop
+from couler.ir.verify.kubernetes import check_annotations, check_labels, check_placement
+from couler.ir.verify.limits import MAX_ROUNDS
+from couler.ir.verify.names import check_value_names
+from couler.ir.verify.quantities import check_resources
+from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
+from couler.ir.verify.values import Reader
+from couler.ir.workflow import Step, Suspend
+
+_LOCK_NAME = re.compile(r"[a-zA-Z0-9](?:[-._a-zA-Z0-9]{0,251}[a-zA-Z0-9])?")
+
+
+def check_foreach(reader: Reader, foreach: Foreach) -> None:
+    """Check the lists of a foreach, and note the types of their items."""
+    check_value_names(foreach.over, "item", reader.add)
+    kinds: dict[str, Kind] = {}
+    lengths: dict[str, int] = {}
+    for name, items in foreach.over.items():
+        field = f"foreach.{name}"
+        if isinstance(items, Literal):
+            # Each item travels, the list does not.
+            if isinstance(items.value, tuple):
+                lengths[name] = len(items.value)
+                kinds[name] = common_kind(
+                    reader.kind(Literal.model_construct(value=item), field) for item in items.value
+                )
+                continue
+            kind = literal_kind(items.value)
+            if kind.type == "str":
+                kind = Kind("dict")
+        else:
+            kind = reader.kind(items, field)
+        kinds[name] = Kind(kind.type) if kind.many else ANY
+        if not kind.many and kind.type not in ("list", "json", "str"):
+            reader.add(
+                "CLR180",
+                f"{field} is {kind}, not a list. Give a list, or read an output that is one.",
+            )
+    reader.items = kinds
+    if len(set(lengths.values())) > 1:
+        sizes = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        reader.add("CLR182", f"its lists differ in length: {sizes}. Make them equally long.")
+
+
+def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
+    """Check a step's loop."""
+    if isinstance(step.action, Suspend):
+        return  # it has no outputs: reported as without effect
+    check_loop(reader, loop.condition)
+    if step.daemon:
+        reader.add("CLR223", "a daemon does not end, so its loop has no second round.")
+    if loop.max_iterations > MAX_ROUNDS:
+        reader.add(
+            "CLR505",
+            f"max_iterations is {loop.max_iterations:,}; at most {MAX_ROUNDS:,} rounds are run.",
+        )
+
+
+def check_policies(view: ScopeView, step: Step) -> None:
+    """Check those policies of a step that read no values."""
+
+    def add(code: str, message: str) -> None:
+        view.add(code, step, message)
+
+    if step.retry is not None:
+        for code, message in retry_problems(step.retry):
+            view.add(code, step, message, "warning" if code == "CLR404" else "error")
+    if step.timeout_s is not None:
+        whole = view.workflow.timeout_s
+        if whole is not None and step.timeout_s > whole:
+            view.add(
+                "CLR405",
+                step,
+                f"its timeout of {step.timeout_s:g} s is above the workflow's, {whole:g} s, which "
+                "ends it first.",
+                "warning",
+            )
+    if step.resources is not None:
+        check_resources(step.resources, add)
+    if step.placement is not None:
+        check_placement(step.placement, add)
+    if step.labels:
+        check_labels(step.labels, "labels", add)
+    if step.annotations:
+        check_annotations(step.annotations, add)
+    if step.mutex is not None and _LOCK_NAME.fullmatch(step.mutex) is None:
+        add("CLR411", _bad_lock("mutex", step.mutex))
+    cache = step.cache.name if step.cache is not None else None
+    if cache is not None and _LOCK_NAME.fullmatch(cache) is None:
+        add("CLR411", _bad_lock("cache", cache))
+
+
+def _bad_lock(what: str, name: str) -> str:
+    return (
+        f'"{name}" is no name of a {what}: letters, digits, "-", "_" and "." between them, '
+        "at most 253 characters."
+    )
+
+
+def retry_problems(retry: Retry) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with a retry, as code and message."""
+    if not retry.on:
+        yield "CLR403", "its retry is on no kind of failure. Name failure, error or both."
+    if retry.exit_codes and "failure" not in retry.on:
+        yield (
+            "CLR403",
+            "its retry names exit codes, but is on errors only, which have none. Add failure.",
+        )
+    for code in retry.exit_codes:
+        if not 1 <= code <= 255:
+            yield (
+                "CLR403",
+                f"its retry names the exit code {code}; a failed process ends with 1 to 255.",
+            )
+    backoff = retry.backoff
+    if backoff is not None and backoff.cap_s is not None and backoff.cap_s < backoff.seconds:
+        waits = (
+            f"its retry waits {backoff.seconds:g} s at first, but the cap is {backoff.cap_s:g} s"
+        )
+        yield "CLR404", f"{waits}, so every wait is the cap."

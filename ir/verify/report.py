@@ -1,0 +1,36 @@
+"""Collecting diagnostics, each with its place in program order."""
+
+from __future__ import annotations
+
+import typing as t
+
+from couler.ir.diagnostics import Diagnostic, Severity
+from couler.ir.policies import SourceRef
+
+Order: t.TypeAlias = tuple[int, ...]
+"""Place in program order: positions from the outside in; a prefix comes first."""
+
+
+class Report:
+    """The problems found so far; the same one is kept once."""
+
+    def __init__(self) -> None:
+        self._found: dict[Diagnostic, Order] = {}
+
+    def add(
+        self,
+        code: str,
+        message: str,
+        *,
+        order: Order,
+        step: str | None = None,
+        source: SourceRef | None = None,
+        severity: Severity = "error",
+    ) -> None:
+        """Add a problem."""
+        diagnostic = Diagnostic(code, message, step=step, source=source, severity=severity)
+        self._found.setdefault(diagnostic, order)
+
+    def in_program_order(self) -> tuple[Diagnostic, ...]:
+        """Return the problems in program order; those of one step as they were found."""
+        return tuple(sorted(self._found, key=self._found.__getitem__))

@@ -1,0 +1,182 @@
+"""What the rules know about the scope that they look at."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator, Mapping
+
+from couler.ir.conditions import Condition
+from couler.ir.diagnostics import Severity
+from couler.ir.policies import AnyOf, Dependency
+from couler.ir.verify.report import Order, Report
+from couler.ir.verify.types import Kind, output_kinds
+from couler.ir.workflow import Step, Workflow
+
+
+class ScopeView:
+    """A scope while it is checked.
+
+    Attributes
+    ----------
+    steps
+        The steps by name; of two with one name the first.
+    parameters
+        What `ParamRef` can read here: the workflow's parameters or the group's inputs.
+    domains
+        The values that a parameter of the workflow is limited to, where it is.
+    outer
+        For an exit handler the steps of the workflow, which its steps may read as well.
+    doubtful
+        Names of the steps that can be skipped: those that have a condition or ask for a failure.
+    """
+
+    def __init__(
+        self,
+        report: Report,
+        workflow: Workflow,
+        steps: tuple[Step, ...],
+        *,
+        parameters: Mapping[str, Kind],
+        domains: Mapping[str, tuple[object, ...]],
+        prefix: str = "",
+        order: Order = (),
+        owner: Step | None = None,
+        handler: str | None = None,
+        outer: Mapping[str, Step] | None = None,
+    ) -> None:
+        self.report = report
+        self.workflow = workflow
+        self.all_steps = steps
+        self.parameters = parameters
+        self.domains = domains
+        self.prefix = prefix
+        self.order = order
+        self.owner = owner
+        self.handler = handler
+        self.outer = outer or {}
+        self.steps: dict[str, Step] = {}
+        self.position: dict[str, int] = {}
+        for index, step in enumerate(steps):
+            if step.name not in self.steps:
+                self.steps[step.name] = step
+                self.position[step.name] = index
+        self.doubtful = {step.name for step in steps if _can_be_skipped(step)}
+        self._outputs: dict[str, Mapping[str, Kind]] = {}
+        self._reasons: dict[str, frozenset[Reason]] = {}
+
+    def outputs_of(self, name: str) -> Mapping[str, Kind]:
+        """Return the outputs of a step of this scope, or of the workflow for an exit handler."""
+        known = self._outputs.get(name)
+        if known is None:
+            step = self.steps.get(name) or self.outer[name]
+            known = self._outputs[name] = output_kinds(step)
+        return known
+
+    def reasons(self, name: str) -> frozenset[Reason]:
+        """Return all that must hold for a step of this scope not to be skipped."""
+        known = self._reasons.get(name)
+        if known is None:
+            known = self._reasons[name] = frozenset(_reasons(self.steps[name]))
+        return known
+
+    @property
+    def where(self) -> str:
+        """The scope in words: `in the workflow`, `in the group "train"`."""
+        if self.owner is not None:
+            return f'in the group "{self.prefix.rstrip("/")}"'
+        if self.handler is not None:
+            return f'in the exit handler "{self.handler}"'
+        return "in the workflow"
+
+    def path(self, step: Step) -> str:
+        """Return the path of a step of this scope."""
+        return self.prefix + step.name
+
+    def add_to_scope(self, code: str, message: str) -> None:
+        """Report an error of the scope as a whole."""
+        self.add(code, None, message)
+
+    def add(self, code: str, step: Step | None, message: str, severity: Severity = "error") -> None:
+        """Report a problem of a step, or of the scope as a whole."""
+        if step is not None:
+            self.report.add(
+                code,
+                f'step "{self.path(step)}": {message}',
+                order=(*self.order, self.position[step.name]),
+                step=self.path(step),
+                source=step.source,
+                severity=severity,
+            )
+        elif self.owner is not None:
+            path = self.prefix.rstrip("/")
+            self.report.add(
+                code,
+                f'step "{path}": {message}',
+                order=self.order,
+                step=path,
+                source=self.owner.source,
+                severity=severity,
+            )
+        else:
+            where = f'exit handler "{self.handler}"' if self.handler is not None else "workflow"
+            self.report.add(
+                code,
+                f"{where}: {message}",
+                order=self.order,
+                source=self.workflow.source,
+                severity=severity,
+            )
+
+
+class Reason(t.NamedTuple):
+    """Something that must hold for a step to run; equal texts mean the same."""
+
+    key: str
+    condition: Condition | None = None
+    failed: str | None = None
+    """Name of the step whose failure is asked for."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Reason) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+
+def _can_be_skipped(step: Step) -> bool:
+    if step.when is not None:
+        return True
+    return any(not isinstance(entry, str) and _asks_for_failure(entry) for entry in step.depends_on)
+
+
+def _asks_for_failure(entry: str | Dependency | AnyOf) -> bool:
+    if isinstance(entry, Dependency):
+        return entry.on == "failure"
+    if isinstance(entry, AnyOf):
+        outcomes = {option.on for option in entry.options if isinstance(option, Dependency)}
+        return "failure" in outcomes and "completion" not in outcomes
+    return False
+
+
+def _reasons(step: Step) -> Iterator[Reason]:
+    if step.when is not None:
+        yield from (Reason(_key(part), condition=part) for part in conjuncts(step.when))
+    for entry in step.depends_on:
+        if isinstance(entry, Dependency) and _asks_for_failure(entry):
+            yield Reason(f"failed {entry.step}", failed=entry.step)
+        elif isinstance(entry, AnyOf) and _asks_for_failure(entry):
+            yield Reason("any of " + ", ".join(sorted(map(str, entry.options))))
+
+
+def conjuncts(condition: Condition) -> Iterator[Condition]:
+    """Yield the conditions that must all hold for a condition to hold."""
+    if condition.kind == "and":
+        for item in condition.items:
+            yield from conjuncts(item)
+    else:
+        yield condition
+
+
+def _key(condition: Condition) -> str:
+    # Not the condition itself: to Python 1, 1.0 and True are equal, to a comparison they are not.
+    return condition.model_dump_json()

@@ -1,0 +1,145 @@
+"""Rules for the workflow as a whole: parameters, schedule, defaults, volumes and pods."""
+
+from __future__ import annotations
+
+from couler.ir.schedule import check_cron, check_timezone
+from couler.ir.verify.environment import (
+    check_one_source,
+    check_secret_key,
+    check_variable_names,
+    check_volume,
+)
+from couler.ir.verify.kubernetes import (
+    check_annotations,
+    check_dns,
+    check_labels,
+    check_object_name,
+    check_placement,
+    check_toleration,
+)
+from couler.ir.verify.names import Add, check_value_names, check_workflow_name
+from couler.ir.verify.policies import retry_problems
+from couler.ir.verify.quantities import check_resources
+from couler.ir.verify.report import Order, Report
+from couler.ir.verify.values import show
+from couler.ir.wire import MAX_VALUE_BYTES, encode, matches
+from couler.ir.workflow import Defaults, Parameter, PodSettings, Schedule, Workflow
+
+_FIRST: Order = (-1,)
+
+
+def check_settings(workflow: Workflow, report: Report) -> None:
+    """Check all of a workflow but its steps and outputs."""
+
+    def add(code: str, message: str) -> None:
+        report.add(code, f"workflow: {message}", order=_FIRST, source=workflow.source)
+
+    check_workflow_name(workflow.name, scheduled=workflow.schedule is not None, add=add)
+    check_value_names((p.name for p in workflow.parameters), "parameter", add)
+    for parameter in workflow.parameters:
+        _check_parameter(parameter, add)
+    if workflow.schedule is not None:
+        _check_schedule(workflow.schedule, add)
+    if workflow.defaults is not None:
+        _check_defaults(workflow.defaults, add)
+    seen: set[str] = set()
+    for volume in workflow.volumes:
+        check_volume(volume, add)
+        if volume.name in seen:
+            add("CLR151", f'the volume "{volume.name}" is declared twice. Remove one.')
+        seen.add(volume.name)
+    if workflow.pod is not None:
+        _check_pod(workflow.pod, add)
+    for key in workflow.secrets:
+        check_secret_key(key, add)
+    check_labels(workflow.labels, "labels", add)
+    check_annotations(workflow.annotations, add)
+
+
+def _check_parameter(parameter: Parameter, add: Add) -> None:
+    name, declared = parameter.name, parameter.type
+    default = parameter.default
+    if parameter.required:
+        if default is not None:
+            add(
+                "CLR183",
+                f'the parameter "{name}" is required, so its default is never used. Remove one.',
+            )
+    elif not matches(default, declared):
+        if default is None:
+            mend = "Give it a default, or make it required."
+            add("CLR183", f'the parameter "{name}" has no default and is not required. {mend}')
+        else:
+            add(
+                "CLR183",
+                f'the parameter "{name}" is declared {declared}, but its default is '
+                f"{show(default)}.",
+            )
+    elif parameter.choices and not _is_among(default, parameter.choices):
+        choices = ", ".join(map(show, parameter.choices))
+        add(
+            "CLR183",
+            f'the default of the parameter "{name}" is {show(default)}, which is none of its '
+            f"choices: {choices}.",
+        )
+    for choice in parameter.choices:
+        if not matches(choice, declared):
+            add(
+                "CLR183",
+                f'the parameter "{name}" is declared {declared}, but one of its choices is '
+                f"{show(choice)}.",
+            )
+    if default is not None and len(encode(default).encode()) > MAX_VALUE_BYTES:
+        add(
+            "CLR501",
+            f'the default of the parameter "{name}" is over {MAX_VALUE_BYTES:,} bytes. '
+            "Give it as a file.",
+        )
+
+
+def _is_among(value: object, choices: tuple[object, ...]) -> bool:
+    return any(value == choice and type(value) is type(choice) for choice in choices)
+
+
+def _check_schedule(schedule: Schedule, add: Add) -> None:
+    for expression in schedule.cron:
+        try:
+            check_cron(expression)
+        except ValueError as error:
+            add("CLR406", _sentence(error))
+    if len(set(schedule.cron)) != len(schedule.cron):
+        add("CLR406", "a cron expression is given twice. Remove one.")
+    try:
+        check_timezone(schedule.timezone)
+    except ValueError as error:
+        add("CLR407", _sentence(error))
+
+
+def _check_defaults(defaults: Defaults, add: Add) -> None:
+    if defaults.retry is not None:
+        for code, message in retry_problems(defaults.retry):
+            add(code, f"defaults: {message}")
+    if defaults.resources is not None:
+        check_resources(defaults.resources, add)
+    if defaults.placement is not None:
+        check_placement(defaults.placement, add)
+    check_variable_names(defaults.env, add)
+    for variable in defaults.env:
+        check_one_source(variable, f"defaults.env.{variable.name}", add)
+
+
+def _check_pod(pod: PodSettings, add: Add) -> None:
+    if pod.service_account is not None:
+        check_object_name(pod.service_account, "service account", add)
+    for secret in pod.image_pull_secrets:
+        check_object_name(secret, "secret", add)
+    check_labels(pod.node_selector, "node_selector", add)
+    for toleration in pod.tolerations:
+        check_toleration(toleration, add)
+    if pod.dns is not None:
+        check_dns(pod.dns, add)
+
+
+def _sentence(error: ValueError) -> str:
+    text = str(error)
+    return text if text.endswith((".", "?")) else f"{text}."
