@@ -78,6 +78,20 @@ def operands(condition: Condition) -> Iterator[Value]:
             t.assert_never(condition)
 
 
+def map_operands(condition: Condition, change: Callable[[Value], Value]) -> Condition:
+    """Return a condition with every value that it compares replaced."""
+    match condition:
+        case Compare():
+            sides = {"left": change(condition.left), "right": change(condition.right)}
+            return condition.model_copy(update=sides)
+        case And() | Or():
+            items = tuple(map_operands(item, change) for item in condition.items)
+            return condition.model_copy(update={"items": items})
+        case Not():
+            return condition.model_copy(update={"item": map_operands(condition.item, change)})
+    t.assert_never(condition)
+
+
 def evaluate(condition: Condition, resolve: Callable[[Value], object]) -> bool:
     """Return whether a condition holds.
 

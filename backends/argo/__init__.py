@@ -1,0 +1,124 @@
+"""Argo Workflows: manifests for Argo 4, as YAML or JSON."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+from functools import cache
+
+from couler.backends.argo.capabilities import capabilities
+from couler.backends.base import Artifact, ArtifactFile, Capabilities, Target, choose_profile
+from couler.errors import EngineOptionError
+from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.workflow import Workflow
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.manifest import Manifest, ManifestOptions
+
+__all__ = ["ArgoBackend"]
+
+
+class ArgoBackend:
+    """Compiles workflows to Argo Workflows 4.
+
+    Profiles: `argo` is a default installation with its full resource definitions (at most 200
+    templates, 200 tasks a template, 500 parameters, and a budget of bytes); `argo-minimal-crd`
+    is an installation with minimal definitions, which has no such counts.
+    """
+
+    name: str = "argo"
+    profiles: tuple[str, ...] = ("argo", "argo-minimal-crd")
+
+    def __init__(self) -> None:
+        self._last: tuple[Workflow, ManifestOptions, Manifest] | None = None
+
+    def capabilities(self, target: Target) -> Capabilities:
+        """Return what Argo can do."""
+        choose_profile(self, target)
+        return _capabilities()
+
+    def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
+        """Yield what Argo would refuse beyond features."""
+        from couler.backends.argo.check import check, check_size
+
+        profile = choose_profile(self, target)
+        yield from check(workflow, profile)
+        yield from check_size(self._manifest(workflow, _options(target)), profile)
+
+    def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
+        """Turn a verified workflow into one manifest.
+
+        Parameters
+        ----------
+        workflow
+            Verified, its defaults resolved.
+        target
+            Profile, namespace and options: `kind`, `helper_image`, `gpu_type_label`.
+        format
+            `yaml`, or `json` for Argo's and Kubernetes's API.
+
+        Raises
+        ------
+        EngineOptionError
+            The format, the profile or an option is unknown.
+        """
+        choose_profile(self, target)
+        write, suffix = _writer(format)
+        text = write(self._manifest(workflow, _options(target)).tree)
+        return Artifact(
+            engine=self.name,
+            files=(ArtifactFile(f"{workflow.name}.{suffix}", text),),
+            notes=tuple(_notes(workflow)),
+        )
+
+    def _manifest(self, workflow: Workflow, options: ManifestOptions) -> Manifest:
+        """The manifest; kept, as checking and compiling ask for the same one."""
+        from couler.backends.argo.manifest import manifest
+
+        last = self._last
+        if last is not None and last[0] is workflow and last[1] == options:
+            return last[2]
+        made = manifest(workflow, options)
+        self._last = workflow, options, made
+        return made
+
+
+@cache
+def _capabilities() -> Capabilities:
+    return capabilities()
+
+
+def _writer(format: str) -> tuple[t.Callable[[t.Any], str], str]:
+    if format == "yaml":
+        from couler.backends._yaml import dump
+
+        return dump, "yaml"
+    if format == "json":
+        import json
+
+        return lambda tree: json.dumps(tree, ensure_ascii=False, separators=(",", ":")), "json"
+    raise EngineOptionError(f"argo writes yaml and json, not {format!r}")
+
+
+def _options(target: Target) -> ManifestOptions:
+    from couler.backends.argo.manifest import KINDS, ManifestOptions
+
+    known = set(ManifestOptions._fields) - {"namespace"}
+    for name in target.options:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise EngineOptionError(
+                f"argo has no option {name!r}; it has: {', '.join(sorted(known))}.{hint}"
+            )
+    options = ManifestOptions(namespace=target.namespace, **target.options)
+    if options.kind is not None and options.kind not in KINDS:
+        raise EngineOptionError(f"argo has no kind {options.kind!r}; it has: {', '.join(KINDS)}")
+    return options
+
+
+def _notes(workflow: Workflow) -> Iterator[str]:
+    """What must exist where the workflow runs."""
+    from couler.ir.needs import needs
+
+    for need in needs(workflow):
+        yield str(need)

@@ -1,0 +1,203 @@
+"""What Argo would refuse beyond features: texts that it reads itself, sizes, counts, depth."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+
+from couler.backends.argo.manifest import Manifest
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import is_item_wrapper
+from couler.backends.argo.text import has_tag
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
+from couler.ir.walk import Scope, scopes, step_values
+from couler.ir.wire import is_file
+from couler.ir.workflow import Group, Job, Script, Step, Workflow
+
+MAX_TEMPLATES = 200
+MAX_TASKS = 200
+MAX_PARAMETERS = 500
+MAX_BYTES = 1024 * 1024
+"""Largest object that Argo's controller stores, as JSON (`MAX_WORKFLOW_SIZE`)."""
+
+STATUS_BYTES = 81
+"""What the controller adds to the object for one node, compressed."""
+
+MAX_DEPTH = 100
+"""Deepest nesting of templates that the controller follows."""
+
+_INTERPRETERS = ("python", "sh", "bash", "zsh", "perl", "ruby", "node")
+
+
+def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
+    """Yield the places of a workflow that Argo could not run as they are meant."""
+    for parameter in workflow.parameters:
+        for value in (parameter.default, *parameter.choices):
+            if isinstance(value, str) and has_tag(value):
+                yield _read_by_argo(f'parameter "{parameter.name}"', value, None, workflow)
+    for output in workflow.outputs:
+        if any(isinstance(value, ParamRef) for value in walk(output.value)):
+            yield Diagnostic(
+                "CLR314",
+                f'argo: the workflow\'s output "{output.name}" reads a parameter; Argo evaluates '
+                "outputs without parameters. Let a step give out the value.",
+                source=workflow.source,
+            )
+    for scope in scopes(workflow):
+        for step in scope.steps:
+            yield from _check_step(step, scope)
+
+
+def _check_step(step: Step, scope: Scope) -> Iterator[Diagnostic]:
+    path = "/".join((*scope.path, step.name))
+    is_process = not isinstance(step.action, Group)
+    for field, text in step_values(step):
+        if "{{" in str(text):
+            yield from _check_text(step, path, field, text, is_process=is_process)
+    action = step.action
+    if isinstance(action, Job) and "{{" in str(action.manifest):
+        manifest = json.dumps(action.manifest)
+        if has_tag(manifest):
+            yield _read_by_argo(f'the manifest of step "{path}"', manifest, path, step)
+    if isinstance(action, Script) and has_tag(action.source):
+        program = action.command[0].rsplit("/", 1)[-1].rstrip("0123456789.")
+        if program not in _INTERPRETERS:
+            yield Diagnostic(
+                "CLR312",
+                f'argo: the script of step "{path}" holds "{{{{" as Argo\'s own tags do, and '
+                f'"{action.command[0]}" is not known to take a script as an argument of -c. '
+                "Put the script into the image, or build the braces in the script.",
+                step=path,
+                source=step.source,
+            )
+    if step.retry is not None and step.retry.backoff is not None:
+        factor = step.retry.backoff.factor
+        if factor != int(factor):
+            yield Diagnostic(
+                "CLR311",
+                f'argo: step "{path}" has a back-off factor of {factor}; Argo takes whole '
+                f"numbers. Use {max(1, round(factor))}.",
+                step=path,
+                source=step.source,
+            )
+    siblings = {sibling.name: sibling for sibling in scope.steps}
+    for given in step.inputs:
+        if given.many and not _is_folder(given.value, siblings):
+            yield Diagnostic(
+                "CLR313",
+                f'argo: input "{given.name}" of step "{path}" takes many files, but they do not '
+                "come from a foreach over one step; only those lie in one folder on Argo. "
+                "Gather them in a step of their own.",
+                step=path,
+                source=step.source,
+            )
+
+
+def _check_text(
+    step: Step, path: str, field: str, text: Text, *, is_process: bool
+) -> Iterator[Diagnostic]:
+    """Plain text of a process is protected; texts that travel through Argo cannot be."""
+    if isinstance(text, str):
+        return
+    if isinstance(text, Literal) and is_process and field.startswith("inputs."):
+        return
+    for value in walk(text):
+        texts: tuple[object, ...] = ()
+        if isinstance(value, Literal):
+            texts = value.value if isinstance(value.value, tuple) else (value.value,)
+        elif isinstance(value, Template):
+            texts = value.parts
+        for part in texts:
+            if isinstance(part, str) and has_tag(part):
+                yield _read_by_argo(f'{field} of step "{path}"', part, path, step)
+
+
+def _read_by_argo(what: str, text: str, path: str | None, owner: Step | Workflow) -> Diagnostic:
+    shown = text if len(text) <= 60 else text[:57] + "..."
+    return Diagnostic(
+        "CLR310",
+        f"argo: {what} holds {shown!r}, in which Argo would read a tag of its own. Put the text "
+        "into a step's arguments, environment or script, where it is protected, or into a file.",
+        step=path,
+        source=owner.source,
+    )
+
+
+def _is_folder(value: Text, siblings: dict[str, Step]) -> bool:
+    if isinstance(value, ParamRef):
+        return True
+    if not isinstance(value, StepRef) or value.step not in siblings:
+        return False
+    producer = siblings[value.step]
+    if producer.foreach is None:
+        return False
+    one_step = not isinstance(producer.action, Group) or is_item_wrapper(producer)
+    return one_step and any(is_file(output.type) for output in producer.outputs)
+
+
+def check_size(manifest: Manifest, profile: str) -> Iterator[Diagnostic]:
+    """Yield what is too much for an installation.
+
+    Parameters
+    ----------
+    manifest
+        The whole manifest.
+    profile
+        Only `argo` limits counts; over the budget of bytes `argo-minimal-crd` warns, as an
+        installation may have raised it.
+    """
+    spec = manifest.tree["spec"]
+    spec = spec.get("workflowSpec", spec)
+    templates: list[Tree] = spec["templates"]
+    if manifest.depth > MAX_DEPTH:
+        yield Diagnostic(
+            "CLR514",
+            f"argo: the workflow nests {manifest.depth} templates deep; Argo follows {MAX_DEPTH}. "
+            "Nest fewer groups and loops, or lower max_iterations.",
+        )
+    full = profile == "argo"
+    if full:
+        yield from _check_counts(templates)
+    size = len(json.dumps(manifest.tree, ensure_ascii=False, separators=(",", ":")).encode())
+    tasks = sum(len(template["dag"]["tasks"]) for template in templates if "dag" in template)
+    total = size + STATUS_BYTES * tasks
+    if total > MAX_BYTES:
+        yield Diagnostic(
+            "CLR513",
+            f"argo: the manifest takes {size:,} bytes as JSON, and its status will take about "
+            f"{STATUS_BYTES * tasks:,}; Argo stores {MAX_BYTES:,}. Use a foreach for steps that "
+            "differ in their arguments only, or run the workflow in parts.",
+            severity="error" if full else "warning",
+        )
+
+
+def _check_counts(templates: list[Tree]) -> Iterator[Diagnostic]:
+    if len(templates) > MAX_TEMPLATES:
+        yield Diagnostic(
+            "CLR510",
+            f"argo: the workflow needs {len(templates):,} templates; a default installation of "
+            f"Argo 4 takes {MAX_TEMPLATES}. {_ADVICE}",
+        )
+    for template in templates:
+        tasks: list[t.Any] = template.get("dag", {}).get("tasks", [])
+        if len(tasks) > MAX_TASKS:
+            yield Diagnostic(
+                "CLR511",
+                f'argo: the template "{template["name"]}" has {len(tasks):,} tasks; a default '
+                f"installation of Argo 4 takes {MAX_TASKS} in one template. {_ADVICE}",
+            )
+        parameters = template.get("inputs", {}).get("parameters", [])
+        if len(parameters) > MAX_PARAMETERS:
+            yield Diagnostic(
+                "CLR512",
+                f'argo: the template "{template["name"]}" has {len(parameters):,} parameters; a '
+                f"default installation of Argo 4 takes {MAX_PARAMETERS}. Pass a list or a file.",
+            )
+
+
+_ADVICE = (
+    "Use groups or a foreach, or, if the installation has minimal resource definitions, "
+    "the profile argo-minimal-crd."
+)

@@ -1,0 +1,260 @@
+"""Scopes as DAG templates: tasks, their order, their arguments, fan-out and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from couler.backends.argo import pods
+from couler.backends.argo.depends import depends
+from couler.backends.argo.expressions import tag
+from couler.backends.argo.items import fan_out
+from couler.backends.argo.leaves import Hole, Leaves
+from couler.backends.argo.loops import ROUND, LoopPlan, initial, loop_template
+from couler.backends.argo.lower import writes_gather_files
+from couler.backends.argo.names import Names, legal
+from couler.backends.argo.overrides import merge
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import AT, INDEX, Renderer, global_name, is_item_wrapper
+from couler.backends.argo.scope import ScopeView
+from couler.backends.argo.templates import file_outputs, key_parameter
+from couler.ir.values import StepRef
+from couler.ir.wire import is_file
+from couler.ir.workflow import Group, Input, Output, Step
+
+ROOT_LOCATION = "{{workflow.name}}"
+LOOP_LEVELS = 60
+"""Levels of nesting that all loops on one chain may take together; Argo allows 100 in all."""
+
+INNER_LOCATION = "{{inputs.parameters." + AT + "}}"
+
+
+class Scopes:
+    """Emits the DAG template of every scope.
+
+    Parameters
+    ----------
+    leaves
+        The templates of processes; `collect` fills it.
+    names
+        Names of templates.
+    kept_steps
+        Steps of the workflow's own scope whose outputs exit handlers read.
+    """
+
+    def __init__(self, leaves: Leaves, names: Names, kept_steps: frozenset[str]) -> None:
+        self._leaves = leaves
+        self._names = names
+        self._kept_steps = kept_steps
+        self._group_names: dict[int, str] = {}
+        self._loop_names: dict[int, str] = {}
+        self._has_files: dict[int, bool] = {}
+        self._plans: dict[int, LoopPlan] = {}
+        self.templates: list[Tree] = []
+
+    def collect(self, steps: Iterable[Step], *, loops_around: int = 0) -> int:
+        """Take in the steps of a scope and of all groups in it, before anything is emitted.
+
+        Returns
+        -------
+        int
+            How many templates deep the scope nests, its own included.
+        """
+        depth = 1
+        for step in steps:
+            if isinstance(step.action, Group):
+                self._group_names[id(step)] = self._names.take(step.name)
+                inside, levels_of_loop = loops_around, 0
+                if step.loop is not None:
+                    inside += 1
+                    self._loop_names[id(step)] = self._names.take(f"{step.name}-loop")
+                    levels = LOOP_LEVELS // (inside + _loops_below(step.action.steps))
+                    bound = step.loop.max_iterations
+                    plan = LoopPlan.within(bound, max(levels, 1))
+                    self._plans[id(step)] = plan
+                    levels_of_loop = plan.levels
+                below = self.collect(step.action.steps, loops_around=inside)
+                depth = max(depth, below + levels_of_loop)
+            else:
+                gathers = step.foreach is not None and writes_gather_files(step)
+                self._leaves.add(step, gathers=gathers)
+        return depth + 1
+
+    def emit(
+        self,
+        view: ScopeView,
+        steps: Sequence[Step],
+        name: str,
+        *,
+        inputs: Sequence[str] = (),
+        outputs: Sequence[Output] = (),
+        gathers: bool = False,
+        parallelism: int | None = None,
+        kept: Mapping[str, str] | None = None,
+    ) -> None:
+        """Add the template of a scope, then those of the groups in it.
+
+        Parameters
+        ----------
+        view
+            What its steps can read.
+        steps
+            Its steps.
+        name
+            Of the template.
+        inputs
+            Names of the template's parameters.
+        outputs
+            What the template gives out.
+        gathers
+            Its outputs are gathered from a foreach.
+        parallelism
+            How many tasks run at the same time.
+        kept
+            For outputs that are kept for the whole workflow: their global names.
+        """
+        location = ROOT_LOCATION if view.owner is None else INNER_LOCATION
+        renderer = Renderer(view, {step: legal(step) for step in view.steps}, location)
+        template: Tree = {"name": name}
+        self.templates.append(template)
+        if inputs:
+            template["inputs"] = {"parameters": [{"name": given} for given in inputs]}
+        if outputs:
+            template["outputs"] = {
+                "parameters": [
+                    _output(output, renderer, gathers=gathers, kept=kept) for output in outputs
+                ]
+            }
+        if parallelism is not None:
+            template["parallelism"] = parallelism
+        if view.owner is not None and view.owner.retry is not None:
+            template["retryStrategy"] = pods.retry_strategy(view.owner.retry)
+        tasks = [self._task(step, view, renderer) for step in steps]
+        template["dag"] = {"failFast": False, "tasks": tasks}
+        for step in steps:
+            if isinstance(step.action, Group):
+                self._emit_group(step, step.action, view)
+
+    def _emit_group(self, step: Step, group: Group, view: ScopeView) -> None:
+        inside = view.inside(step, group)
+        inputs = [given.name for given in step.inputs]
+        if self._contains_files(step):
+            inputs.append(AT)
+            if is_item_wrapper(step):
+                inputs.append(INDEX)
+        if step.loop is not None:
+            self.templates.append(
+                loop_template(
+                    step,
+                    name=self._loop_names[id(step)],
+                    body=self._group_names[id(step)],
+                    plan=self._plans[id(step)],
+                    inputs=inputs,
+                )
+            )
+        self.emit(
+            inside,
+            group.steps,
+            self._group_names[id(step)],
+            inputs=inputs,
+            outputs=step.outputs,
+            gathers=step.foreach is not None,
+            parallelism=step.max_parallel,
+            kept={
+                output.name: global_name(StepRef(step=step.name, output=output.name))
+                for output in step.outputs
+            }
+            if view.owner is None and step.name in self._kept_steps
+            else None,
+        )
+
+    def _contains_files(self, step: Step) -> bool:
+        if not isinstance(step.action, Group):
+            return any(True for _ in file_outputs(step))
+        known = self._has_files.get(id(step))
+        if known is None:
+            known = any(self._contains_files(inner) for inner in step.action.steps)
+            self._has_files[id(step)] = known
+        return known
+
+    def _task(self, step: Step, view: ScopeView, renderer: Renderer) -> Tree:
+        task: Tree = {"name": legal(step.name), "template": self._template_name(step)}
+        order = depends(step, view.steps, legal)
+        if order:
+            task["depends"] = order
+        if step.when is not None:
+            task["when"] = tag(renderer.condition(step.when))
+        if step.foreach is not None:
+            indexed = isinstance(step.action, Group) and self._contains_files(step)
+            task.update(fan_out(step, step.foreach, renderer, indexed=indexed))
+        parameters = self._arguments(step, renderer)
+        if parameters:
+            task["arguments"] = {"parameters": parameters}
+        overrides = step.engine.get("argo", {}).get("task")
+        return merge(task, overrides) if overrides else task
+
+    def _template_name(self, step: Step) -> str:
+        if not isinstance(step.action, Group):
+            return self._leaves.template_name(step)
+        names = self._group_names if step.loop is None else self._loop_names
+        return names[id(step)]
+
+    def _arguments(self, step: Step, renderer: Renderer) -> list[Tree]:
+        if not isinstance(step.action, Group):
+            parameters = [
+                {"name": hole.name, "value": _argument(hole, step, renderer)}
+                for hole in self._leaves.arguments(step)
+            ]
+            for output in file_outputs(step):
+                place = renderer.location_of(StepRef(step=step.name, output=output.name))
+                parameters.append({"name": key_parameter(output), "value": place})
+            return parameters
+        parameters = [
+            {"name": given.name, "value": _argument(given, step, renderer)} for given in step.inputs
+        ]
+        if self._contains_files(step):
+            place = f"{renderer.location}/{step.name}"
+            index = "{{item." + INDEX + "}}"
+            if is_item_wrapper(step):
+                parameters += [{"name": AT, "value": place}, {"name": INDEX, "value": index}]
+            else:
+                at = f"{place}/{index}" if step.foreach is not None else place
+                parameters.append({"name": AT, "value": at})
+        if step.loop is not None:
+            parameters.append({"name": ROUND, "value": "0"})
+        return parameters
+
+
+def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
+    value = given.text if isinstance(given, Hole) else given.value
+    if given.many and isinstance(value, StepRef):
+        return renderer.location_of(value)
+    if step.loop is not None and not isinstance(value, str):
+        value = initial(value)
+    return renderer.text(value, step, given.type)
+
+
+def _loops_below(steps: Iterable[Step]) -> int:
+    """The number of loops on the deepest chain of loops within steps."""
+    return max(
+        (
+            (step.loop is not None) + _loops_below(step.action.steps)
+            for step in steps
+            if isinstance(step.action, Group)
+        ),
+        default=0,
+    )
+
+
+def _output(
+    output: Output, renderer: Renderer, *, gathers: bool, kept: Mapping[str, str] | None
+) -> Tree:
+    value = output.value
+    assert value is not None, "the outputs of a scope have values"
+    expression = renderer.expression(value)
+    if gathers:
+        is_text = output.type == "str" or is_file(output.type)
+        expression = f"toJson(toJson({expression}))" if is_text else f"toJson({expression})"
+    tree: Tree = {"name": output.name, "valueFrom": {"expression": expression}}
+    if kept is not None:
+        tree["globalName"] = kept[output.name]
+    return tree

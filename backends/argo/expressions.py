@@ -1,0 +1,64 @@
+"""Pieces of Argo's expression language (expr-lang, as in `{{=...}}`)."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from couler.ir.wire import dump_json
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def quote(text: str) -> str:
+    r"""Return a string literal without two braces in a row, so that no tag begins or ends in it.
+
+    Examples
+    --------
+    >>> print(quote("heads"), quote("it's"), quote("{{x}}"))
+    'heads' 'it\'s' '{\u007bx}\u007d'
+    """
+    body = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"').replace("'", "\\'")
+    return "'" + body.replace("{{", "{\\u007b").replace("}}", "}\\u007d") + "'"
+
+
+def member(base: str, *names: str, optional: bool = False) -> str:
+    """Return access to a member by names, in brackets where a name is no identifier.
+
+    Examples
+    --------
+    >>> member("tasks", "flip-coin", "status")
+    "tasks['flip-coin'].status"
+    >>> member("tasks.a", "outputs", "parameters", "x", optional=True)
+    'tasks.a.outputs?.parameters?.x'
+    """
+    text = base
+    for index, name in enumerate(names):
+        safe = optional and index > 0
+        if _IDENTIFIER.fullmatch(name):
+            text += f"?.{name}" if safe else f".{name}"
+        else:
+            text += f"?.[{quote(name)}]" if safe else f"[{quote(name)}]"
+    return text
+
+
+def json_literal(value: object) -> str:
+    """Return an expression for a JSON value."""
+    if isinstance(value, str):
+        return quote(value)
+    if value is None:
+        return "nil"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return dump_json(value)
+    return f"fromJSON({quote(dump_json(value))})"
+
+
+def tag(expression: str) -> str:
+    """Return an expression as a tag.
+
+    A blank keeps closing braces of the expression apart from those of the tag.
+    """
+    gap = " " if expression.endswith("}") else ""
+    return "{{=" + expression + gap + "}}"

@@ -1,0 +1,252 @@
+"""Templates of the steps that run something, shared by all steps of the same shape.
+
+Two steps have the same shape if they differ only in texts: arguments, values of environment
+variables, inputs. A text that is the same for all steps of a template is written into it; one
+that differs becomes a parameter. So ten thousand calls of one function make one template, and a
+step that stands alone gets a template without parameters, as a person would write it.
+
+Steps of one shape share a template if they were made at the same place of the program, or are
+the same in their texts too. Where that gives more templates than `SHARE_ALL_ABOVE`, all steps of
+one shape share one.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+
+from couler.backends.argo.cachekey import static_digest
+from couler.backends.argo.names import Names
+from couler.backends.argo.overrides import merge
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.scope import wire_text
+from couler.backends.argo.templates import Filled, TemplateOptions, build_template
+from couler.backends.argo.text import has_tag, needs_dollars
+from couler.ir.values import Literal, Text
+from couler.ir.wire import ValueType
+from couler.ir.workflow import Container, Http, Script, Step
+
+SHARE_ALL_ABOVE = 100
+"""More templates than that are not read by people, and Argo takes 200 at most."""
+
+_DOLLAR_FREE: tuple[ValueType, ...] = ("int", "float", "bool")
+
+
+class Hole(t.NamedTuple):
+    """A place in a template for a text."""
+
+    name: str
+    text: Text
+    type: ValueType = "str"
+    many: bool = False
+
+
+class _Shape:
+    """Steps that share one template."""
+
+    __slots__ = ("count", "dynamic", "gathers", "holes", "into", "key", "name", "step", "texts")
+
+    def __init__(self, key: t.Any, step: Step, holes: list[Hole], gathers: bool) -> None:
+        self.key = key
+        self.step = step
+        self.gathers = gathers
+        self.holes = holes
+        self.texts: list[str | None] = [_constant(hole.text) for hole in holes]
+        self.dynamic = [_may_hold_dollars(hole) for hole in holes]
+        self.count = 1
+        self.name = ""
+        self.into: _Shape | None = None
+        """The shape that took this one in."""
+
+    def add(self, holes: list[Hole]) -> None:
+        """Take in a step of the same shape."""
+        self.count += 1
+        texts = self.texts
+        for index, hole in enumerate(holes):
+            text = texts[index]
+            if text is not None and text != hole.text and text != _constant(hole.text):
+                texts[index] = None
+            if not self.dynamic[index] and _may_hold_dollars(hole):
+                self.dynamic[index] = True
+
+    def absorb(self, other: _Shape) -> None:
+        """Take in all steps of another."""
+        self.count += other.count
+        other.into = self
+        pairs = zip(self.texts, other.texts, strict=True)
+        self.texts = [mine if mine == theirs else None for mine, theirs in pairs]
+        self.dynamic = [a or b for a, b in zip(self.dynamic, other.dynamic, strict=True)]
+
+    def final(self) -> _Shape:
+        """The shape whose template it uses."""
+        return self if self.into is None else self.into.final()
+
+    def places(self) -> list[Filled]:
+        """The template's places for text."""
+        return [
+            Filled(hole.name, text, dynamic)
+            for hole, text, dynamic in zip(self.holes, self.texts, self.dynamic, strict=True)
+        ]
+
+
+def _constant(text: Text) -> str | None:
+    if isinstance(text, str):
+        return text
+    return wire_text(text.value) if isinstance(text, Literal) else None
+
+
+def _may_hold_dollars(hole: Hole) -> bool:
+    constant = _constant(hole.text)
+    if constant is None:
+        return hole.type not in _DOLLAR_FREE
+    return needs_dollars(constant)
+
+
+class Leaves:
+    """All templates of steps that run something.
+
+    First `add` every step, then `name_all`, then ask for `template_name` and `arguments`.
+    """
+
+    def __init__(self, options: TemplateOptions) -> None:
+        self._options = options
+        self._shapes: dict[t.Any, _Shape] = {}
+        self._of_step: dict[int, _Shape] = {}
+
+    def add(self, step: Step, *, gathers: bool = False) -> None:
+        """Take in a step.
+
+        Parameters
+        ----------
+        step
+            A step that is no group.
+        gathers
+            Its outputs are gathered from a foreach over the step itself.
+        """
+        holes = holes_of(step)
+        key = _shape_key(step, holes, gathers)
+        place = (key, step.source or step.name)
+        shape = self._shapes.get(place)
+        if shape is None:
+            shape = self._shapes[place] = _Shape(key, step, holes, gathers)
+        else:
+            shape.add(holes)
+        self._of_step[id(step)] = shape
+
+    def name_all(self, names: Names) -> None:
+        """Choose what is shared, and the names of the templates, in the order of the steps."""
+        self._merge(lambda shape: None if None in shape.texts else (shape.key, *shape.texts))
+        if len(self._final()) > SHARE_ALL_ABOVE:
+            self._merge(lambda shape: (shape.key,))
+        for shape in self._final():
+            shape.name = names.take(_template_name(shape.step, shared=shape.count > 1))
+
+    def _final(self) -> list[_Shape]:
+        return [shape for shape in self._shapes.values() if shape.into is None]
+
+    def _merge(self, key: t.Callable[[_Shape], tuple[t.Any, ...] | None]) -> None:
+        """Make one of the shapes with equal keys; None keeps a shape apart."""
+        first: dict[t.Any, _Shape] = {}
+        for shape in self._final():
+            own = key(shape)
+            if own is not None and first.setdefault(own, shape) is not shape:
+                first[own].absorb(shape)
+
+    def template_name(self, step: Step) -> str:
+        """Return the name of a step's template."""
+        return self._of_step[id(step)].final().name
+
+    def arguments(self, step: Step) -> Iterator[Hole]:
+        """Yield the places of a step's template that its task must fill."""
+        texts = self._of_step[id(step)].final().texts
+        if None not in texts:
+            return
+        for hole, text in zip(holes_of(step), texts, strict=True):
+            if text is None:
+                yield hole
+
+    def templates(self) -> Iterator[Tree]:
+        """Yield all templates."""
+        for shape in self._final():
+            places = shape.places()
+            tree = build_template(
+                shape.step, shape.name, places, self._options, gathers=shape.gathers
+            )
+            overrides = shape.step.engine.get("argo", {}).get("template")
+            yield merge(tree, overrides) if overrides else tree
+
+
+def holes_of(step: Step) -> list[Hole]:
+    """Return the places for text in a step's template, in a fixed order."""
+    action = step.action
+    holes: list[Hole] = []
+    if isinstance(action, Container):
+        holes.extend(
+            Hole(f"word_{index}", word)
+            for index, word in enumerate(action.command)
+            if not isinstance(word, str)
+        )
+        holes.extend(Hole(f"arg_{index}", word) for index, word in enumerate(action.args))
+    elif isinstance(action, Http):
+        holes.append(Hole("url", action.url))
+        holes.extend(
+            Hole(f"header_{index}", header.value)
+            for index, header in enumerate(action.headers)
+            if header.value is not None
+        )
+        if action.body is not None:
+            holes.append(Hole("body", action.body))
+    holes.extend(Hole(given.name, given.value, given.type, given.many) for given in step.inputs)
+    holes.extend(
+        Hole(f"env_{variable.name}", variable.value)
+        for variable in step.env
+        if variable.value is not None
+    )
+    if step.cache is not None and step.cache.salt is not None:
+        holes.append(Hole("cache_salt", step.cache.salt))
+    return holes
+
+
+def _shape_key(step: Step, holes: list[Hole], gathers: bool) -> t.Any:
+    action = step.action
+    what: t.Any = action
+    if isinstance(action, Container):
+        fixed = tuple(word if isinstance(word, str) else None for word in action.command)
+        what = (action.image, fixed, len(action.args))
+    elif isinstance(action, Http):
+        headers = tuple((h.name, h.secret, h.config) for h in action.headers)
+        what = ("http", action.method, headers, action.body is None, action.success_codes)
+    hostile = tuple(
+        (index, hole.text)
+        for index, hole in enumerate(holes)
+        if isinstance(hole.text, str) and "{{" in hole.text and has_tag(hole.text)
+    )
+    cache = step.cache and (step.cache.name, step.cache.max_age_s, static_digest(step))
+    return (
+        what,
+        hostile,
+        gathers,
+        tuple((given.name, given.type, given.path, given.many) for given in step.inputs),
+        step.outputs,
+        tuple((v.name, v.secret, v.config, v.value is None) for v in step.env),
+        step.env_from,
+        step.mounts,
+        step.retry,
+        step.timeout_s,
+        cache,
+        step.resources,
+        step.placement,
+        step.working_dir,
+        step.pull_policy,
+        step.mutex,
+        step.daemon,
+        step.labels or None,
+        step.annotations or None,
+        step.engine or None,
+    )
+
+
+def _template_name(step: Step, *, shared: bool) -> str:
+    if isinstance(step.action, Script) and step.action.function is not None:
+        return step.action.function
+    return step.name.rstrip("0123456789").rstrip("-") or step.name if shared else step.name

@@ -1,0 +1,243 @@
+"""Loops as a template that calls itself.
+
+A loop's template holds one or more rounds, each a call of the body, and a call of itself for the
+rounds after them. Argo nests at most 100 templates deep, so a loop of many rounds puts several
+rounds on a level.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+
+from couler.backends.argo.expressions import member, tag
+from couler.backends.argo.lower import map_children
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import AT, Renderer
+from couler.backends.argo.scope import ScopeView
+from couler.ir.conditions import Condition, map_operands
+from couler.ir.values import Literal, RoundRef, StepRef, Value, children
+from couler.ir.workflow import Input, Output, Step
+
+ROUND = "couler_round"
+"""Parameter of a loop's template: the number of its first round, from 0."""
+
+LIMIT_TEMPLATE = "couler-loop-limit"
+
+
+class LoopPlan(t.NamedTuple):
+    """How the rounds of a loop lie on levels."""
+
+    rounds: int
+    """Rounds on one level."""
+    levels: int
+    """Levels of nesting that the loop takes."""
+
+    @classmethod
+    def within(cls, max_iterations: int, levels: int) -> LoopPlan:
+        """Return the plan with the fewest rounds a level that fits into some levels.
+
+        Examples
+        --------
+        >>> LoopPlan.within(20, 30), LoopPlan.within(1000, 30)
+        (LoopPlan(rounds=1, levels=20), LoopPlan(rounds=34, levels=30))
+        """
+        rounds = -(-max_iterations // levels)
+        return cls(rounds, -(-max_iterations // rounds))
+
+
+def limit_template(image: str) -> Tree:
+    """Return the template of the task that fails a loop which did not end."""
+    message = "the condition still holds after {{inputs.parameters.rounds}} rounds (max_iterations)"
+    return {
+        "name": LIMIT_TEMPLATE,
+        "inputs": {"parameters": [{"name": "rounds"}]},
+        "container": {
+            "image": image,
+            "command": ["sh", "-c", f"echo '{message}' >&2; exit 1"],
+        },
+    }
+
+
+def loop_template(
+    step: Step, *, name: str, body: str, plan: LoopPlan, inputs: Sequence[str]
+) -> Tree:
+    """Return the template of a loop.
+
+    Parameters
+    ----------
+    step
+        The group that loops; its condition reads rounds, literals and its own inputs only.
+    name
+        Of the template.
+    body
+        Name of the template of one round.
+    plan
+        How many rounds it holds.
+    inputs
+        Parameters of the body.
+    """
+    return _Loop(step, name, body, plan, inputs).build()
+
+
+class _Loop:
+    def __init__(
+        self, step: Step, name: str, body: str, plan: LoopPlan, inputs: Sequence[str]
+    ) -> None:
+        assert step.loop is not None
+        self._step = step
+        self._loop = step.loop
+        self._name = name
+        self._body = body
+        self._plan = plan
+        self._inputs = inputs
+        self._tasks = [f"round-{number + 1}" for number in range(plan.rounds)]
+        # Seen from the rounds, the loop's inputs are parameters and each round a step.
+        rounds = {
+            task: step.model_copy(update={"name": task, "foreach": None, "loop": None})
+            for task in self._tasks
+        }
+        params = {given.name: given.type for given in step.inputs}
+        self._view = ScopeView(steps=rounds, params=params, owner=step)
+        self._renderer = Renderer(self._view, {task: task for task in self._tasks}, "")
+
+    def build(self) -> Tree:
+        tasks = [self._round(number) for number in range(self._plan.rounds)]
+        tasks += [self._again(), self._limit()]
+        parameters = [{"name": name} for name in (*self._inputs, ROUND)]
+        template: Tree = {"name": self._name, "inputs": {"parameters": parameters}}
+        if self._step.outputs:
+            outputs = [self._output(output) for output in self._step.outputs]
+            template["outputs"] = {"parameters": outputs}
+        template["dag"] = {"failFast": False, "tasks": tasks}
+        return template
+
+    # rounds ----------------------------------------------------------------------------------
+
+    def _round(self, number: int) -> Tree:
+        task: Tree = {"name": self._tasks[number], "template": self._body}
+        if number > 0:
+            task["depends"] = self._tasks[number - 1]
+            task["when"] = tag(f"{self._goes_on(number - 1)} && {self._is_allowed(number)}")
+        parameters = [
+            {"name": given.name, "value": self._value(given, number)} for given in self._step.inputs
+        ]
+        given_names = {given.name for given in self._step.inputs}
+        parameters += [
+            {"name": name, "value": self._passed_on(name, number)}
+            for name in self._inputs
+            if name not in given_names
+        ]
+        if parameters:
+            task["arguments"] = {"parameters": parameters}
+        return task
+
+    def _value(self, given: Input, number: int) -> str:
+        """What a round takes in: on the first round of a level, what the level was given."""
+        if number == 0 or not _reads_round(given.value):
+            return "{{inputs.parameters." + given.name + "}}"
+        return self._after(given, number - 1)
+
+    def _after(self, given: Input, number: int) -> str:
+        """An input for the round after one of this level."""
+        if not _reads_round(given.value):
+            return "{{inputs.parameters." + given.name + "}}"
+        value = _with_round(given.value, self._tasks[number])
+        return self._renderer.text(value, None, given.type)
+
+    def _passed_on(self, name: str, number: int) -> str:
+        if name != AT:
+            return "{{inputs.parameters." + name + "}}"
+        return "{{inputs.parameters." + AT + "}}/r" + tag(self._number(number))
+
+    def _number(self, number: int) -> str:
+        """The round of the whole loop, from 0."""
+        first = f"int(inputs.parameters.{ROUND})"
+        return f"string({first} + {number})" if number else f"inputs.parameters.{ROUND}"
+
+    def _is_allowed(self, number: int) -> str:
+        """Whether a round of this level, or the first of the next, is within the bound."""
+        first = f"int(inputs.parameters.{ROUND})"
+        return f"{first} + {number} < {self._loop.max_iterations}"
+
+    def _goes_on(self, number: int) -> str:
+        """Whether a round has run and the condition holds on its outputs."""
+        ran = f"{member('tasks', self._tasks[number], 'status')} == 'Succeeded'"
+        condition = map_operands(
+            self._loop.condition, lambda value: _with_round(value, self._tasks[number])
+        )
+        return f"{ran} && ({self._holds(condition)})"
+
+    def _holds(self, condition: Condition) -> str:
+        return self._renderer.condition(condition)
+
+    # after the rounds ------------------------------------------------------------------------
+
+    def _again(self) -> Tree:
+        last = self._plan.rounds - 1
+        parameters = [
+            {"name": given.name, "value": self._after(given, last)} for given in self._step.inputs
+        ]
+        given_names = {given.name for given in self._step.inputs}
+        parameters += [
+            {"name": name, "value": "{{inputs.parameters." + name + "}}"}
+            for name in self._inputs
+            if name not in given_names
+        ]
+        parameters.append({"name": ROUND, "value": tag(self._number(self._plan.rounds))})
+        return {
+            "name": "again",
+            "template": self._name,
+            "depends": self._tasks[last],
+            "when": tag(f"{self._goes_on(last)} && {self._is_allowed(last + 1)}"),
+            "arguments": {"parameters": parameters},
+        }
+
+    def _limit(self) -> Tree:
+        bound = self._loop.max_iterations
+        at_bound = [
+            f"({self._goes_on(number)} && int(inputs.parameters.{ROUND}) + {number + 1} == {bound})"
+            for number in range(self._plan.rounds)
+        ]
+        return {
+            "name": "limit",
+            "template": LIMIT_TEMPLATE,
+            "depends": " && ".join(self._tasks),
+            "when": tag(" || ".join(at_bound)),
+            "arguments": {"parameters": [{"name": "rounds", "value": str(bound)}]},
+        }
+
+    def _output(self, output: Output) -> Tree:
+        """The output of the last round that ran: of the next levels, else of this one."""
+        name = output.name
+        again = member("tasks.again", "outputs", "parameters", name, optional=True)
+        text = again
+        for task in reversed(self._tasks[1:]):
+            here = member(member("tasks", task), "outputs", "parameters", name, optional=True)
+            text += f" ?? {here}"
+        text += f" ?? {member(member('tasks', self._tasks[0]), 'outputs', 'parameters', name)}"
+        return {"name": name, "valueFrom": {"expression": text}}
+
+
+def _reads_round(value: Value) -> bool:
+    return isinstance(value, RoundRef) or any(map(_reads_round, children(value)))
+
+
+def _with_round(value: Value, task: str) -> Value:
+    """Return a value that reads a task's outputs where it read the previous round's."""
+    if isinstance(value, RoundRef):
+        return StepRef(step=task, output=value.output)
+    return map_children(value, lambda inner: _with_round(inner, task))
+
+
+def initial(value: Value) -> Value:
+    """Return what a value is in the first round.
+
+    Examples
+    --------
+    >>> initial(RoundRef(output="x", initial=Literal(value=0)))
+    Literal(kind='literal', value=0)
+    """
+    if isinstance(value, RoundRef):
+        return initial(value.initial) if value.initial is not None else Literal(value="")
+    return map_children(value, initial)

@@ -1,0 +1,385 @@
+"""Rewriting of steps that Argo cannot express as one task into groups that it can.
+
+Every group made here is transparent and has the name of its step, so status and results stay at
+the user's path. What is rewritten, and why:
+
+- a loop over a process: Argo loops by a template that calls itself, so the process becomes the
+  body of a group;
+- a foreach whose outputs are read: Argo gathers raw texts and drops what it cannot parse, so a
+  group around the process writes each output in a form that survives;
+- a foreach with a loop: a loop inside of each item;
+- a foreach with a bound on how many run at once: Argo bounds templates, not tasks;
+- outputs that exit handlers read: only outputs of templates can be kept for them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Iterator, Sequence
+
+from couler.backends.argo.scope import ScopeView
+from couler.ir.conditions import map_operands
+from couler.ir.policies import Foreach
+from couler.ir.storage import EnvVar
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    ParamRef,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Text,
+    Value,
+    walk,
+)
+from couler.ir.walk import output_references, references, step_values
+from couler.ir.wire import ValueType, is_file
+from couler.ir.workflow import (
+    STDOUT,
+    Container,
+    Group,
+    Http,
+    Input,
+    Job,
+    Output,
+    Script,
+    Step,
+    Suspend,
+    Workflow,
+)
+
+ORIGIN = "argo"
+
+
+def lower(workflow: Workflow) -> Workflow:
+    """Return an equal workflow whose foreaches and loops Argo can express.
+
+    Takes time linear in steps and values.
+    """
+    kept = {
+        reference.step
+        for handler in workflow.exit_handlers
+        for step in handler.steps
+        for reference in references(step)
+    }
+    view = ScopeView.of_workflow(workflow)
+    reads = _reads(workflow.steps, [output.value for output in workflow.outputs])
+    for handler in workflow.exit_handlers:
+        for step in handler.steps:
+            for reference in references(step):
+                reads.setdefault(reference.step, set()).add(reference.output)
+    steps = _lower_scope(workflow.steps, view, reads, kept)
+    handlers = tuple(
+        handler.model_copy(
+            update={
+                "steps": _lower_scope(
+                    handler.steps, view.of_handler(handler.steps), _reads(handler.steps, ()), set()
+                )
+            }
+        )
+        for handler in workflow.exit_handlers
+    )
+    if steps == workflow.steps and handlers == workflow.exit_handlers:
+        return workflow
+    return workflow.model_copy(update={"steps": steps, "exit_handlers": handlers})
+
+
+def _reads(steps: Sequence[Step], outputs: Sequence[Value | None]) -> dict[str, set[str]]:
+    """Return for each step the names of its outputs that something reads."""
+    reads: dict[str, set[str]] = {}
+    for step in steps:
+        for reference in references(step):
+            reads.setdefault(reference.step, set()).add(reference.output)
+        if step.loop is not None:
+            for _, text in step_values(step):
+                for value in walk(text):
+                    if isinstance(value, RoundRef):
+                        reads.setdefault(step.name, set()).add(value.output)
+    for output in outputs:
+        for reference in output_references(output):
+            reads.setdefault(reference.step, set()).add(reference.output)
+    return reads
+
+
+def _lower_scope(
+    steps: tuple[Step, ...], view: ScopeView, reads: dict[str, set[str]], kept: set[str]
+) -> tuple[Step, ...]:
+    if all(_is_plain(step) and step.name not in kept for step in steps):
+        return steps
+    return tuple(
+        _lower_step(step, view, reads.get(step.name, set()), keep=step.name in kept)
+        for step in steps
+    )
+
+
+def _is_plain(step: Step) -> bool:
+    return step.foreach is None and step.loop is None and not isinstance(step.action, Group)
+
+
+def _lower_step(step: Step, view: ScopeView, read: set[str], *, keep: bool) -> Step:
+    if isinstance(step.action, Group):
+        inside = view.inside(step, step.action)
+        reads = _reads(step.action.steps, [output.value for output in step.outputs])
+        inner = _lower_scope(step.action.steps, inside, reads, set())
+        step = step.model_copy(update={"action": step.action.model_copy(update={"steps": inner})})
+    if step.foreach is not None and step.foreach.max_parallel is not None:
+        limit = step.foreach.max_parallel
+        unlimited = Foreach(over=step.foreach.over)
+        step = step.model_copy(update={"foreach": unlimited})
+        bounded = _lower_step(step, view, read, keep=False)
+        return _enclose(bounded, view, read, around=()).model_copy(update={"max_parallel": limit})
+    step = _with_own_condition(step, view)
+    if step.foreach is not None and step.loop is not None:
+        step = _enclose(step, view, read, around=("foreach",))
+        return _lower_step(step, view, read, keep=keep)
+    if isinstance(step.action, Group):
+        return step
+    if step.loop is not None:
+        return _enclose(step, view, read, around=("loop",))
+    if step.foreach is not None and not _can_fan_out(step, read):
+        return _enclose(step, view, read, around=("foreach",))
+    if keep and read:
+        return _enclose(step, view, read, around=())
+    return step
+
+
+def _can_fan_out(step: Step, read: set[str]) -> bool:
+    """Whether Argo can run and gather the items of a process by itself."""
+    if any(is_file(output.type) for output in step.outputs):
+        return False
+    for _, text in step_values(step):
+        nested = not isinstance(text, str | ItemRef) and any(
+            isinstance(value, ItemRef) for value in walk(text)
+        )
+        if nested:
+            return False
+    return not read or writes_gather_files(step)
+
+
+def writes_gather_files(step: Step) -> bool:
+    """Return whether a process writes each output a second time in the form for gathering."""
+    return isinstance(step.action, Script) and step.action.function is not None
+
+
+Around: t.TypeAlias = t.Literal["foreach", "loop"]
+
+
+def _with_own_condition(step: Step, view: ScopeView) -> Step:
+    """Return a loop whose condition reads rounds, literals and inputs of the step only."""
+    if step.loop is None:
+        return step
+    taken = {given.name for given in step.inputs}
+    added: list[Input] = []
+
+    def own(value: Value) -> Value:
+        if isinstance(value, Literal | RoundRef) or _is_global(value):
+            return value
+        if any(isinstance(inner, RoundRef) for inner in walk(value)):
+            return map_children(value, own)
+        name = f"condition_{len(added) + 1}"
+        while name in taken:
+            name += "_"
+        added.append(Input(name=name, value=value, type=view.type_of(value, step)))
+        return ParamRef(name=name)
+
+    condition = map_operands(step.loop.condition, own)
+    if not added:
+        return step
+    loop = step.loop.model_copy(update={"condition": condition})
+    return step.model_copy(update={"loop": loop, "inputs": (*step.inputs, *added)})
+
+
+def _enclose(step: Step, view: ScopeView, read: set[str], around: tuple[Around, ...]) -> Step:
+    """Return a transparent group around a step; `around` names what moves to the group."""
+    stays: tuple[type[ItemRef | RoundRef], ...] = tuple(
+        kind for name, kind in (("foreach", ItemRef), ("loop", RoundRef)) if name not in around
+    )
+    capture = _Capture(step, view, stays)
+    inner = _replace_values(step, capture)
+    declared = {output.name: output for output in step.outputs}
+    if STDOUT in read and STDOUT not in declared:
+        declared[STDOUT] = Output()
+    outputs = tuple(_shown(step, output) for name, output in declared.items() if name in read)
+    moved: dict[str, t.Any] = {"depends_on": (), "when": None, "origin": ORIGIN}
+    if "foreach" in around:
+        moved["foreach"] = None
+    else:
+        inner = inner.model_copy(
+            update={"foreach": capture.foreach(step.foreach)} if step.foreach else {}
+        )
+    if "loop" in around:
+        moved["loop"] = None
+    return Step(
+        name=step.name,
+        action=Group(steps=(inner.model_copy(update=moved),), transparent=True),
+        depends_on=step.depends_on,
+        when=step.when,
+        foreach=step.foreach if "foreach" in around else None,
+        loop=step.loop if "loop" in around else None,
+        inputs=tuple(capture.inputs),
+        outputs=outputs,
+        source=step.source,
+        origin=ORIGIN,
+    )
+
+
+def _shown(step: Step, output: Output) -> Output:
+    value_type: ValueType = output.type
+    return Output(
+        name=output.name,
+        type=value_type,
+        value=StepRef(step=step.name, output=output.name),
+    )
+
+
+class _Capture:
+    """Takes the values that a step reads into the inputs of a group around it."""
+
+    def __init__(
+        self, step: Step, view: ScopeView, stays: tuple[type[ItemRef | RoundRef], ...]
+    ) -> None:
+        self.inputs: list[Input] = []
+        self._step = step
+        self._view = view
+        self._stays = stays
+        self._names: dict[str, Value] = {}
+
+    def text(self, value: Text, name: str, want: ValueType = "str", *, many: bool = False) -> Text:
+        """Return what the inner step reads instead of a value."""
+        if isinstance(value, str | Literal) or _is_global(value):
+            return value
+        if any(isinstance(inner, self._stays) for inner in walk(value)):
+            return self._keep(value, name)
+        return self._input(value, name, want, many=many)
+
+    def foreach(self, foreach: Foreach | None) -> Foreach | None:
+        """Return a foreach that stays with the inner step, over lists that the group takes in."""
+        if foreach is None:
+            return None
+        over = {
+            name: items if isinstance(items, Literal) else self._input(items, name, "list")
+            for name, items in foreach.over.items()
+        }
+        return foreach.model_copy(update={"over": over})
+
+    def _keep(self, value: Value, name: str) -> Value:
+        """What stays with the inner step keeps its references to items or rounds."""
+
+        def inner(part: Value) -> Value:
+            kept = self.text(part, name)
+            return Literal(value=kept) if isinstance(kept, str) else kept
+
+        if isinstance(value, RoundRef) and value.initial is not None:
+            return value.model_copy(update={"initial": inner(value.initial)})
+        return map_children(value, inner)
+
+    def _input(self, value: Value, name: str, want: ValueType, *, many: bool = False) -> ParamRef:
+        have: ValueType = "file" if many else self._view.type_of(value, self._step)
+        if isinstance(value, ItemRef) and have == "str":
+            have = want
+        wanted = _name_of(value) or name
+        unique, count = wanted, 1
+        while unique in self._names and self._names[unique] != value:
+            count += 1
+            unique = f"{wanted}_{count}"
+        if unique not in self._names:
+            self._names[unique] = value
+            self.inputs.append(Input(name=unique, value=value, type=have, many=many))
+        return ParamRef(name=unique)
+
+
+def _is_global(value: Value) -> bool:
+    """Whether a value reads the same inside of a group as outside."""
+    return all(
+        isinstance(inner, Literal | RunRef | Template | Field | OrElse | FirstOf)
+        for inner in walk(value)
+    )
+
+
+def _name_of(value: Value) -> str | None:
+    match value:
+        case ParamRef() | ItemRef():
+            return value.name.replace("-", "_")
+        case StepRef():
+            output = "" if value.output == STDOUT else f"_{value.output}"
+            return f"{value.step}{output}".replace("-", "_")
+        case RoundRef():
+            return f"last_{value.output}".replace("-", "_")
+    return None
+
+
+def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
+    """Return a value with the values directly inside it replaced."""
+    match value:
+        case Field():
+            return value.model_copy(update={"of": change(value.of)})
+        case OrElse():
+            update = {"value": change(value.value), "default": change(value.default)}
+            return value.model_copy(update=update)
+        case FirstOf():
+            return value.model_copy(update={"options": tuple(map(change, value.options))})
+        case Template():
+            parts = tuple(part if isinstance(part, str) else change(part) for part in value.parts)
+            return value.model_copy(update={"parts": parts})
+        case Literal() | ParamRef() | StepRef() | ItemRef() | RoundRef() | RunRef():
+            return value
+    t.assert_never(value)
+
+
+def _replace_values(step: Step, capture: _Capture) -> Step:
+    """Return a step that reads everything through a capture."""
+    update: dict[str, t.Any] = {
+        "inputs": tuple(
+            given.model_copy(
+                update={
+                    "value": _as_value(
+                        capture.text(given.value, given.name, given.type, many=given.many)
+                    )
+                }
+            )
+            for given in step.inputs
+        ),
+        "env": tuple(_captured_variables(step.env, capture)),
+    }
+    action = step.action
+    match action:
+        case Container():
+            update["action"] = action.model_copy(
+                update={
+                    "command": tuple(capture.text(word, "word") for word in action.command),
+                    "args": tuple(capture.text(word, "arg") for word in action.args),
+                }
+            )
+        case Http():
+            update["action"] = action.model_copy(
+                update={
+                    "url": capture.text(action.url, "url"),
+                    "headers": tuple(_captured_variables(action.headers, capture)),
+                    "body": None if action.body is None else capture.text(action.body, "body"),
+                }
+            )
+        case Script() | Job() | Suspend() | Group():
+            pass
+        case _:
+            t.assert_never(action)
+    if step.cache is not None and step.cache.salt is not None:
+        salt = capture.text(step.cache.salt, "salt")
+        update["cache"] = step.cache.model_copy(update={"salt": salt})
+    return step.model_copy(update=update)
+
+
+def _captured_variables(variables: Sequence[EnvVar], capture: _Capture) -> Iterator[EnvVar]:
+    for variable in variables:
+        if variable.value is None:
+            yield variable
+        else:
+            value = capture.text(variable.value, variable.name.lower())
+            yield variable.model_copy(update={"value": value})
+
+
+def _as_value(text: Text) -> Value:
+    return Literal(value=text) if isinstance(text, str) else text

@@ -1,0 +1,186 @@
+"""Whole manifests: Workflow, WorkflowTemplate and CronWorkflow."""
+
+from __future__ import annotations
+
+import typing as t
+
+from couler.backends._yaml import dump as dump_yaml
+from couler.backends.argo import pods
+from couler.backends.argo.dags import Scopes
+from couler.backends.argo.leaves import Leaves
+from couler.backends.argo.loops import limit_template
+from couler.backends.argo.lower import lower
+from couler.backends.argo.names import Names
+from couler.backends.argo.overrides import merge
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.scope import ScopeView, wire_text
+from couler.backends.argo.templates import TemplateOptions
+from couler.ir.storage import NewClaimVolume
+from couler.ir.walk import all_steps, references
+from couler.ir.workflow import ExitHandler, Parameter, Schedule, Workflow
+
+API_VERSION = "argoproj.io/v1alpha1"
+KINDS = ("Workflow", "WorkflowTemplate", "CronWorkflow")
+
+ENTRYPOINT = "main"
+ON_EXIT = "on-exit"
+
+
+class ManifestOptions(t.NamedTuple):
+    """Settings of a manifest, from the target."""
+
+    kind: str | None = None
+    """One of `KINDS`; None for a CronWorkflow where there is a schedule, else a Workflow."""
+    namespace: str | None = None
+    helper_image: str = "busybox:1.37"
+    """Image with a shell, for the task that fails a loop over its bound."""
+    gpu_type_label: str = pods.GPU_TYPE_LABEL
+
+
+class Manifest(t.NamedTuple):
+    """A manifest, and what its tree does not show."""
+
+    tree: Tree
+    depth: int
+    """How many templates deep it nests at run time."""
+
+
+def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
+    """Return the manifest of a verified workflow whose defaults are resolved."""
+    kind = options.kind or ("Workflow" if workflow.schedule is None else "CronWorkflow")
+    head: Tree = {"apiVersion": API_VERSION, "kind": kind, "metadata": {}}
+    if kind == "Workflow":
+        head["metadata"]["generateName"] = f"{workflow.name}-"
+    else:
+        head["metadata"]["name"] = workflow.name
+    if options.namespace is not None:
+        head["metadata"]["namespace"] = options.namespace
+    head["metadata"].update(_metadata(workflow))
+    templates, depth = _templates(workflow, options)
+    spec = {**_spec(workflow), "templates": templates}
+    if kind == "CronWorkflow":
+        assert workflow.schedule is not None
+        head["spec"] = {**_schedule(workflow.schedule), "workflowSpec": spec}
+    else:
+        head["spec"] = spec
+    overrides = workflow.engine.get("argo")
+    return Manifest(merge(head, overrides) if overrides else head, depth)
+
+
+def _metadata(workflow: Workflow) -> Tree:
+    annotations = dict(workflow.annotations)
+    if workflow.description is not None:
+        annotations.setdefault("workflows.argoproj.io/description", workflow.description)
+    return pods.metadata(workflow.labels.items(), annotations.items())
+
+
+def _schedule(schedule: Schedule) -> Tree:
+    policies = {"allow": "Allow", "forbid": "Forbid", "replace": "Replace"}
+    fields: Tree = {
+        "schedules": list(schedule.cron),
+        "timezone": schedule.timezone,
+        "concurrencyPolicy": policies[schedule.concurrency],
+        "startingDeadlineSeconds": schedule.starting_deadline_s,
+        "suspend": schedule.suspended or None,
+        "successfulJobsHistoryLimit": schedule.keep_succeeded,
+        "failedJobsHistoryLimit": schedule.keep_failed,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _spec(workflow: Workflow) -> Tree:
+    spec: Tree = {"entrypoint": ENTRYPOINT}
+    if workflow.exit_handlers:
+        spec["onExit"] = ON_EXIT
+    if workflow.parameters:
+        spec["arguments"] = {"parameters": [_parameter(given) for given in workflow.parameters]}
+    fields: Tree = {
+        "parallelism": workflow.max_parallel,
+        "activeDeadlineSeconds": None if workflow.timeout_s is None else int(workflow.timeout_s),
+        "ttlStrategy": None
+        if workflow.keep_s is None
+        else {"secondsAfterCompletion": workflow.keep_s},
+        "volumes": [entry for volume in workflow.volumes if (entry := pods.volume(volume))],
+        "volumeClaimTemplates": [
+            pods.claim_template(volume)
+            for volume in workflow.volumes
+            if isinstance(volume, NewClaimVolume)
+        ],
+    }
+    if workflow.pod is not None:
+        pod = workflow.pod
+        fields.update(
+            {
+                "serviceAccountName": pod.service_account,
+                "imagePullSecrets": [{"name": name} for name in pod.image_pull_secrets],
+                "nodeSelector": dict(pod.node_selector),
+                "tolerations": [pods.toleration(accepted) for accepted in pod.tolerations],
+                "securityContext": pods.thaw(pod.security_context),
+                **(pods.dns(pod.dns) if pod.dns is not None else {}),
+            }
+        )
+    spec.update((name, value) for name, value in fields.items() if value)
+    return spec
+
+
+def _parameter(given: Parameter) -> Tree:
+    tree: Tree = {"name": given.name}
+    if not given.required:
+        tree["value"] = wire_text(given.default) if given.default is not None else "null"
+        if given.default is None and given.type == "str":
+            tree["value"] = ""
+    if given.choices:
+        tree["enum"] = [wire_text(choice) for choice in given.choices]
+    if given.description is not None:
+        tree["description"] = given.description
+    return tree
+
+
+def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree], int]:
+    workflow = lower(workflow)
+    kept = frozenset(
+        reference.step
+        for handler in workflow.exit_handlers
+        for step in handler.steps
+        for reference in references(step)
+    )
+    names = Names()
+    entrypoint = names.take(ENTRYPOINT)
+    on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT
+    leaves = Leaves(TemplateOptions(options.gpu_type_label, dump_yaml))
+    scopes = Scopes(leaves, names, kept)
+    depth = scopes.collect(workflow.steps)
+    handler_names = {handler.name: names.take(handler.name) for handler in workflow.exit_handlers}
+    for handler in workflow.exit_handlers:
+        depth = max(depth, 1 + scopes.collect(handler.steps))
+    leaves.name_all(names)
+    view = ScopeView.of_workflow(workflow)
+    scopes.emit(
+        view,
+        workflow.steps,
+        entrypoint,
+        outputs=workflow.outputs,
+        kept={output.name: output.name for output in workflow.outputs},
+    )
+    if workflow.exit_handlers:
+        scopes.templates.append(_on_exit(workflow.exit_handlers, on_exit, handler_names))
+    for handler in workflow.exit_handlers:
+        scopes.emit(view.of_handler(handler.steps), handler.steps, handler_names[handler.name])
+    templates = [*scopes.templates, *leaves.templates()]
+    if any(step.loop is not None for step in all_steps(workflow)):
+        templates.append(limit_template(options.helper_image))
+    return templates, depth
+
+
+def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, str]) -> Tree:
+    conditions = {
+        "success": "{{workflow.status}} == Succeeded",
+        "failure": "{{workflow.status}} != Succeeded",
+    }
+    tasks: list[Tree] = []
+    for handler in handlers:
+        task: Tree = {"name": templates[handler.name], "template": templates[handler.name]}
+        if handler.on in conditions:
+            task["when"] = conditions[handler.on]
+        tasks.append(task)
+    return {"name": name, "dag": {"failFast": False, "tasks": tasks}}

@@ -1,0 +1,27 @@
+"""The escape hatch: content for Argo that is merged in last."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from couler.backends.argo import pods
+from couler.backends.argo.pods import Tree
+
+
+def merge(tree: Tree, overrides: Mapping[str, t.Any]) -> Tree:
+    """Return a tree with an escape hatch's content merged in: objects by key, the rest replaced.
+
+    Examples
+    --------
+    >>> merge({"a": {"b": 1}, "c": [1]}, {"a": {"d": 2}, "c": [2]})
+    {'a': {'b': 1, 'd': 2}, 'c': [2]}
+    """
+    merged = dict(tree)
+    for key, value in overrides.items():
+        old = merged.get(key)
+        if isinstance(old, dict) and isinstance(value, dict):
+            merged[key] = merge(old, value)
+        else:
+            merged[key] = pods.thaw(value)
+    return merged

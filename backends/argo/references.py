@@ -1,0 +1,388 @@
+"""Values and conditions of a scope as Argo's tags and expressions.
+
+A value travels as text; `Renderer.text` gives the text, with tags in it, for the argument of a
+task. Where a value may be absent, or has to change its form on the way, the text is one
+expression tag.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+
+from couler.backends.argo.expressions import json_literal, member, quote, tag
+from couler.backends.argo.scope import ScopeView, can_be_skipped, is_stdout, json_text, wire_text
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    ParamRef,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Text,
+    Value,
+    walk,
+)
+from couler.ir.wire import ValueType, is_file
+from couler.ir.workflow import Group, Step
+
+AT = "couler_at"
+"""Input of a template: the location below which its files are kept."""
+
+INDEX = "couler_i"
+"""Input of a template under a foreach, and key of an item: the position of the item."""
+
+_NUMBERS = ("int", "float")
+_TEXTS = ("str", "file", "directory")
+
+
+class Renderer:
+    """Writes the values of one scope.
+
+    Parameters
+    ----------
+    view
+        What the scope's steps can read.
+    task_names
+        The task of each step; for the rounds of a loop the task of the round stands for the loop.
+    location
+        Text, with tags, of the place below which the scope's files are kept.
+    """
+
+    def __init__(self, view: ScopeView, task_names: t.Mapping[str, str], location: str) -> None:
+        self.view = view
+        self._task_names = task_names
+        self.location = location
+
+    # texts for arguments ---------------------------------------------------------------------
+
+    def text(self, value: Text, step: Step | None = None, want: ValueType = "str") -> str:
+        """Return the text of a value as the argument of a task.
+
+        Parameters
+        ----------
+        value
+            A value of this scope, or plain text.
+        step
+            The step that reads it.
+        want
+            The type that the reader declares.
+        """
+        if isinstance(value, str):
+            return value
+        if isinstance(value, Literal):
+            return wire_text(value.value) if want != "json" else json_text(value.value)
+        if isinstance(value, Template):
+            return "".join(
+                part if isinstance(part, str) else self.text(part, step) for part in value.parts
+            )
+        simple = self._simple(value)
+        if simple is not None and not self._must_convert(value, step, want):
+            return "{{" + simple + "}}"
+        if isinstance(value, StepRef) and self._is_location(value):
+            return self.location_of(value)
+        return tag(self._converted(value, step, want))
+
+    def _simple(self, value: Value) -> str | None:
+        """Return the name of the variable that holds a value as it is, if there is one."""
+        match value:
+            case ParamRef():
+                scope = "workflow" if self.view.owner is None else "inputs"
+                return f"{scope}.parameters.{value.name}"
+            case ItemRef():
+                return self._item(value.name)
+            case RunRef(field="id"):
+                return "workflow.name"
+            case RunRef(field="logical_date"):
+                return self._logical_date
+            case StepRef():
+                producer = self.view.steps.get(value.step)
+                if producer is None or producer.foreach is not None or self._is_location(value):
+                    return None
+                outputs = f"tasks.{self._task_names[value.step]}.outputs"
+                if is_stdout(producer, self.view.output(value)):
+                    return f"{outputs}.result"
+                return f"{outputs}.parameters.{value.output}"
+        return None
+
+    @property
+    def _logical_date(self) -> str:
+        return "workflow.scheduledTime" if self.view.scheduled else "workflow.creationTimestamp"
+
+    def _item(self, name: str) -> str:
+        return "item" if name == "item" else f"item.{name}"
+
+    def _must_convert(self, value: Value, step: Step | None, want: ValueType) -> bool:
+        have = self.view.type_of(value, step)
+        return (have in _TEXTS) != (want in _TEXTS) and "json" in (have, want)
+
+    def _converted(self, value: Value, step: Step | None, want: ValueType) -> str:
+        expression = self.expression(value, step)
+        have = self.view.type_of(value, step)
+        if have in _TEXTS and want == "json":
+            return f"toJson({expression})"
+        if have == "json" and want in _TEXTS:
+            return _raw(f"fromJSON({expression})")
+        return expression
+
+    # expressions that give the text on the wire ----------------------------------------------
+
+    def expression(self, value: Value, step: Step | None = None) -> str:
+        """Return an expression for the text by which a value travels."""
+        match value:
+            case Literal():
+                return quote(wire_text(value.value))
+            case ParamRef():
+                scope = "workflow" if self.view.owner is None else "inputs"
+                return member(scope, "parameters", value.name)
+            case ItemRef():
+                return self._item(value.name)
+            case RunRef(field="id"):
+                return "workflow.name"
+            case RunRef(field="logical_date"):
+                return self._logical_date
+            case RunRef():
+                return "(workflow.status == 'Succeeded' ? 'succeeded' : 'failed')"
+            case StepRef():
+                return self._reference(value)
+            case Field():
+                return f"toJson({self._field(value, step)})"
+            case OrElse():
+                return self._or_else(value, step)
+            case FirstOf():
+                return self._first_of(value.options, step)
+            case Template():
+                parts = [
+                    quote(part) if isinstance(part, str) else self.expression(part, step)
+                    for part in value.parts
+                ]
+                return "(" + " + ".join(parts) + ")" if parts else "''"
+            case RoundRef():
+                raise AssertionError("the loop replaces references to rounds")
+        t.assert_never(value)
+
+    def _reference(self, value: StepRef, *, optional: bool = False) -> str:
+        if value.step not in self.view.steps:
+            return member("workflow", "outputs", "parameters", global_name(value), optional=True)
+        producer = self.view.steps[value.step]
+        if self._is_location(value):
+            return quote_location(self.location_of(value))
+        task = member("tasks", self._task_names[value.step])
+        if producer.foreach is not None:
+            listed = member(task, "outputs", "parameters", value.output, optional=True)
+            return f"'[' + join(map(fromJSON({listed} ?? '[]'), fromJSON(#)), ',') + ']'"
+        if is_stdout(producer, self.view.output(value)):
+            return member(task, "outputs", "result", optional=optional)
+        return member(task, "outputs", "parameters", value.output, optional=optional)
+
+    def _or_else(self, value: OrElse, step: Step | None) -> str:
+        have = self.view.type_of(value.value, step)
+        default = self._as(value.default, step, have)
+        inner = value.value
+        if isinstance(inner, StepRef) and self._is_plain(inner):
+            return f"({self._reference(inner, optional=True)} ?? {default})"
+        return f"({self.available(inner)} ? {self.expression(inner, step)} : {default})"
+
+    def _first_of(self, options: Sequence[Value], step: Step | None) -> str:
+        have = self.view.type_of(options[0], step)
+        text = self._as(options[-1], step, have)
+        for option in reversed(options[:-1]):
+            if isinstance(option, StepRef) and self._is_plain(option):
+                chosen = self._reference(option, optional=True)
+                text = f"({self._change(chosen, option, step, have)} ?? {text})"
+            else:
+                text = f"({self.available(option)} ? {self._as(option, step, have)} : {text})"
+        return text
+
+    def _as(self, value: Value, step: Step | None, want: ValueType) -> str:
+        return self._change(self.expression(value, step), value, step, want)
+
+    def _change(self, expression: str, value: Value, step: Step | None, want: ValueType) -> str:
+        have = self.view.type_of(value, step)
+        if have in _TEXTS and want == "json":
+            return f"toJson({expression})"
+        if have == "json" and want in _TEXTS:
+            return _raw(f"fromJSON({expression})")
+        return expression
+
+    def _is_plain(self, value: StepRef) -> bool:
+        """Whether absence of a reference shows as a missing output."""
+        producer = self.view.steps.get(value.step)
+        return producer is None or (producer.foreach is None and not self._is_location(value))
+
+    def available(self, value: Value) -> str:
+        """Return an expression that tells whether all that a value reads is there."""
+        terms: list[str] = []
+        for inner in walk(value):
+            if isinstance(inner, OrElse | FirstOf):
+                return "true"
+            if isinstance(inner, StepRef):
+                terms.append(self._ran(inner))
+        return " && ".join(dict.fromkeys(terms)) or "true"
+
+    def _ran(self, value: StepRef) -> str:
+        producer = self.view.steps.get(value.step)
+        if producer is None:
+            return f"({self._reference(value)} ?? nil) != nil"
+        status = member("tasks", self._task_names[value.step], "status")
+        if producer.foreach is None:
+            return f"{status} == 'Succeeded'"
+        # An empty list and a false condition both show as Skipped, so the condition decides.
+        ended_well = f"{status} in ['Succeeded', 'Skipped']"
+        if producer.when is None or not can_be_skipped(producer):
+            return ended_well
+        return f"{ended_well} && {self.condition(producer.when)}"
+
+    def _field(self, value: Field, step: Step | None) -> str:
+        base: Value = value.of
+        path = value.path
+        while isinstance(base, Field):
+            path = base.path + path
+            base = base.of
+        places = "".join(
+            f"[{part}]" if isinstance(part, int) else f"[{_json_path_key(part)}]" for part in path
+        )
+        return f"jsonpath({self.expression(base, step)}, {quote('$' + places)})"
+
+    # locations of files ----------------------------------------------------------------------
+
+    def _is_location(self, value: StepRef) -> bool:
+        """Whether a reference is to a file whose place follows from the names alone."""
+        producer = self.view.steps.get(value.step)
+        if producer is None or producer.foreach is not None or producer.loop is not None:
+            return False
+        output = self.view.output(value)
+        return is_file(output.type) and output.value is None
+
+    def location_of(self, value: StepRef) -> str:
+        """Return the place of a file that a process of this scope keeps, with tags in it.
+
+        The items of a foreach over one process come last, so that the place of the output
+        holds all of them (`many`).
+        """
+        owner = self.view.owner
+        if owner is not None and is_item_wrapper(owner):
+            return f"{self.location}/{value.output}/{{{{inputs.parameters.{INDEX}}}}}"
+        return f"{self.location}/{value.step}/{value.output}"
+
+    # JSON values and conditions --------------------------------------------------------------
+
+    def json_value(self, value: Value, step: Step | None = None) -> str:
+        """Return an expression for the JSON value itself."""
+        if isinstance(value, Literal):
+            return json_literal(value.value)
+        if isinstance(value, Field):
+            return self._field(value, step)
+        text = self.expression(value, step)
+        match self.view.type_of(value, step):
+            case "str" | "file" | "directory":
+                return text
+            case "int":
+                return f"int({text})"
+            case "float":
+                return f"float({text})"
+        return f"fromJSON({text})"
+
+    def condition(self, condition: Condition) -> str:
+        """Return an expression that is true or false as the condition is."""
+        match condition:
+            case Compare():
+                return self._compare(condition.left, condition.op, condition.right)
+            case And():
+                return self._joined(condition.items, " && ", "true")
+            case Or():
+                return self._joined(condition.items, " || ", "false")
+            case Not():
+                return f"!({self.condition(condition.item)})"
+        t.assert_never(condition)
+
+    def _joined(self, items: Sequence[Condition], operator: str, empty: str) -> str:
+        parts = [
+            self.condition(item) if isinstance(item, Compare) else f"({self.condition(item)})"
+            for item in items
+        ]
+        return operator.join(parts) or empty
+
+    def _compare(self, left: Value, op: Operator, right: Value) -> str:
+        kinds = self.view.type_of(left), self.view.type_of(right)
+        if all(kind in _TEXTS for kind in kinds):
+            return f"{self.expression(left)} {op} {self.expression(right)}"
+        if any(kind in _NUMBERS for kind in kinds):
+            return f"{self._number(left)} {op} {self._number(right)}"
+        if "bool" in kinds and any(kind in _TEXTS for kind in kinds):
+            return f"{self._bool(left)} {op} {self._bool(right)}"
+        if op in ("==", "!="):
+            return f"toJson({self.json_value(left)}) {op} toJson({self.json_value(right)})"
+        return f"{self.json_value(left)} {op} {self.json_value(right)}"
+
+    def _number(self, value: Value) -> str:
+        if isinstance(value, Literal) and not isinstance(value.value, str):
+            return json_literal(value.value)
+        kind = self.view.type_of(value)
+        if kind == "int":
+            return f"int({self.expression(value)})"
+        if kind in _TEXTS:
+            return f"float(trim({self.expression(value)}))"
+        return f"float({self.json_value(value) if kind == 'json' else self.expression(value)})"
+
+    def _bool(self, value: Value) -> str:
+        """A boolean, or an error where a text is none: `int` of any other text fails."""
+        if self.view.type_of(value) == "bool":
+            return self.json_value(value)
+        text = f"trim({self.expression(value)})"
+        return (
+            f"(int({text} in ['true', 'True'] ? '1' : "
+            f"{text} in ['false', 'False'] ? '0' : {text}) == 1)"
+        )
+
+
+def _raw(json_value: str) -> str:
+    """Text as it is, every other JSON value as JSON."""
+    return f"map([{json_value}], type(#) == 'string' ? # : toJson(#))[0]"
+
+
+def _json_path_key(key: str) -> str:
+    escaped = key.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def is_item_wrapper(step: Step) -> bool:
+    """Return whether a step is the group that `lower` makes around the one step of a foreach."""
+    return (
+        step.foreach is not None
+        and isinstance(step.action, Group)
+        and step.action.transparent
+        and len(step.action.steps) == 1
+    )
+
+
+def quote_location(location: str) -> str:
+    """Return an expression for a location, which holds tags of its own.
+
+    Examples
+    --------
+    >>> quote_location("{{workflow.name}}/split/train")
+    "(workflow.name + '/split/train')"
+    """
+    parts: list[str] = []
+    rest = location
+    while rest:
+        before, opening, behind = rest.partition("{{")
+        if before:
+            parts.append(quote(before))
+        if not opening:
+            break
+        inner, _, rest = behind.partition("}}")
+        scope, *names = inner.split(".")
+        parts.append(member(scope, *names))
+    return "(" + " + ".join(parts) + ")"
+
+
+def global_name(reference: StepRef) -> str:
+    """Return the name under which an output is kept for the exit handlers."""
+    return f"{reference.step}_{reference.output}".replace("-", "_")

@@ -1,0 +1,179 @@
+"""What a value is and where it comes from, seen from the steps of one scope."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from couler.ir.policies import AnyOf, Dependency, Foreach
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    ParamRef,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Value,
+)
+from couler.ir.wire import ValueType, dump_json, is_file
+from couler.ir.workflow import STDOUT, Group, Output, Step, Workflow
+
+
+class ScopeView(t.NamedTuple):
+    """The names that the steps of one scope can read."""
+
+    steps: Mapping[str, Step]
+    params: Mapping[str, ValueType]
+    owner: Step | None = None
+    """The group; None for the workflow's own scope and for exit handlers."""
+    outer: Mapping[str, Step] = {}
+    """For exit handlers: the workflow's own steps."""
+    scheduled: bool = False
+    """The workflow has a schedule."""
+
+    @classmethod
+    def of_workflow(cls, workflow: Workflow) -> ScopeView:
+        """Return the view from the workflow's own steps."""
+        return cls(
+            steps={step.name: step for step in workflow.steps},
+            params={parameter.name: parameter.type for parameter in workflow.parameters},
+            scheduled=workflow.schedule is not None,
+        )
+
+    def of_handler(self, steps: tuple[Step, ...]) -> ScopeView:
+        """Return the view from the steps of an exit handler."""
+        return self._replace(steps={step.name: step for step in steps}, outer=self.steps)
+
+    def inside(self, owner: Step, group: Group) -> ScopeView:
+        """Return the view from inside a group."""
+        return ScopeView(
+            steps={step.name: step for step in group.steps},
+            params={given.name: "list" if given.many else given.type for given in owner.inputs},
+            owner=owner,
+            scheduled=self.scheduled,
+        )
+
+    def output(self, reference: StepRef) -> Output:
+        """Return the declaration of the output that a reference reads.
+
+        A process's standard output need not be declared.
+        """
+        step = self.steps.get(reference.step) or self.outer[reference.step]
+        return find_output(step, reference.output)
+
+    def type_of(self, value: Value, step: Step | None = None) -> ValueType:
+        """Return the type as which a value travels.
+
+        Parameters
+        ----------
+        value
+            A value read in this scope.
+        step
+            The step that reads it; needed for items and rounds.
+        """
+        match value:
+            case Literal():
+                return literal_type(value.value)
+            case ParamRef():
+                return self.params[value.name]
+            case StepRef():
+                producer = self.steps.get(value.step) or self.outer[value.step]
+                if producer.foreach is not None:
+                    return "list"
+                return find_output(producer, value.output).type
+            case ItemRef():
+                if step is None or step.foreach is None:
+                    return "str"
+                return self.item_type(step.foreach, value.name)
+            case RoundRef():
+                return "json" if step is None else find_output(step, value.output).type
+            case RunRef() | Template():
+                return "str"
+            case Field():
+                return "json"
+            case OrElse():
+                return self.type_of(value.value, step)
+            case FirstOf():
+                return self.type_of(value.options[0], step)
+        t.assert_never(value)
+
+    def item_type(self, foreach: Foreach, name: str) -> ValueType:
+        """Return the type of the items of a list, `str` where it is not known."""
+        items = foreach.over[name]
+        if isinstance(items, Literal):
+            types = {literal_type(item) for item in items.value}
+            return types.pop() if len(types) == 1 else "str"
+        if isinstance(items, StepRef):
+            producer = self.steps.get(items.step) or self.outer[items.step]
+            if producer.foreach is not None:
+                return find_output(producer, items.output).type
+        return "str"
+
+
+def find_output(step: Step, name: str) -> Output:
+    """Return a step's output by name; standard output stands for an undeclared `result`."""
+    for output in step.outputs:
+        if output.name == name:
+            return output
+    return Output(name=name)
+
+
+def is_stdout(step: Step, output: Output) -> bool:
+    """Return whether an output is what the process prints (or a response's body)."""
+    return (
+        output.name == STDOUT
+        and output.path is None
+        and output.value is None
+        and output.json_path is None
+        and not is_file(output.type)
+        and not isinstance(step.action, Group)
+    )
+
+
+def literal_type(value: object) -> ValueType:
+    """Return the type as which a literal travels."""
+    match value:
+        case str():
+            return "str"
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float():
+            return "float"
+        case tuple() | list():
+            return "list"
+        case dict():
+            return "dict"
+    return "json"
+
+
+def wire_text(value: object) -> str:
+    r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows.
+
+    Examples
+    --------
+    >>> print(wire_text({"a": "{{item}}"}))
+    {"a":"{\u007bitem}}"}
+    """
+    return value if isinstance(value, str) else json_text(value)
+
+
+def json_text(value: object) -> str:
+    """Return a literal as JSON without two opening braces in a row."""
+    return dump_json(value).replace("{{", "{\\u007b")
+
+
+def can_be_skipped(step: Step) -> bool:
+    """Return whether a step can end as skipped by its own rules."""
+    if step.when is not None:
+        return True
+    for entry in step.depends_on:
+        options = entry.options if isinstance(entry, AnyOf) else (entry,)
+        if any(isinstance(option, Dependency) and option.on == "failure" for option in options):
+            return True
+    return False

@@ -1,0 +1,329 @@
+"""The template of a step that runs something: container, script, resource, http, suspend."""
+
+from __future__ import annotations
+
+import shlex
+import typing as t
+from collections.abc import Callable, Iterator, Sequence
+
+from couler.backends.argo import pods
+from couler.backends.argo.cachekey import memo_key, static_digest
+from couler.backends.argo.lower import writes_gather_files
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.scope import is_stdout, wire_text
+from couler.backends.argo.text import (
+    BRACE_VARIABLE,
+    has_tag,
+    protect,
+    protect_dollars,
+    uses_brace_variable,
+)
+from couler.ir.wire import is_file
+from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Script, Step, Suspend
+
+WORK_DIR = "/tmp/couler"  # inside the container, where every user may write
+
+
+class TemplateOptions(t.NamedTuple):
+    """Settings that reach into templates."""
+
+    gpu_type_label: str
+    dump_manifest: Callable[[t.Any], str]
+
+
+class Filled(t.NamedTuple):
+    """A place for a text in a template, and what fills it."""
+
+    name: str
+    text: str | None
+    """The text, or None where it is a parameter."""
+    may_hold_dollars: bool
+    """The parameter's value may hold what the kubelet would change."""
+
+
+def build_template(
+    step: Step,
+    name: str,
+    places: Sequence[Filled],
+    options: TemplateOptions,
+    *,
+    gathers: bool = False,
+) -> Tree:
+    """Return the template of a step that is no group.
+
+    Parameters
+    ----------
+    step
+        The step, or the first of those that share the template.
+    name
+        Of the template.
+    places
+        Its places for text, in the order of `holes_of`.
+    options
+        Settings.
+    gathers
+        Its outputs are gathered from a foreach over the step itself.
+    """
+    return _Builder(step, name, places, options, gathers).build()
+
+
+def file_outputs(step: Step) -> Iterator[Output]:
+    """Yield the outputs that a process keeps as files."""
+    return (output for output in step.outputs if is_file(output.type) and output.value is None)
+
+
+def key_parameter(output: Output) -> str:
+    """Return the name of the parameter that holds where an output is kept."""
+    return f"couler_key_{output.name}"
+
+
+class _Builder:
+    def __init__(
+        self,
+        step: Step,
+        name: str,
+        places: Sequence[Filled],
+        options: TemplateOptions,
+        gathers: bool,
+    ) -> None:
+        self._step = step
+        self._name = name
+        self._places = {place.name: place for place in places}
+        self._options = options
+        self._gathers = gathers
+
+    def build(self) -> Tree:
+        """Return the template."""
+        step = self._step
+        template: Tree = {"name": self._name}
+        inputs = self._inputs()
+        if inputs:
+            template["inputs"] = inputs
+        outputs = self._outputs()
+        if outputs:
+            template["outputs"] = outputs
+        pod = pods.metadata(step.labels.items(), step.annotations.items())
+        if pod:
+            template["metadata"] = pod
+        template.update(self._policies())
+        template.update(self._action())
+        return template
+
+    # texts -----------------------------------------------------------------------------------
+
+    def _reference(self, name: str, *, guarded: bool) -> str:
+        """A tag for a parameter; guarded against the kubelet, which would change dollars."""
+        if guarded and self._places[name].may_hold_dollars:
+            return "{{=replace(inputs.parameters." + name + ", '$', '$$')}}"
+        return "{{inputs.parameters." + name + "}}"
+
+    def _text(self, name: str) -> str:
+        """A text for a process: command, arguments, environment."""
+        text = self._places[name].text
+        return self._reference(name, guarded=True) if text is None else protect(text)
+
+    def _plain(self, name: str) -> str:
+        """A text that no kubelet reads: keys, requests."""
+        text = self._places[name].text
+        return self._reference(name, guarded=False) if text is None else text
+
+    # inputs and outputs ----------------------------------------------------------------------
+
+    def _inputs(self) -> Tree:
+        parameters = [{"name": place.name} for place in self._places.values() if place.text is None]
+        parameters += [{"name": key_parameter(output)} for output in file_outputs(self._step)]
+        artifacts = [
+            {
+                "name": given.name,
+                "path": input_path(given),
+                "s3": {"key": self._plain(given.name)},
+            }
+            for given in self._step.inputs
+            if is_file(given.type)
+        ]
+        fields = {"parameters": parameters, "artifacts": artifacts}
+        return {name: entries for name, entries in fields.items() if entries}
+
+    def _outputs(self) -> Tree:
+        parameters: list[Tree] = []
+        artifacts: list[Tree] = []
+        for output in self._step.outputs:
+            if is_file(output.type):
+                artifacts.append(self._artifact(output))
+            elif output.json_path is not None:
+                source: Tree = {"jsonPath": output.json_path}
+                parameters.append({"name": output.name, "valueFrom": source})
+            elif not is_stdout(self._step, output) and output.path is not None:
+                path = work_path(output.path)
+                if self._gathers and writes_gather_files(self._step):
+                    path += ".gather"
+                source = {"path": path}
+                if output.default is not None:
+                    source["default"] = wire_text(output.default)
+                parameters.append({"name": output.name, "valueFrom": source})
+        fields = {"parameters": parameters, "artifacts": artifacts}
+        return {name: entries for name, entries in fields.items() if entries}
+
+    def _artifact(self, output: Output) -> Tree:
+        return {
+            "name": output.name,
+            "path": work_path(output.path or f"outputs/{output.name}"),
+            "archive": {"none": {}},
+            "s3": {"key": "{{inputs.parameters." + key_parameter(output) + "}}"},
+        }
+
+    # policies --------------------------------------------------------------------------------
+
+    def _policies(self) -> Tree:
+        step = self._step
+        fields: Tree = {}
+        if step.retry is not None:
+            fields["retryStrategy"] = pods.retry_strategy(step.retry)
+        if step.timeout_s is not None:
+            fields["activeDeadlineSeconds"] = -int(-step.timeout_s // 1)
+        if step.cache is not None:
+            fields["memoize"] = self._memoize()
+        if step.mutex is not None:
+            fields["synchronization"] = {"mutexes": [{"name": step.mutex}]}
+        if step.daemon:
+            fields["daemon"] = True
+        fields.update(pods.placement(step, self._options.gpu_type_label))
+        return fields
+
+    def _memoize(self) -> Tree:
+        cache = self._step.cache
+        assert cache is not None
+        texts = [(place.name, place.text) for place in self._places.values()]
+        tree: Tree = {
+            "key": memo_key(static_digest(self._step), texts),
+            "cache": {"configMap": {"name": cache.name or f"couler-{self._name}"}},
+        }
+        if cache.max_age_s is not None:
+            tree["maxAge"] = pods.duration(cache.max_age_s)
+        return tree
+
+    # actions ---------------------------------------------------------------------------------
+
+    def _action(self) -> Tree:
+        action = self._step.action
+        match action:
+            case Container():
+                return {"container": self._container(action)}
+            case Script():
+                return self._script(action)
+            case Job():
+                return {"resource": self._resource(action)}
+            case Http():
+                return {"http": self._http(action)}
+            case Suspend():
+                wait = {} if action.seconds is None else {"duration": pods.duration(action.seconds)}
+                return {"suspend": wait}
+            case Group():
+                raise AssertionError("groups are no leaves")
+        t.assert_never(action)
+
+    def _container(self, action: Container) -> Tree:
+        tree: Tree = {"image": action.image}
+        if action.command:
+            tree["command"] = [
+                protect(word) if isinstance(word, str) else self._text(f"word_{index}")
+                for index, word in enumerate(action.command)
+            ]
+        if action.args:
+            tree["args"] = [self._text(f"arg_{index}") for index in range(len(action.args))]
+        return self._with_pod_fields(tree)
+
+    def _script(self, action: Script) -> Tree:
+        command = list(action.command)
+        if action.packages:
+            packages = " ".join(shlex.quote(package) for package in action.packages)
+            install = f"python -m pip install --quiet --root-user-action=ignore {packages}"
+            words = " ".join(shlex.quote(word) for word in command)
+            command = ["sh", "-c", f'{install} && exec {words} "$0"']
+        tree: Tree = {"image": action.image, "command": [protect(word) for word in command]}
+        if not has_tag(action.source):
+            tree["source"] = protect_dollars(action.source)
+            return {"script": self._with_pod_fields(tree)}
+        # Argo would read tags in a source; in an argument they can be written past it.
+        if action.packages:
+            tree["command"][-1] = tree["command"][-1].removesuffix(' "$0"') + ' -c "$0"'
+        else:
+            tree["command"].append("-c")
+        tree["args"] = [protect(action.source)]
+        return {"container": self._with_pod_fields(tree)}
+
+    def _with_pod_fields(self, tree: Tree) -> Tree:
+        step = self._step
+        environment = self._environment()
+        texts = [*tree.get("command", ()), *tree.get("args", ())]
+        texts += [entry.get("value", "") for entry in environment]
+        if any(uses_brace_variable(text) for text in texts):
+            environment.insert(0, {"name": BRACE_VARIABLE, "value": "{"})
+        fields: Tree = {
+            "env": environment,
+            "envFrom": [pods.env_from(source) for source in step.env_from],
+            "resources": pods.resources(step.resources) if step.resources else None,
+            "volumeMounts": [pods.mount(wanted) for wanted in step.mounts],
+            "workingDir": step.working_dir,
+            "imagePullPolicy": step.pull_policy,
+        }
+        tree.update((name, value) for name, value in fields.items() if value)
+        return tree
+
+    def _environment(self) -> list[Tree]:
+        step = self._step
+        environment: list[Tree] = []
+        if step.inputs or any(uses_work_dir(output.path) for output in step.outputs):
+            environment.append({"name": "COULER_WORK", "value": WORK_DIR})
+        for given in step.inputs:
+            value = input_path(given) if is_file(given.type) else self._text(given.name)
+            environment.append({"name": f"COULER_INPUT_{given.name}", "value": value})
+        for variable in step.env:
+            if variable.value is None:
+                environment.append(pods.variable_source(variable))
+            else:
+                value = self._text(f"env_{variable.name}")
+                environment.append({"name": variable.name, "value": value})
+        return environment
+
+    def _resource(self, action: Job) -> Tree:
+        tree: Tree = {
+            "action": action.action,
+            "manifest": self._options.dump_manifest(pods.thaw(action.manifest)),
+            "successCondition": action.success_condition,
+            "failureCondition": action.failure_condition,
+            "setOwnerReference": action.set_owner_reference,
+        }
+        return {name: value for name, value in tree.items() if value}
+
+    def _http(self, action: Http) -> Tree:
+        tree: Tree = {"method": action.method, "url": self._plain("url")}
+        headers: list[Tree] = []
+        for index, header in enumerate(action.headers):
+            if header.value is None:
+                headers.append(pods.variable_source(header))
+            else:
+                headers.append({"name": header.name, "value": self._plain(f"header_{index}")})
+        if headers:
+            tree["headers"] = headers
+        if action.body is not None:
+            tree["body"] = self._plain("body")
+        if action.success_codes:
+            codes = ", ".join(map(str, action.success_codes))
+            tree["successCondition"] = f"response.statusCode in [{codes}]"
+        return tree
+
+
+def uses_work_dir(path: str | None) -> bool:
+    """Return whether a declared path starts at the work folder."""
+    return path is not None and not path.startswith("/")
+
+
+def work_path(path: str) -> str:
+    """Return the absolute path of a declared one."""
+    return f"{WORK_DIR}/{path}" if uses_work_dir(path) else path
+
+
+def input_path(given: Input) -> str:
+    """Return where a process finds a file that it takes in."""
+    return work_path(given.path or f"inputs/{given.name}")

@@ -1,0 +1,55 @@
+"""The key of a cached result: the same for the same work, on every engine."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from couler.ir.wire import dump_json
+from couler.ir.workflow import Container, Http, Step
+
+
+def definition_digest(step: Step) -> str:
+    """Return the digest of a step's definition without its texts, in hexadecimal.
+
+    It covers the action (image as written, command, code), the declared inputs and outputs, and
+    the names of environment variables; neither the step's name nor its place in a workflow, nor
+    policies, nor any value, secrets' values least of all.
+    """
+    action = step.action.model_dump(mode="json", exclude_defaults=True)
+    if isinstance(step.action, Container):
+        action["args"] = len(step.action.args)
+        action["command"] = [
+            word if isinstance(word, str) else None for word in step.action.command
+        ]
+    elif isinstance(step.action, Http):
+        for name in ("url", "headers", "body"):
+            action.pop(name, None)
+    definition = {
+        "action": action,
+        "inputs": [[given.name, given.type, given.path] for given in step.inputs],
+        "outputs": [
+            output.model_dump(mode="json", exclude_defaults=True) for output in step.outputs
+        ],
+        "env": [variable.name for variable in step.env],
+    }
+    return _sha256(dump_json(definition))
+
+
+def cache_key(digest: str, texts: Iterable[str]) -> str:
+    """Return the key of one execution, in hexadecimal.
+
+    Parameters
+    ----------
+    digest
+        `definition_digest` of the step.
+    texts
+        What the step reads, as it travels on the wire, in the order of its declaration: command
+        words that are values, arguments, inputs, environment, and the cache's salt. For a file
+        it is the digest of the content where the engine knows it, and the location otherwise.
+    """
+    return _sha256(digest + "".join(_sha256(text) for text in texts))
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

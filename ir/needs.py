@@ -1,0 +1,68 @@
+"""What must exist where a workflow runs: secrets, config maps, volume claims."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+
+from couler.ir.storage import ClaimVolume, ConfigVolume, EnvVar, SecretVolume
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Http, Workflow
+
+
+class Need(t.NamedTuple):
+    """One object that must exist before a run."""
+
+    kind: t.Literal["secret", "config map", "volume claim", "service account"]
+    name: str
+    keys: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        keys = f" with the keys {', '.join(self.keys)}" if self.keys else ""
+        return f'{self.kind} "{self.name}"{keys} must exist'
+
+
+def needs(workflow: Workflow) -> tuple[Need, ...]:
+    """Return what a workflow refers to and does not make, each object once, in program order."""
+    keys: dict[tuple[str, str], dict[str, None]] = {}
+    for kind, name, key in _references(workflow):
+        found = keys.setdefault((kind, name), {})
+        if key is not None:
+            found[key] = None
+    return tuple(Need(kind, name, tuple(found)) for (kind, name), found in keys.items())  # type: ignore[arg-type]  # the kinds are those of _references
+
+
+def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
+    for required in workflow.secrets:
+        yield "secret", required.secret, required.key
+    for step in all_steps(workflow):
+        variables = list(step.env)
+        if isinstance(step.action, Http):
+            variables += step.action.headers
+        for variable in variables:
+            yield from _of_variable(variable)
+        for source in step.env_from:
+            if source.secret is not None:
+                yield "secret", source.secret, None
+            if source.config_map is not None:
+                yield "config map", source.config_map, None
+    for volume in workflow.volumes:
+        match volume:
+            case ClaimVolume():
+                yield "volume claim", volume.claim, None
+            case SecretVolume():
+                yield "secret", volume.secret, None
+            case ConfigVolume():
+                yield "config map", volume.config_map, None
+    if workflow.pod is not None:
+        for name in workflow.pod.image_pull_secrets:
+            yield "secret", name, None
+        if workflow.pod.service_account is not None:
+            yield "service account", workflow.pod.service_account, None
+
+
+def _of_variable(variable: EnvVar) -> Iterator[tuple[str, str, str | None]]:
+    if variable.secret is not None and not variable.secret.optional:
+        yield "secret", variable.secret.secret, variable.secret.key
+    if variable.config is not None and not variable.config.optional:
+        yield "config map", variable.config.config_map, variable.config.key
