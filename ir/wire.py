@@ -72,8 +72,15 @@ def dump_json(value: object) -> str:
         raise WireError(f"{value!r} has no JSON form: {error}") from error
 
 
-def encode(value: object) -> str:
-    """Return the text by which a value travels.
+def encode(value: object, value_type: ValueType = "str") -> str:
+    """Return the text by which a value travels to a reader of some type.
+
+    Parameters
+    ----------
+    value
+        A JSON value.
+    value_type
+        What the reader declares. A reader of any JSON value (`json`) gets text as JSON too.
 
     Raises
     ------
@@ -82,10 +89,12 @@ def encode(value: object) -> str:
 
     Examples
     --------
-    >>> encode("a b"), encode([1, "x"]), encode(None), encode(0.1)
-    ('a b', '[1,"x"]', 'null', '0.1')
+    >>> encode("a b"), encode([1, "x"]), encode(None), encode(0.1), encode("a b", "json")
+    ('a b', '[1,"x"]', 'null', '0.1', '"a b"')
     """
-    return value if isinstance(value, str) else dump_json(value)
+    if isinstance(value, str) and value_type != "json":
+        return value
+    return dump_json(value)
 
 
 def decode(text: str, value_type: ValueType) -> t.Any:

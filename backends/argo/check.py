@@ -12,7 +12,7 @@ from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.text import has_tag
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
-from couler.ir.walk import Scope, scopes, step_values
+from couler.ir.walk import scopes, step_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Job, Script, Step, Workflow
 
@@ -46,12 +46,12 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
                 source=workflow.source,
             )
     for scope in scopes(workflow):
+        siblings = {step.name: step for step in scope.steps}
         for step in scope.steps:
-            yield from _check_step(step, scope)
+            yield from _check_step(step, "/".join((*scope.path, step.name)), siblings)
 
 
-def _check_step(step: Step, scope: Scope) -> Iterator[Diagnostic]:
-    path = "/".join((*scope.path, step.name))
+def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
     is_process = not isinstance(step.action, Group)
     for field, text in step_values(step):
         if "{{" in str(text):
@@ -82,7 +82,6 @@ def _check_step(step: Step, scope: Scope) -> Iterator[Diagnostic]:
                 step=path,
                 source=step.source,
             )
-    siblings = {sibling.name: sibling for sibling in scope.steps}
     for given in step.inputs:
         if given.many and not _is_folder(given.value, siblings):
             yield Diagnostic(
