@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import enum
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from couler.ir.conditions import operands
-from couler.ir.policies import AnyOf, Resources, SourceRef
+from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, Resources, SourceRef
 from couler.ir.storage import (
     ClaimVolume,
     ConfigVolume,
@@ -20,6 +19,7 @@ from couler.ir.storage import (
     HostVolume,
     NewClaimVolume,
     SecretVolume,
+    Volume,
 )
 from couler.ir.values import (
     Field,
@@ -35,7 +35,14 @@ from couler.ir.values import (
     Value,
     walk,
 )
-from couler.ir.walk import Scope, explicit_dependencies, predecessors, scopes, step_values
+from couler.ir.walk import (
+    Scope,
+    explicit_dependencies,
+    predecessors,
+    references,
+    scopes,
+    step_values,
+)
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
     Container,
@@ -167,13 +174,16 @@ class Use(t.NamedTuple):
 
 def find_uses(workflow: Workflow) -> Iterator[Use]:
     """Yield every use of every feature, in program order; a place can come more than once."""
-    for feature in _workflow_features(workflow):
+    found: list[Feature] = []
+    _add_workflow_features(workflow, found.append)
+    for feature in found:
         yield Use(feature, None, workflow.source)
-    for scope in scopes(workflow):
-        around = _Around.of(scope, workflow)
-        for step in scope.steps:
-            path = "/".join((*scope.path, step.name))
-            for feature in _step_features(step, around):
+    for around in _surroundings(workflow):
+        for step in around.scope.steps:
+            path = "/".join((*around.scope.path, step.name))
+            found = []
+            _add_step_features(step, around, found.append)
+            for feature in found:
                 yield Use(feature, path, step.source)
 
 
@@ -187,66 +197,69 @@ def features(workflow: Workflow) -> frozenset[Feature]:
     >>> sorted(features(Workflow(name="w", steps=(hello,))))
     [<Feature.CONTAINER: 'container'>]
     """
-    return frozenset(use.feature for use in find_uses(workflow))
+    found: set[Feature] = set()
+    _add_workflow_features(workflow, found.add)
+    for around in _surroundings(workflow):
+        for step in around.scope.steps:
+            _add_step_features(step, around, found.add)
+    return frozenset(found)
+
+
+Add: t.TypeAlias = Callable[[Feature], object]
 
 
 class _Around(t.NamedTuple):
     """What the features of a step depend on besides the step itself."""
 
-    in_foreach: bool
-    in_loop: bool
-    in_handler: bool
-    siblings: dict[str, Step]
-
-    @classmethod
-    def of(cls, scope: Scope, workflow: Workflow) -> _Around:
-        owners: list[Step] = []
-        handlers = {handler.name: handler.steps for handler in workflow.exit_handlers}
-        steps = workflow.steps if scope.handler is None else handlers[scope.handler]
-        for name in scope.path:
-            owner = next(step for step in steps if step.name == name)
-            owners.append(owner)
-            if isinstance(owner.action, Group):
-                steps = owner.action.steps
-        return cls(
-            in_foreach=any(owner.foreach is not None for owner in owners),
-            in_loop=any(owner.loop is not None for owner in owners),
-            in_handler=scope.handler is not None,
-            siblings={step.name: step for step in scope.steps},
-        )
+    scope: Scope
+    in_foreach: bool = False
+    in_loop: bool = False
 
 
-def _workflow_features(workflow: Workflow) -> Iterator[Feature]:
+def _surroundings(workflow: Workflow) -> Iterator[_Around]:
+    """Yield every scope with what is around it, outer before inner."""
+    outer: dict[tuple[str | None, tuple[str, ...]], _Around] = {}
+    for scope in scopes(workflow):
+        around = _Around(scope)
+        if scope.owner is not None:
+            parent = outer[scope.handler, scope.path[:-1]]
+            around = _Around(
+                scope,
+                in_foreach=parent.in_foreach or scope.owner.foreach is not None,
+                in_loop=parent.in_loop or scope.owner.loop is not None,
+            )
+        outer[scope.handler, scope.path] = around
+        yield around
+
+
+_VOLUME_FEATURES: dict[type[Volume], Feature] = {
+    ClaimVolume: Feature.VOLUME_CLAIM,
+    NewClaimVolume: Feature.VOLUME_NEW_CLAIM,
+    EmptyVolume: Feature.VOLUME_EMPTY,
+    SecretVolume: Feature.VOLUME_SECRET,
+    ConfigVolume: Feature.VOLUME_CONFIG,
+    HostVolume: Feature.VOLUME_HOST,
+}
+
+
+def _add_workflow_features(workflow: Workflow, add: Add) -> None:
     if workflow.parameters:
-        yield Feature.PARAMETER
+        add(Feature.PARAMETER)
     for handler in workflow.exit_handlers:
-        yield Feature.EXIT_HANDLER
+        add(Feature.EXIT_HANDLER)
         own = {step.name for step in handler.steps}
         if any(name not in own for step in handler.steps for name in predecessors(step)):
-            yield Feature.EXIT_HANDLER_READS_OUTPUT
+            add(Feature.EXIT_HANDLER_READS_OUTPUT)
     for output in workflow.outputs:
-        yield Feature.WORKFLOW_OUTPUT
-        yield from _value_features(output.value)
+        add(Feature.WORKFLOW_OUTPUT)
+        if output.value is not None:
+            _add_value_features(output.value, add)
     if workflow.schedule is not None:
-        yield Feature.SCHEDULE
+        add(Feature.SCHEDULE)
         if len(workflow.schedule.cron) > 1:
-            yield Feature.SCHEDULE_SEVERAL
+            add(Feature.SCHEDULE_SEVERAL)
     for volume in workflow.volumes:
-        match volume:
-            case ClaimVolume():
-                yield Feature.VOLUME_CLAIM
-            case NewClaimVolume():
-                yield Feature.VOLUME_NEW_CLAIM
-            case EmptyVolume():
-                yield Feature.VOLUME_EMPTY
-            case SecretVolume():
-                yield Feature.VOLUME_SECRET
-            case ConfigVolume():
-                yield Feature.VOLUME_CONFIG
-            case HostVolume():
-                yield Feature.VOLUME_HOST
-            case _:
-                t.assert_never(volume)
+        add(_VOLUME_FEATURES[type(volume)])
     if workflow.pod is not None:
         pod = workflow.pod
         present = {
@@ -256,192 +269,208 @@ def _workflow_features(workflow: Workflow) -> Iterator[Feature]:
             Feature.DNS: pod.dns,
             Feature.SECURITY_CONTEXT: pod.security_context,
         }
-        yield from (feature for feature, value in present.items() if value)
+        for feature, value in present.items():
+            if value:
+                add(feature)
     if workflow.timeout_s is not None:
-        yield Feature.WORKFLOW_TIMEOUT
+        add(Feature.WORKFLOW_TIMEOUT)
     if workflow.keep_s is not None:
-        yield Feature.KEEP
+        add(Feature.KEEP)
     if workflow.max_parallel is not None:
-        yield Feature.MAX_PARALLEL
+        add(Feature.MAX_PARALLEL)
     if workflow.labels or workflow.annotations:
-        yield Feature.LABELS
+        add(Feature.LABELS)
     if workflow.engine:
-        yield Feature.ENGINE_OVERRIDES
+        add(Feature.ENGINE_OVERRIDES)
 
 
-def _step_features(step: Step, around: _Around) -> Iterator[Feature]:
-    yield from _action_features(step)
-    for outcome in {on for _, on in explicit_dependencies(step)}:
-        if outcome == "failure":
-            yield Feature.DEPENDS_ON_FAILURE
-        elif outcome == "completion":
-            yield Feature.DEPENDS_ON_COMPLETION
-    if any(isinstance(entry, AnyOf) for entry in step.depends_on):
-        yield Feature.DEPENDS_ON_ANY
+def _add_step_features(step: Step, around: _Around, add: Add) -> None:
+    _add_action_features(step, add)
+    for entry in step.depends_on:
+        if not isinstance(entry, str):
+            _add_dependency_features(entry, add)
+            _add_late_read_features(step, around, add)
     if step.when is not None:
-        yield Feature.WHEN
+        add(Feature.WHEN)
         if isinstance(step.action, Group):
-            yield Feature.WHEN_ON_GROUP
+            add(Feature.WHEN_ON_GROUP)
         if step.foreach is not None:
-            yield Feature.WHEN_ON_FOREACH
-    yield from _iteration_features(step, around)
+            add(Feature.WHEN_ON_FOREACH)
+    if step.foreach is not None:
+        _add_foreach_features(step, step.foreach, around, add)
+    if step.loop is not None:
+        _add_loop_features(step, step.loop, around, add)
     for _, text in step_values(step):
         if not isinstance(text, str):
-            yield from _value_features(text)
+            _add_value_features(text, add)
+    for given in step.inputs:
+        if is_file(given.type):
+            add(Feature.FILE if given.type == "file" else Feature.DIRECTORY)
     for output in step.outputs:
-        yield from _output_features(step, output)
-    yield from _policy_features(step)
-    yield from _pod_features(step)
+        _add_output_features(step, output, add)
+    _add_policy_features(step, add)
+    _add_pod_features(step, add)
 
 
-def _action_features(step: Step) -> Iterator[Feature]:
+def _add_action_features(step: Step, add: Add) -> None:
     match step.action:
         case Container() as container:
-            yield Feature.CONTAINER
+            add(Feature.CONTAINER)
             if not container.command:
-                yield Feature.IMAGE_ENTRYPOINT
+                add(Feature.IMAGE_ENTRYPOINT)
         case Script() as script:
-            yield Feature.SCRIPT
+            add(Feature.SCRIPT)
             if script.packages:
-                yield Feature.PACKAGES
+                add(Feature.PACKAGES)
         case Job():
-            yield Feature.JOB
+            add(Feature.JOB)
         case Http():
-            yield Feature.HTTP
+            add(Feature.HTTP)
         case Suspend() as suspend:
-            yield Feature.SUSPEND if suspend.seconds is None else Feature.SUSPEND_SECONDS
+            add(Feature.SUSPEND if suspend.seconds is None else Feature.SUSPEND_SECONDS)
         case Group():
-            yield Feature.GROUP
+            add(Feature.GROUP)
         case _:
             t.assert_never(step.action)
     if step.daemon:
-        yield Feature.DAEMON
+        add(Feature.DAEMON)
 
 
-def _iteration_features(step: Step, around: _Around) -> Iterator[Feature]:
-    if step.foreach is not None:
-        yield Feature.FOREACH
-        dynamic = not all(isinstance(items, Literal) for items in step.foreach.over.values())
+def _add_dependency_features(entry: Dependency | AnyOf, add: Add) -> None:
+    options: tuple[str | Dependency, ...] = (entry,) if isinstance(entry, Dependency) else ()
+    if isinstance(entry, AnyOf):
+        add(Feature.DEPENDS_ON_ANY)
+        options = entry.options
+    for option in options:
+        if isinstance(option, Dependency):
+            failure = option.on == "failure"
+            add(Feature.DEPENDS_ON_FAILURE if failure else Feature.DEPENDS_ON_COMPLETION)
+
+
+def _add_foreach_features(step: Step, foreach: Foreach, around: _Around, add: Add) -> None:
+    add(Feature.FOREACH)
+    dynamic = not all(isinstance(items, Literal) for items in foreach.over.values())
+    if dynamic:
+        add(Feature.FOREACH_OVER_OUTPUT)
+    if len(foreach.over) > 1:
+        add(Feature.FOREACH_ZIP)
+    if isinstance(step.action, Group):
+        add(Feature.FOREACH_GROUP)
+    if dynamic and around.scope.owner is not None:
+        add(Feature.FOREACH_OVER_OUTPUT_IN_GROUP)
+    if around.in_foreach:
+        add(Feature.FOREACH_IN_FOREACH)
         if dynamic:
-            yield Feature.FOREACH_OVER_OUTPUT
-        if len(step.foreach.over) > 1:
-            yield Feature.FOREACH_ZIP
-        if isinstance(step.action, Group):
-            yield Feature.FOREACH_GROUP
-        if around.in_foreach:
-            yield Feature.FOREACH_IN_FOREACH
-            if dynamic:
-                yield Feature.FOREACH_OVER_OUTPUT_IN_FOREACH
-        if around.in_loop:
-            yield Feature.FOREACH_IN_LOOP
-        if step.foreach.max_parallel is not None:
-            yield Feature.FOREACH_MAX_PARALLEL
-        if any(is_file(output.type) for output in step.outputs):
-            yield Feature.FOREACH_FILES
-    if step.loop is not None:
-        yield Feature.LOOP
-        if isinstance(step.action, Group):
-            yield Feature.LOOP_GROUP
-        if around.in_loop:
-            yield Feature.LOOP_IN_LOOP
-        if around.in_foreach:
-            yield Feature.LOOP_IN_FOREACH
-        if step.foreach is not None:
-            yield Feature.LOOP_WITH_FOREACH
+            add(Feature.FOREACH_OVER_OUTPUT_IN_FOREACH)
+    if around.in_loop:
+        add(Feature.FOREACH_IN_LOOP)
+    if foreach.max_parallel is not None:
+        add(Feature.FOREACH_MAX_PARALLEL)
+    if any(is_file(output.type) for output in step.outputs):
+        add(Feature.FOREACH_FILES)
+
+
+def _add_loop_features(step: Step, loop: Loop, around: _Around, add: Add) -> None:
+    add(Feature.LOOP)
+    if isinstance(step.action, Group):
+        add(Feature.LOOP_GROUP)
+    if around.in_loop:
+        add(Feature.LOOP_IN_LOOP)
+    if around.in_foreach:
+        add(Feature.LOOP_IN_FOREACH)
+    if step.foreach is not None:
+        add(Feature.LOOP_WITH_FOREACH)
+    for field, text in step_values(step):
+        if field != "loop" and any(isinstance(value, RoundRef) for value in walk(text)):
+            add(Feature.LOOP_CARRIED)
+
+
+def _add_late_read_features(step: Step, around: _Around, add: Add) -> None:
+    """Add what it takes to read from a foreach that may have failed."""
     ended_anyhow = {name for name, on in explicit_dependencies(step) if on != "success"}
-    for _, text in step_values(step):
-        for value in walk(text):
-            if isinstance(value, RoundRef) and not _in_loop_condition(step, value):
-                yield Feature.LOOP_CARRIED
-            if isinstance(value, StepRef) and value.step in ended_anyhow:
-                producer = around.siblings.get(value.step)
-                if producer is not None and producer.foreach is not None:
-                    yield Feature.FOREACH_READ_ON_COMPLETION
+    foreaches = {other.name for other in around.scope.steps if other.foreach is not None}
+    if any(reference.step in ended_anyhow & foreaches for reference in references(step)):
+        add(Feature.FOREACH_READ_ON_COMPLETION)
 
 
-def _in_loop_condition(step: Step, value: Value) -> bool:
-    if step.loop is None:
-        return False
-    return any(
-        value is inner for operand in operands(step.loop.condition) for inner in walk(operand)
-    )
+_WITHOUT_FEATURES = frozenset((Literal, ParamRef, StepRef, ItemRef))
 
 
-def _value_features(value: Value | None) -> Iterator[Feature]:
+def _add_value_features(value: Value, add: Add) -> None:
+    if type(value) in _WITHOUT_FEATURES:  # most are: an isinstance that says no takes longer
+        return
     for inner in walk(value):
         match inner:
             case Field():
-                yield Feature.FIELD
+                add(Feature.FIELD)
             case OrElse():
-                yield Feature.OR_ELSE
+                add(Feature.OR_ELSE)
             case FirstOf():
-                yield Feature.FIRST_OF
+                add(Feature.FIRST_OF)
             case Template():
-                yield Feature.TEMPLATE
+                add(Feature.TEMPLATE)
             case RunRef(field="id"):
-                yield Feature.RUN_ID
+                add(Feature.RUN_ID)
             case RunRef(field="logical_date"):
-                yield Feature.RUN_LOGICAL_DATE
+                add(Feature.RUN_LOGICAL_DATE)
             case RunRef():
-                yield Feature.RUN_STATUS
+                add(Feature.RUN_STATUS)
             case Literal() | ParamRef() | StepRef() | ItemRef() | RoundRef():
                 pass
             case _:
                 t.assert_never(inner)
 
 
-def _output_features(step: Step, output: Output) -> Iterator[Feature]:
+def _add_output_features(step: Step, output: Output, add: Add) -> None:
     if output.default is not None:
-        yield Feature.OUTPUT_DEFAULT
+        add(Feature.OUTPUT_DEFAULT)
     if output.value is not None:
-        yield from _value_features(output.value)
-    elif output.type == "file":
-        yield Feature.FILE
-    elif output.type == "directory":
-        yield Feature.DIRECTORY
+        _add_value_features(output.value, add)
+    elif is_file(output.type):
+        add(Feature.FILE if output.type == "file" else Feature.DIRECTORY)
     elif output.json_path is not None:
-        yield Feature.OUTPUT_JSON_PATH
+        add(Feature.OUTPUT_JSON_PATH)
     elif output.path is not None:
-        yield Feature.OUTPUT_FILE_VALUE
+        add(Feature.OUTPUT_FILE_VALUE)
     elif isinstance(step.action, Container | Script):
-        yield Feature.STDOUT
+        add(Feature.STDOUT)
 
 
-def _policy_features(step: Step) -> Iterator[Feature]:
-    is_group = isinstance(step.action, Group)
+def _add_policy_features(step: Step, add: Add) -> None:
     if step.retry is not None:
-        yield Feature.RETRY
-        if is_group:
-            yield Feature.RETRY_GROUP
+        add(Feature.RETRY)
+        if isinstance(step.action, Group):
+            add(Feature.RETRY_GROUP)
         if step.retry.backoff is not None:
-            yield Feature.RETRY_BACKOFF
+            add(Feature.RETRY_BACKOFF)
         if step.retry.exit_codes:
-            yield Feature.RETRY_EXIT_CODES
+            add(Feature.RETRY_EXIT_CODES)
         if len(set(step.retry.on)) == 1:
-            yield Feature.RETRY_ON_ONE_KIND
+            add(Feature.RETRY_ON_ONE_KIND)
     if step.timeout_s is not None:
-        yield Feature.TIMEOUT_GROUP if is_group else Feature.TIMEOUT
+        is_group = isinstance(step.action, Group)
+        add(Feature.TIMEOUT_GROUP if is_group else Feature.TIMEOUT)
     if step.cache is not None:
-        yield Feature.CACHE
+        add(Feature.CACHE)
         if step.cache.max_age_s is not None:
-            yield Feature.CACHE_MAX_AGE
+            add(Feature.CACHE_MAX_AGE)
     if step.mutex is not None:
-        yield Feature.MUTEX
+        add(Feature.MUTEX)
     if step.max_parallel is not None:
-        yield Feature.MAX_PARALLEL_GROUP
+        add(Feature.MAX_PARALLEL_GROUP)
     if step.engine:
-        yield Feature.ENGINE_OVERRIDES
+        add(Feature.ENGINE_OVERRIDES)
 
 
-def _pod_features(step: Step) -> Iterator[Feature]:
+def _add_pod_features(step: Step, add: Add) -> None:
     resources = step.resources
     if resources is not None:
         if resources.model_copy(update={"gpu": None}) != Resources():
-            yield Feature.RESOURCES
+            add(Feature.RESOURCES)
         if resources.gpu is not None:
-            yield Feature.GPU
+            add(Feature.GPU)
             if resources.gpu.type is not None:
-                yield Feature.GPU_TYPE
+                add(Feature.GPU_TYPE)
     placement = step.placement
     if placement is not None:
         present = {
@@ -450,19 +479,21 @@ def _pod_features(step: Step) -> Iterator[Feature]:
             Feature.AFFINITY: placement.affinity,
             Feature.PRIORITY_CLASS: placement.priority_class,
         }
-        yield from (feature for feature, value in present.items() if value)
+        for feature, value in present.items():
+            if value:
+                add(feature)
     for variable in step.env:
         if variable.secret is not None:
-            yield Feature.SECRET_ENV
+            add(Feature.SECRET_ENV)
         elif variable.config is not None:
-            yield Feature.CONFIG_ENV
+            add(Feature.CONFIG_ENV)
         else:
-            yield Feature.ENV
+            add(Feature.ENV)
     if step.env_from:
-        yield Feature.ENV_FROM
+        add(Feature.ENV_FROM)
     if step.working_dir is not None:
-        yield Feature.WORKING_DIR
+        add(Feature.WORKING_DIR)
     if step.pull_policy is not None:
-        yield Feature.PULL_POLICY
+        add(Feature.PULL_POLICY)
     if step.labels or step.annotations:
-        yield Feature.POD_LABELS
+        add(Feature.POD_LABELS)

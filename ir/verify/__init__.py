@@ -124,7 +124,7 @@ def _check_step(reader: Reader, step: Step) -> None:
     check_action(reader, step)
     if step.mounts or step.inputs:
         check_paths(view, step)
-    check_policies(view, step)
+    check_policies(reader, step)
 
 
 _NONE: Mapping[str, str] = {}

@@ -8,7 +8,7 @@ import typing as t
 from couler.ir.storage import EnvVar
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.flow import check_typed
-from couler.ir.verify.limits import check_script, check_word
+from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.wire import is_file, matches
@@ -41,7 +41,6 @@ _WORDS: dict[type, str] = {
     Group: "group",
 }
 _PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
-_BLANK = re.compile(r"\s")
 _HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
 
@@ -77,15 +76,14 @@ def _report_without_effect(view: ScopeView, step: Step, field: str) -> None:
 
 
 def _check_image(view: ScopeView, step: Step, image: str) -> None:
-    if not image or _BLANK.search(image):
+    if image.split() != [image]:
         problem = f'"{image}" has blanks in it' if image else "it is empty"
         view.add("CLR408", step, f'{problem}: name an image such as "python:3.12-slim".')
 
 
 def _check_container(reader: Reader, step: Step, action: Container) -> None:
     view = reader.view
-    if not action.image or _BLANK.search(action.image):
-        _check_image(view, step, action.image)
+    _check_image(view, step, action.image)
     first = action.command[0] if action.command else None
     if isinstance(first, str) and not first.strip():
         view.add(
@@ -97,7 +95,8 @@ def _check_container(reader: Reader, step: Step, action: Container) -> None:
     for words, field in ((action.command, "command"), (action.args, "args")):
         for word in words:
             if isinstance(word, str):
-                check_word(view, step, field, word)
+                if len(word) > SURELY_SHORT:
+                    check_word(view, step, field, word)
             else:
                 reader.text(word, field)
 

@@ -22,7 +22,7 @@ from couler.ir.storage import (
     Volume,
 )
 from couler.ir.verify.kubernetes import check_object_name, is_subdomain
-from couler.ir.verify.limits import check_word
+from couler.ir.verify.limits import SURELY_SHORT, check_word
 from couler.ir.verify.names import Add, check_label_name
 from couler.ir.verify.quantities import check_quantity
 from couler.ir.verify.scope import ScopeView
@@ -73,7 +73,7 @@ def check_sources(reader: Reader, variable: EnvVar, field: str) -> None:
     view, step = reader.view, reader.step
     check_one_source(variable, field, reader.add)
     if isinstance(variable.value, str):
-        if step is not None:
+        if step is not None and len(variable.value) > SURELY_SHORT:
             check_word(view, step, field, variable.value)
     elif variable.value is not None:
         reader.text(variable.value, field)

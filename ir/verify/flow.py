@@ -145,6 +145,8 @@ def check_cycles(view: ScopeView) -> None:
 
 def check_outputs(view: ScopeView, outputs: tuple[Output, ...]) -> None:
     """Check the outputs that a group or a workflow gives out."""
+    if not outputs:
+        return
     reader = Reader(view)
     reader.start(None, _may_have_failed(view))
     for output in outputs:

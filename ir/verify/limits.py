@@ -9,6 +9,9 @@ from couler.ir.workflow import Step
 MAX_WORD_BYTES = 131_071
 """Longest argument or environment variable that Linux gives to a process, in bytes of UTF-8."""
 
+SURELY_SHORT = MAX_VALUE_BYTES // 4
+"""A text of so few characters is within all limits: none takes more than four bytes."""
+
 LARGE_SCRIPT_BYTES = 64 * 1024
 """A script above it makes the compiled workflow large, in bytes of UTF-8."""
 
@@ -22,7 +25,7 @@ MAX_ROUNDS = 10_000
 def check_literal(view: ScopeView, step: Step | None, field: str, value: object) -> None:
     """Refuse a literal that is too large to travel."""
     if isinstance(value, str):
-        if len(value) * 4 <= MAX_VALUE_BYTES:  # no character takes more than four bytes
+        if len(value) <= SURELY_SHORT:
             return
     elif not isinstance(value, tuple | dict):
         return
@@ -38,8 +41,6 @@ def check_literal(view: ScopeView, step: Step | None, field: str, value: object)
 
 def check_word(view: ScopeView, step: Step, field: str, text: str) -> None:
     """Refuse plain text that no process can be given."""
-    if len(text) * 4 <= MAX_WORD_BYTES:
-        return
     size = len(text.encode())
     if size > MAX_WORD_BYTES:
         view.add(
@@ -52,8 +53,6 @@ def check_word(view: ScopeView, step: Step, field: str, text: str) -> None:
 
 def check_script(view: ScopeView, step: Step, source: str) -> None:
     """Warn of a script that is better kept in an image."""
-    if len(source) * 4 <= LARGE_SCRIPT_BYTES:
-        return
     size = len(source.encode())
     if size > LARGE_SCRIPT_BYTES:
         view.add(

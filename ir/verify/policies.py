@@ -12,7 +12,6 @@ from couler.ir.verify.kubernetes import check_annotations, check_labels, check_p
 from couler.ir.verify.limits import MAX_ROUNDS
 from couler.ir.verify.names import check_value_names
 from couler.ir.verify.quantities import check_resources
-from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
 from couler.ir.verify.values import Reader
 from couler.ir.workflow import Step, Suspend
@@ -66,12 +65,9 @@ def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
         )
 
 
-def check_policies(view: ScopeView, step: Step) -> None:
+def check_policies(reader: Reader, step: Step) -> None:
     """Check those policies of a step that read no values."""
-
-    def add(code: str, message: str) -> None:
-        view.add(code, step, message)
-
+    view, add = reader.view, reader.add
     if step.retry is not None:
         for code, message in retry_problems(step.retry):
             view.add(code, step, message, "warning" if code == "CLR404" else "error")

@@ -56,11 +56,17 @@ class ScopeView:
         self.outer = outer or {}
         self.steps: dict[str, Step] = {}
         self.position: dict[str, int] = {}
+        self.doubtful: set[str] = set()
         for index, step in enumerate(steps):
-            if step.name not in self.steps:
-                self.steps[step.name] = step
-                self.position[step.name] = index
-        self.doubtful = {step.name for step in steps if _can_be_skipped(step)}
+            name = step.name
+            if name not in self.steps:
+                self.steps[name] = step
+                self.position[name] = index
+            if step.when is not None:
+                self.doubtful.add(name)
+            for entry in step.depends_on:
+                if entry.__class__ is not str and _asks_for_failure(entry):
+                    self.doubtful.add(name)
         self._outputs: dict[str, Mapping[str, Kind]] = {}
         self._reasons: dict[str, frozenset[Reason]] = {}
 
@@ -141,12 +147,6 @@ class Reason(t.NamedTuple):
 
     def __hash__(self) -> int:
         return hash(self.key)
-
-
-def _can_be_skipped(step: Step) -> bool:
-    if step.when is not None:
-        return True
-    return any(not isinstance(entry, str) and _asks_for_failure(entry) for entry in step.depends_on)
 
 
 def _asks_for_failure(entry: str | Dependency | AnyOf) -> bool:

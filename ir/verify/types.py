@@ -28,19 +28,22 @@ class Kind(t.NamedTuple):
         return "list" if self.many else _FAMILIES.get(self.type, self.type)
 
 
+FILE_TYPES = frozenset(("file", "directory"))
+
 ANY = Kind("json")
 TEXT = Kind("str")
 LIST = Kind("list")
 
 _FAMILIES: dict[ValueType, str] = {"int": "number", "float": "number"}
 
+_WITH_STDOUT: frozenset[type] = frozenset((Container, Script, Http))
 _STDOUT_ONLY = {STDOUT: TEXT}
 _NONE: dict[str, Kind] = {}
 
 
 def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
     """Return the outputs that a step has for its readers, or `each` item of it for itself."""
-    has_stdout = isinstance(step.action, Container | Script | Http) and not step.daemon
+    has_stdout = step.action.__class__ in _WITH_STDOUT and not step.daemon
     many = step.foreach is not None and not each
     if not step.outputs and not many:
         return _STDOUT_ONLY if has_stdout else _NONE

@@ -23,7 +23,15 @@ from couler.ir.values import (
 from couler.ir.verify.limits import check_literal
 from couler.ir.verify.logic import Logic
 from couler.ir.verify.scope import Reason, ScopeView
-from couler.ir.verify.types import ANY, TEXT, Kind, common_kind, literal_kind, output_kinds
+from couler.ir.verify.types import (
+    ANY,
+    FILE_TYPES,
+    TEXT,
+    Kind,
+    common_kind,
+    literal_kind,
+    output_kinds,
+)
 from couler.ir.wire import is_file, matches
 from couler.ir.workflow import Step
 
@@ -76,11 +84,13 @@ class Reader:
 
     def text(self, value: Value, field: str) -> None:
         """Check a value that is used as text."""
-        self.not_a_file(self.kind(value, field), field)
+        kind = self.kind(value, field)
+        if kind.type in FILE_TYPES:
+            self.not_a_file(kind, field)
 
     def not_a_file(self, kind: Kind, field: str) -> None:
         """Refuse a file where a value is needed."""
-        if is_file(kind.type):
+        if kind.type in FILE_TYPES:
             self.add(
                 "CLR177",
                 f"{field} uses {kind} as a value, but a file has none. "
@@ -99,12 +109,18 @@ class Reader:
         covered
             Something else stands in where the value has no outputs to read.
         """
+        # The usual ones first, by `type`: a model's isinstance is slow where the answer is no.
+        if type(value) is StepRef:
+            return self._step(value, field, covered)
+        if type(value) is ParamRef:
+            known = self.view.parameters.get(value.name)
+            return known if known is not None else self._unknown_parameter(value, field)
+        return self._other_kind(value, field, covered)
+
+    def _other_kind(self, value: Value, field: str, covered: bool) -> Kind:
         match value:
-            case StepRef():
-                return self._step(value, field, covered)
-            case ParamRef():
-                known = self.view.parameters.get(value.name)
-                return known if known is not None else self._unknown_parameter(value, field)
+            case StepRef() | ParamRef():
+                return self.kind(value, field, covered)
             case Literal():
                 check_literal(self.view, self.step, field, value.value)
                 return literal_kind(value.value)
