@@ -77,7 +77,7 @@ class Renderer:
             return value
         if isinstance(value, Literal):
             return wire_text(value.value) if want != "json" else json_text(value.value)
-        if isinstance(value, Template):
+        if isinstance(value, Template) and not _ends_in_brace(value):
             return "".join(
                 part if isinstance(part, str) else self.text(part, step) for part in value.parts
             )
@@ -339,6 +339,11 @@ class Renderer:
             f"(int({text} in ['true', 'True'] ? '1' : "
             f"{text} in ['false', 'False'] ? '0' : {text}) == 1)"
         )
+
+
+def _ends_in_brace(template: Template) -> bool:
+    """Whether a tag would follow a brace, which Argo would take for a part of the tag."""
+    return any(isinstance(part, str) and part.endswith("{") for part in template.parts)
 
 
 def _raw(json_value: str) -> str:
