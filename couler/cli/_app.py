@@ -1,0 +1,147 @@
+"""The command `couler`: finds a subcommand, and turns what goes wrong into an exit code."""
+
+from __future__ import annotations
+
+import difflib
+import errno
+import os
+import signal
+import sys
+import traceback
+import typing as t
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+import couler
+from couler.cli._session import Session, session_options
+from couler.errors import CoulerError
+
+# Command -> its first line of help, which `couler --help` shows without loading the command.
+# The module is couler.cli.<command>; tests/cli/test_app.py holds the lines equal.
+COMMANDS = {
+    "run": "Run a workflow on this machine.",
+    "compile": "Turn a workflow into files for an engine.",
+    "validate": "Report everything that is wrong with a workflow.",
+    "show": "Draw a workflow.",
+    "plan": "Show what the passes did to a workflow, and why.",
+    "engines": "Show what each engine can do.",
+    "init": "Write an example workflow to begin with.",
+    "completion": "Print a script that completes commands in a shell.",
+}
+
+EXIT_DEFECT = 70
+"""EX_SOFTWARE of sysexits.h: a defect of Couler itself."""
+
+
+class App(click.Group):
+    """The group of all commands."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of the commands, in the order of their use."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Load a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"couler.cli.{cmd_name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that the arguments name, or suggest the nearest."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            near = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            ctx.fail(f'there is no command "{name}".{hint}')
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table, loading none."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def main(  # type: ignore[override]  # click overloads it by the value of standalone_mode
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        standalone_mode: bool = True,
+        **extra: t.Any,
+    ) -> t.Any:
+        """Run a command; in standalone mode, end the process with its exit code."""
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **extra)
+        session = Session()
+        extra.setdefault("obj", session)
+        sys.exit(self._guarded(session, args, prog_name, extra))
+
+    def _guarded(
+        self,
+        session: Session,
+        args: Sequence[str] | None,
+        prog_name: str | None,
+        extra: dict[str, t.Any],
+    ) -> int:
+        try:
+            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            sys.stdout.flush()
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+        except (click.Abort, KeyboardInterrupt):
+            session.error("interrupted")
+            return 128 + signal.SIGINT
+        except CoulerError as error:
+            self._explain(session, error)
+            return error.exit_code
+        except BrokenPipeError:
+            # The reader has gone. Python would fail again when it flushes at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 128 + signal.SIGPIPE
+        except OSError as error:
+            if error.errno not in _FAULTS_OF_THE_SYSTEM:
+                raise
+            self._explain(session, error)
+            return 3
+        except Exception as error:  # noqa: BLE001  # the outermost frame
+            self._explain(session, error, defect=True)
+            return EXIT_DEFECT
+        return code if isinstance(code, int) else 0
+
+    @staticmethod
+    def _explain(session: Session, error: Exception, defect: bool = False) -> None:
+        if session.debug:
+            click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
+        if defect:
+            session.error(
+                f"a defect of couler {couler.__version__}: {type(error).__name__}: {error}\n"
+                "Please report it, with what --debug prints"
+            )
+        else:
+            session.error(str(error))
+
+
+_FAULTS_OF_THE_SYSTEM = frozenset(
+    {errno.EACCES, errno.ENOENT, errno.ENOSPC, errno.EISDIR, errno.ENOTDIR, errno.EROFS}
+)
+
+
+@click.group(cls=App, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(couler.__version__, prog_name="couler", message="%(prog)s %(version)s")
+@session_options
+def app() -> None:
+    """Check, draw, compile and run workflows.
+
+    FILE is path.py, path.py:name where a program defines several workflows, a workflow as .json
+    or .yaml, or - for standard input.
+    """
+
+
+def main() -> t.NoReturn:
+    """Run the command line and end the process."""
+    app.main(prog_name="couler")
+    raise AssertionError("app.main ends the process")

@@ -1,0 +1,92 @@
+"""Reading FILE: a program that defines a workflow, or a workflow as JSON or YAML."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from couler.cli._program import Loaded, LoadError, load_program
+from couler.errors import SerializationError
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.policies import SourceRef
+from couler.ir.serialize import read_json, read_yaml
+
+NOT_READABLE = "CLR005"
+
+_PROGRAM_AND_NAME = re.compile(r"(?P<path>.+\.py):(?P<name>[^:/\\]+)")
+
+
+class Source(t.NamedTuple):
+    """A FILE as the user wrote it: a path and, for a program, the name of a workflow."""
+
+    path: str
+    name: str | None = None
+
+    def __str__(self) -> str:
+        return "standard input" if self.path == "-" else self.path
+
+
+class FileType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """The argument FILE: `path.py[:name]`, `path.json`, `path.yaml` or `-`."""
+
+    name = "file"
+
+    def convert(
+        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Source:
+        """Check that there is such a file."""
+        if isinstance(value, Source):
+            return value
+        match = _PROGRAM_AND_NAME.fullmatch(value)
+        source = Source(match["path"], match["name"]) if match else Source(value)
+        path = Path(source.path)
+        if source.path == "-":
+            return source
+        if not path.exists():
+            self.fail(f"there is no file {path}", param, ctx)
+        if path.is_dir():
+            self.fail(f"{path} is a folder, and FILE is a program or a workflow", param, ctx)
+        if path.suffix not in (".py", ".json", ".yaml", ".yml"):
+            self.fail(f"{path} is neither .py nor .json nor .yaml", param, ctx)
+        return source
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Leave the completion of file names to the shell."""
+        return [CompletionItem(incomplete, type="file")]
+
+
+def load(source: Source) -> Loaded:
+    """Read the workflow of a FILE.
+
+    Raises
+    ------
+    LoadError
+        The program raised, or defines no workflow, or several and none is chosen, or the file
+        is no workflow of this version.
+    """
+    path = Path(source.path)
+    if path.suffix == ".py":
+        return load_program(source.path, source.name)
+    name = "<stdin>" if source.path == "-" else source.path
+    try:
+        if source.path == "-":
+            text = click.get_text_stream("stdin", encoding="utf-8").read()
+        else:
+            text = path.read_text(encoding="utf-8")
+        if path.suffix == ".json" or text.lstrip().startswith("{"):
+            return Loaded(read_json(text, file=name))
+        return Loaded(read_yaml(text, file=name))
+    except (SerializationError, UnicodeDecodeError) as error:
+        raise LoadError(Diagnostic(NOT_READABLE, str(error), source=_place(error, name))) from error
+
+
+def _place(error: Exception, file: str) -> SourceRef:
+    """Return the place that a message begins with, or the file's first line."""
+    match = re.match(re.escape(file) + r":(\d+):", str(error))
+    return SourceRef(file=file, line=int(match[1]) if match else 1)

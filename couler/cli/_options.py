@@ -1,0 +1,97 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+import typing as t
+
+import click
+from click.shell_completion import CompletionItem
+
+from couler.backends.base import Target
+from couler.cli._load import FileType
+from couler.cli._session import Session
+from couler.plugins import find_plugins
+
+
+class EngineType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """The name of an engine; completed from the entry points, without loading an engine."""
+
+    name = "engine"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the installed engines that begin so."""
+        names = find_plugins("couler.backends")
+        return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+file_argument = click.argument("file", type=FileType(), metavar="FILE")
+
+engine_option = click.option(
+    "-e", "--engine", type=EngineType(), help="The engine; `couler engines` lists them."
+)
+
+profile_option = click.option(
+    "--profile", metavar="NAME", help="Profile of the engine, such as argo-minimal-crd."
+)
+
+passes_option = click.option(
+    "--pass",
+    "passes",
+    multiple=True,
+    metavar="NAME",
+    help="Run this pass instead of the default ones; can be given several times.",
+)
+
+
+def output_option(what: str) -> t.Callable[[t.Any], t.Any]:
+    """Return the option `-o`, with what it writes."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Path(),
+        metavar="OUT",
+        help=f"{what}; - is standard output, the default.",
+    )
+
+
+def choose_engine(session: Session, flag: str | None) -> str:
+    """Return the engine that a flag or a setting names.
+
+    Raises
+    ------
+    click.UsageError
+        None does.
+    """
+    engine = session.settings.get("engine", flag)
+    if engine is None:
+        known = ", ".join(find_plugins("couler.backends"))
+        raise click.UsageError(
+            f"no engine is chosen. Give -e ENGINE ({known}), or set engine in [tool.couler]"
+        )
+    return engine
+
+
+def target_of(
+    session: Session,
+    engine: str | None,
+    *,
+    profile: str | None,
+    engine_version: str | None = None,
+    namespace: str | None = None,
+    options: dict[str, str] | None = None,
+) -> Target:
+    """Return the target that flags and settings describe.
+
+    The profile of the settings belongs to the engine of the settings, and to no other.
+    """
+    settings = session.settings
+    if profile is None and engine is not None and settings.get("engine") in (None, engine):
+        profile = settings.get("profile")
+    return Target(
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=options or {},
+    )

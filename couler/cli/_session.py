@@ -1,0 +1,89 @@
+"""What one call of the command line knows and says: verbosity, settings, messages on stderr."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+import click
+
+from couler.cli._settings import Settings, read_settings
+
+
+@dataclass
+class Session:
+    """Verbosity, settings and messages of one call."""
+
+    debug: bool = False
+    quiet: bool = False
+    verbose: bool = False
+    environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @cached_property
+    def settings(self) -> Settings:
+        """What is set beside the flags."""
+        settings = read_settings(Path.cwd(), self.environment)
+        for name, (value, origin) in settings.values.items():
+            self.detail(f"{name} = {value}, from {origin}")
+        return settings
+
+    def error(self, text: str) -> None:
+        """Say why the command failed."""
+        click.echo(f"{self.style('error:', fg='red', bold=True)} {text}", err=True)
+
+    def info(self, text: str) -> None:
+        """Say what a user wants to know, unless they asked for silence."""
+        if not self.quiet:
+            click.echo(text, err=True)
+
+    def detail(self, text: str) -> None:
+        """Say what a user wants to know who asked for more."""
+        if self.verbose:
+            click.echo(text, err=True)
+
+    def style(self, text: str, *, err: bool = True, **styles: t.Any) -> str:
+        """Return the text in colour where the stream is a terminal and the user wants colour."""
+        stream = sys.stderr if err else sys.stdout
+        return click.style(text, **styles) if self.has_colour(stream) else text
+
+    def width_of_terminal(self) -> int | None:
+        """Return the columns of standard output, or None where it is no terminal."""
+        return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+    def has_colour(self, stream: t.TextIO) -> bool:
+        """Return whether to write colours to a stream."""
+        if self.environment.get("NO_COLOR") or self.environment.get("TERM") == "dumb":
+            return False
+        return stream.isatty()
+
+
+pass_session = click.make_pass_decorator(Session)
+
+
+def session_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
+    """Add the options that every command has; they may stand before or after its name."""
+    for names, help_text in (
+        (("--debug",), "Show tracebacks."),
+        (("-v", "--verbose"), "Say more on standard error."),
+        (("-q", "--quiet"), "Say only what went wrong."),
+    ):
+        command = click.option(
+            *names,
+            is_flag=True,
+            expose_value=False,
+            callback=_set_flag,
+            is_eager=True,
+            help=help_text,
+        )(command)
+    return command
+
+
+def _set_flag(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and param.name is not None:
+        setattr(ctx.ensure_object(Session), param.name, True)

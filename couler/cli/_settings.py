@@ -1,0 +1,104 @@
+"""Settings beside the flags: `COULER_*`, `[tool.couler]` of pyproject.toml, the user's own file."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from couler.errors import ConfigurationError
+
+NAMES = ("engine", "profile", "format")
+"""The settings that exist; each is text."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The value of each setting that is set, and where it comes from."""
+
+    values: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+    def get(self, name: str, flag: str | None = None) -> str | None:
+        """Return the flag if it is given, else the setting, else None."""
+        if flag is not None:
+            return flag
+        value, _ = self.values.get(name, (None, ""))
+        return value
+
+    def choose(self, name: str, flag: str | None, known: tuple[str, ...]) -> str:
+        """Return the flag, else the setting if this command knows it, else the first known.
+
+        Commands differ in their formats, so a setting that only others know is passed over.
+        """
+        if flag is not None:
+            return flag
+        value = self.get(name)
+        return value if value in known else known[0]
+
+
+def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
+    """Read the settings that hold in a folder.
+
+    Parameters
+    ----------
+    folder
+        Where the command was called; pyproject.toml is looked for here and above.
+    environment
+        The variables of the environment.
+
+    Raises
+    ------
+    ConfigurationError
+        A file cannot be read, or sets what does not exist.
+    """
+    values: dict[str, tuple[str, str]] = {}
+    for origin, table in _tables(folder, environment):
+        for name, value in table.items():
+            if name not in NAMES:
+                near = difflib.get_close_matches(name, NAMES, n=1)
+                hint = f' Did you mean "{near[0]}"?' if near else ""
+                raise ConfigurationError(
+                    f'{origin}: there is no setting "{name}"; there are: {", ".join(NAMES)}.{hint}'
+                )
+            if not isinstance(value, str):
+                raise ConfigurationError(f"{origin}: {name} must be a text, not {value!r}")
+            values[name] = (value, origin)
+    return Settings(values)
+
+
+def _tables(
+    folder: Path, environment: Mapping[str, str]
+) -> Iterator[tuple[str, Mapping[str, t.Any]]]:
+    """Yield the tables of settings, the weakest first."""
+    user = _user_file(environment)
+    if user is not None and user.is_file():
+        yield str(user), _read(user)
+    for candidate in (folder, *folder.parents):
+        project = candidate / "pyproject.toml"
+        if project.is_file():
+            table = _read(project).get("tool", {}).get("couler")
+            if table is not None:
+                yield f"[tool.couler] of {project}", table
+                break
+    variables = {name: environment.get(f"COULER_{name.upper()}", "") for name in NAMES}
+    for name, value in variables.items():
+        if value:
+            yield f"COULER_{name.upper()}", {name: value}
+
+
+def _user_file(environment: Mapping[str, str]) -> Path | None:
+    base = environment.get("XDG_CONFIG_HOME")
+    if base:
+        return Path(base) / "couler" / "config.toml"
+    home = environment.get("HOME")
+    return Path(home) / ".config" / "couler" / "config.toml" if home else None
+
+
+def _read(path: Path) -> dict[str, t.Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{path}: {error}") from error

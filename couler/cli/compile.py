@@ -1,0 +1,118 @@
+"""`couler compile`: a workflow as files for an engine."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import click
+
+from couler import stages
+from couler.backends.base import Artifact
+from couler.cli._load import Source, load
+from couler.cli._options import (
+    choose_engine,
+    engine_option,
+    file_argument,
+    output_option,
+    passes_option,
+    profile_option,
+    target_of,
+)
+from couler.cli._session import Session, pass_session, session_options
+from couler.errors import EngineError
+
+FORMATS = ("yaml", "json")
+
+
+@click.command()
+@file_argument
+@engine_option
+@output_option("File to write, or a folder where the engine needs several files")
+@click.option("--engine-version", metavar="V", help="Version of the engine, such as 4.0.")
+@profile_option
+@click.option("--namespace", metavar="NAME", help="Namespace that the run will live in.")
+@click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A further setting of the engine; can be given several times.",
+)
+@passes_option
+@click.option(
+    "--format", "format_", metavar="FORMAT", help="Format of the files: yaml (default), json."
+)
+@session_options
+@pass_session
+def command(
+    session: Session,
+    file: Source,
+    engine: str | None,
+    output: str | None,
+    engine_version: str | None,
+    profile: str | None,
+    namespace: str | None,
+    options: tuple[str, ...],
+    passes: tuple[str, ...],
+    format_: str | None,
+) -> None:
+    """Turn a workflow into files for an engine.
+
+    The same workflow gives the same files, byte for byte. Needs no cluster and no server.
+    """
+    engine = choose_engine(session, engine)
+    target = target_of(
+        session,
+        engine,
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=_pairs(options),
+    )
+    format_ = session.settings.choose("format", format_, FORMATS)
+    plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
+    for warning in plan.diagnostics:
+        session.info(str(warning))
+    artifact = stages.compile(plan, engine, format=format_)
+    _write(session, artifact, output)
+    for note in artifact.notes:
+        session.info(f"note: {note}")
+
+
+def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for option in options:
+        name, separator, value = option.partition("=")
+        if not separator or not name:
+            raise click.BadParameter(f"{option!r} is not NAME=VALUE", param_hint="--option")
+        pairs[name] = value
+    return pairs
+
+
+def _write(session: Session, artifact: Artifact, output: str | None) -> None:
+    if output is None or output == "-":
+        if len(artifact.files) > 1:
+            names = ", ".join(file.name for file in artifact.files)
+            raise click.UsageError(
+                f"{artifact.engine} needs {len(artifact.files)} files ({names}): give -o FOLDER"
+            )
+        click.echo(artifact.to_text(), nl=not artifact.to_text().endswith("\n"))
+        return
+    into = Path(output)
+    if len(artifact.files) == 1 and not into.is_dir() and not output.endswith("/"):
+        into.write_text(artifact.to_text(), encoding="utf-8")
+        session.detail(f"wrote {into}")
+        return
+    for file in artifact.files:
+        path = into / _inside(artifact.engine, file.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(file.text, encoding="utf-8")
+        session.detail(f"wrote {path}")
+
+
+def _inside(engine: str, name: str) -> PurePosixPath:
+    """Return a file's name as a path that cannot leave its folder."""
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts:
+        raise EngineError(f"{engine} names a file outside the folder: {name!r}")
+    return path

@@ -1,0 +1,49 @@
+"""`couler plan`: what the passes did, and why."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from couler import stages
+from couler.cli._load import Source, load
+from couler.cli._options import (
+    engine_option,
+    file_argument,
+    passes_option,
+    profile_option,
+    target_of,
+)
+from couler.cli._session import Session, pass_session, session_options
+
+FORMATS = ("text", "json")
+
+
+@click.command()
+@file_argument
+@engine_option
+@profile_option
+@passes_option
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
+@session_options
+@pass_session
+def command(
+    session: Session,
+    file: Source,
+    engine: str | None,
+    profile: str | None,
+    passes: tuple[str, ...],
+    format_: str | None,
+) -> None:
+    """Show what the passes did to a workflow, and why.
+
+    Sizes are those of the workflow as compact JSON, before the first pass and after the last.
+    """
+    engine = session.settings.get("engine", engine)
+    target = target_of(session, engine, profile=profile)
+    plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        click.echo(json.dumps(plan.to_json(), ensure_ascii=False, indent=2))
+    else:
+        click.echo(plan.to_text())

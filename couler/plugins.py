@@ -1,0 +1,62 @@
+"""Plugins, found by their entry points: adding one edits no list of ours.
+
+What comes with Couler is found in the same way as what a third party installs.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+
+from couler.errors import ConfigurationError
+
+
+def find_plugins(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group by name, sorted; none is loaded.
+
+    Parameters
+    ----------
+    group
+        Name of the group, such as `couler.backends`.
+
+    Raises
+    ------
+    ConfigurationError
+        Two installed distributions use the same name.
+    """
+    found: dict[str, EntryPoint] = {}
+    for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, entry.value)):
+        other = found.setdefault(entry.name, entry)
+        if other is not entry:
+            raise ConfigurationError(
+                f'{distribution_of(other)} and {distribution_of(entry)} both bring a plugin "'
+                f'{entry.name}" of {group} ({other.value}, {entry.value}). Uninstall one of them'
+            )
+    return found
+
+
+def load_plugin(entry: EntryPoint) -> object:
+    """Import what an entry point names.
+
+    Raises
+    ------
+    ConfigurationError
+        The import failed; the message names the distribution and the cause.
+    """
+    try:
+        loaded: object = entry.load()
+    except Exception as error:  # a plugin's module can raise anything; the cause is kept
+        raise broken_plugin(entry, f"{type(error).__name__}: {error}") from error
+    return loaded
+
+
+def broken_plugin(entry: EntryPoint, cause: str) -> ConfigurationError:
+    """Return the error that says which distribution brought a plugin that cannot be used."""
+    return ConfigurationError(
+        f'the plugin "{entry.name}" ({entry.value}) of {distribution_of(entry)} cannot be used: '
+        f"{cause}. Upgrade or uninstall {distribution_of(entry)}"
+    )
+
+
+def distribution_of(entry: EntryPoint) -> str:
+    """Return the name of the distribution that declares an entry point."""
+    return entry.dist.name if entry.dist is not None else "an unnamed distribution"

@@ -1,0 +1,60 @@
+"""Making a large picture smaller: groups are drawn closed, the innermost first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from couler.show.scene import Box, Layer, Scene
+
+
+def collapse(scene: Scene, most: int) -> tuple[Scene, str | None]:
+    """Close groups until a picture has at most a number of boxes, or no group is left open.
+
+    Returns
+    -------
+    tuple of (Scene, str or None)
+        The picture, and a sentence that says what is not shown.
+    """
+    layers = [scene.layer, *(handler.layer for handler in scene.handlers)]
+    total = sum(map(len, layers))
+    if total <= most:
+        return scene, None
+    groups = sorted(
+        (found for layer in layers for found in _groups(layer, 0)),
+        key=lambda found: -found[0],
+    )
+    closed: set[str] = set()
+    hidden = 0
+    for _, box in groups:
+        if total - hidden <= most:
+            break
+        closed.add(box.path)
+        assert box.body is not None
+        hidden += len(box.body.boxes)
+    if not closed:
+        return scene, None
+    handlers = tuple(
+        replace(handler, layer=_closed(handler.layer, closed)) for handler in scene.handlers
+    )
+    note = f"{len(closed):,} groups are drawn closed; {hidden:,} of {total:,} steps are inside them"
+    return replace(scene, layer=_closed(scene.layer, closed), handlers=handlers), note
+
+
+def _groups(layer: Layer, depth: int) -> Iterator[tuple[int, Box]]:
+    for box in layer.boxes:
+        if box.body is not None and box.body.boxes:
+            yield depth, box
+            yield from _groups(box.body, depth + 1)
+
+
+def _closed(layer: Layer, paths: set[str]) -> Layer:
+    boxes = []
+    for box in layer.boxes:
+        if box.path in paths and box.body is not None:
+            boxes.append(replace(box, body=None, detail=f"{len(box.body)} steps, drawn closed"))
+        elif box.body is not None:
+            boxes.append(replace(box, body=_closed(box.body, paths)))
+        else:
+            boxes.append(box)
+    return Layer(tuple(boxes), layer.edges)

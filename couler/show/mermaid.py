@@ -1,0 +1,79 @@
+"""A workflow as a mermaid flowchart, which Markdown viewers draw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from couler.ir.workflow import Workflow
+from couler.show.scene import Box, Edge, Layer, scene_of
+from couler.show.text import shorten
+
+_SHAPES = {
+    "container": ("[", "]"),
+    "script": ("(", ")"),
+    "job": ("[[", "]]"),
+    "http": ("[/", "/]"),
+    "suspend": ("([", "])"),
+}
+_INDENT = "  "
+
+
+def render_mermaid(workflow: Workflow) -> str:
+    """Return a workflow as a mermaid flowchart.
+
+    Groups and exit handlers are subgraphs; arrows of conditions are dashed.
+    """
+    scene = scene_of(workflow)
+    ids: dict[str, str] = {}
+    lines = ["---", f"title: {_quote(scene.title)}", "---", "flowchart TD"]
+    lines.extend(_layer_lines(scene.layer, ids, _INDENT))
+    for number, handler in enumerate(scene.handlers):
+        lines.append(f"{_INDENT}subgraph exit{number}[{_quote(handler.title)}]")
+        lines.extend(_layer_lines(handler.layer, ids, _INDENT * 2))
+        lines.append(f"{_INDENT}end")
+    return "\n".join(lines)
+
+
+def _layer_lines(layer: Layer, ids: dict[str, str], indent: str) -> Iterator[str]:
+    for box in layer.boxes:
+        name = ids[box.path] = f"s{len(ids)}"
+        if box.body is None or not box.body.boxes:
+            opening, closing = _SHAPES.get(box.kind, ("[", "]"))
+            yield f"{indent}{name}{opening}{_label(box)}{closing}"
+        else:
+            yield f"{indent}subgraph {name}[{_label(box)}]"
+            yield from _layer_lines(box.body, ids, indent + _INDENT)
+            yield f"{indent}end"
+    for edge in layer.edges:
+        yield f"{indent}{ids[edge.source]} {_arrow(edge)} {ids[edge.target]}"
+
+
+def _label(box: Box) -> str:
+    lines = [box.name, f"{box.kind} {shorten(box.detail, 40)}"]
+    if box.foreach is not None:
+        lines.append(f"foreach {shorten(box.foreach, 40)}")
+    if box.loop is not None:
+        lines.append(f"loop {shorten(box.loop, 60)}")
+    if box.when is not None and box.free_condition:
+        lines.append(f"when {shorten(box.when, 60)}")
+    return _quote(*lines)
+
+
+def _arrow(edge: Edge) -> str:
+    words = [] if edge.on == "success" else [f"on {edge.on}"]
+    if edge.one_of:
+        words.append("one of")
+    if edge.condition is not None:
+        words.append(shorten(edge.condition, 60))
+    line = "-.->" if edge.condition is not None else "-->"
+    return f"{line}|{_quote(', '.join(words))}|" if words else line
+
+
+def _quote(*lines: str) -> str:
+    """Return a mermaid string: entity codes for all that mermaid, Markdown or HTML would read."""
+    return '"' + "<br/>".join("".join(map(_escape, line)) for line in lines) + '"'
+
+
+def _escape(character: str) -> str:
+    plain = character.isalnum() or character in " -./:,=()!?_@+%'" or ord(character) > 127
+    return character if plain and character.isprintable() else f"#{ord(character)};"

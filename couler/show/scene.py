@@ -1,0 +1,261 @@
+"""What every picture shows: boxes, arrows and nested scopes, with their texts."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from couler.ir.conditions import operands
+from couler.ir.policies import AnyOf
+from couler.ir.values import Literal, StepRef, walk
+from couler.ir.walk import explicit_dependencies, predecessors
+from couler.ir.workflow import (
+    Container,
+    Group,
+    Http,
+    Job,
+    Script,
+    Step,
+    Suspend,
+    Workflow,
+)
+from couler.show.text import condition_text, value_text
+
+SCHEMA_VERSION = 1
+"""Version of the JSON of a picture."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An arrow: `target` starts after `source`."""
+
+    source: str
+    target: str
+    on: str = "success"
+    """How the source must end: `success`, `failure` or `completion`."""
+    one_of: bool = False
+    """It is an alternative: one of the target's arrows of this kind must hold."""
+    condition: str | None = None
+    """The target's condition, if it reads this source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A step."""
+
+    path: str
+    """Unique in the picture; `exit:NAME/` leads those of exit handlers."""
+    name: str
+    kind: str
+    detail: str
+    """What it runs: an image, a function, an address."""
+    when: str | None
+    foreach: str | None
+    """What the step is repeated for, such as `model in 4 items`."""
+    count: int | None
+    """How many items, where that is known."""
+    loop: str | None
+    body: Layer | None
+    """For groups: what is inside."""
+    free_condition: bool
+    """The condition reads no step, so no arrow carries it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """The boxes of one scope, and the arrows between them."""
+
+    boxes: tuple[Box, ...]
+    edges: tuple[Edge, ...]
+
+    def __len__(self) -> int:
+        return sum(1 + (len(box.body) if box.body is not None else 0) for box in self.boxes)
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """Steps that run at the end of the run."""
+
+    name: str
+    on: str
+    layer: Layer
+
+    @property
+    def title(self) -> str:
+        """What the picture writes above the handler."""
+        when = {"success": "after success", "failure": "after a failure"}.get(self.on, "always")
+        return f"on exit, {when}: {self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A whole workflow."""
+
+    title: str
+    parameters: tuple[str, ...]
+    """Each as `name: type = default`."""
+    layer: Layer
+    handlers: tuple[Handler, ...]
+
+
+def scene_of(workflow: Workflow) -> Scene:
+    """Return what a picture of a workflow shows; the workflow need not be valid."""
+    parameters = tuple(
+        f"{parameter.name}: {parameter.type}"
+        + ("" if parameter.required else f" = {value_text(Literal(value=parameter.default))}")
+        for parameter in workflow.parameters
+    )
+    handlers = tuple(
+        Handler(handler.name, handler.on, _layer(handler.steps, f"exit:{handler.name}/"))
+        for handler in workflow.exit_handlers
+    )
+    return Scene(workflow.name, parameters, _layer(workflow.steps, ""), handlers)
+
+
+def render_json(workflow: Workflow) -> str:
+    """Return the boxes and arrows of a workflow as JSON."""
+    scene = scene_of(workflow)
+    tree = {
+        "schema_version": SCHEMA_VERSION,
+        "workflow": scene.title,
+        "parameters": list(scene.parameters),
+        **_layer_json(scene.layer),
+        "exit_handlers": [
+            {"name": handler.name, "on": handler.on, **_layer_json(handler.layer)}
+            for handler in scene.handlers
+        ],
+    }
+    return json.dumps(tree, ensure_ascii=False, indent=2)
+
+
+def _layer(steps: tuple[Step, ...], prefix: str) -> Layer:
+    known = {step.name for step in steps}
+    boxes = tuple(_box(step, prefix, known) for step in steps)
+    edges = (edge for step in steps for edge in _edges(step, prefix, known))
+    return Layer(boxes, tuple(edges))
+
+
+def _box(step: Step, prefix: str, known: set[str]) -> Box:
+    path = prefix + step.name
+    body = None
+    if isinstance(step.action, Group):
+        body = _layer(step.action.steps, f"{path}/")
+    foreach, count = _foreach_text(step)
+    loop = None
+    if step.loop is not None:
+        bound = step.loop.max_iterations
+        loop = f"while {condition_text(step.loop.condition)}, at most {bound} rounds"
+    return Box(
+        path=path,
+        name=step.name,
+        kind=step.action.kind,
+        detail=_detail(step),
+        when=None if step.when is None else condition_text(step.when),
+        foreach=foreach,
+        count=count,
+        loop=loop,
+        body=body,
+        free_condition=step.when is not None and not _read_by_condition(step) & known,
+    )
+
+
+def _detail(step: Step) -> str:
+    action = step.action
+    match action:
+        case Container():
+            return action.image
+        case Script():
+            return f"{action.function}()" if action.function else action.image
+        case Job():
+            kind = action.manifest.get("kind")
+            return f"{action.action} {kind}" if isinstance(kind, str) else action.action
+        case Http():
+            url = action.url if isinstance(action.url, str) else value_text(action.url)
+            return f"{action.method} {url}"
+        case Suspend():
+            return "until resumed" if action.seconds is None else f"{action.seconds:g} s"
+        case Group():
+            count = len(action.steps)
+            return f"{count} step{'' if count == 1 else 's'}"
+    t.assert_never(action)
+
+
+def _foreach_text(step: Step) -> tuple[str | None, int | None]:
+    if step.foreach is None:
+        return None, None
+    count = None
+    parts = []
+    for name, items in step.foreach.over.items():
+        if isinstance(items, Literal) and isinstance(items.value, tuple):
+            count = len(items.value)
+            parts.append(f"{name} in {count} items")
+        else:
+            parts.append(f"{name} in {value_text(items)}")
+    if step.foreach.max_parallel is not None:
+        parts.append(f"{step.foreach.max_parallel} at a time")
+    return ", ".join(parts), count
+
+
+def _read_by_condition(step: Step) -> set[str]:
+    if step.when is None:
+        return set()
+    return {
+        value.step
+        for operand in operands(step.when)
+        for value in walk(operand)
+        if isinstance(value, StepRef)
+    }
+
+
+def _edges(step: Step, prefix: str, known: set[str]) -> Iterator[Edge]:
+    outcomes = dict(explicit_dependencies(step))
+    alternatives = {
+        option if isinstance(option, str) else option.step
+        for entry in step.depends_on
+        if isinstance(entry, AnyOf)
+        for option in entry.options
+    }
+    carries = _read_by_condition(step)
+    when = None if step.when is None else condition_text(step.when)
+    for name in predecessors(step):
+        if name in known:
+            yield Edge(
+                source=prefix + name,
+                target=prefix + step.name,
+                on=outcomes.get(name, "success"),
+                one_of=name in alternatives,
+                condition=when if name in carries else None,
+            )
+
+
+def _layer_json(layer: Layer) -> dict[str, t.Any]:
+    return {
+        "steps": [_box_json(box) for box in layer.boxes],
+        "edges": [
+            {
+                "from": edge.source,
+                "to": edge.target,
+                "on": edge.on,
+                "one_of": edge.one_of,
+                "condition": edge.condition,
+            }
+            for edge in layer.edges
+        ],
+    }
+
+
+def _box_json(box: Box) -> dict[str, t.Any]:
+    inner = {} if box.body is None else _layer_json(box.body)
+    return {
+        "path": box.path,
+        "name": box.name,
+        "kind": box.kind,
+        "detail": box.detail,
+        "when": box.when,
+        "foreach": box.foreach,
+        "items": box.count,
+        "loop": box.loop,
+        **inner,
+    }

@@ -1,0 +1,174 @@
+"""A workflow as an SVG picture, readable in light and dark, without any program to draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from couler.ir.workflow import Workflow
+from couler.show.collapse import collapse
+from couler.show.legend import legend
+from couler.show.measure import fit, text_width
+from couler.show.paint import Canvas, draw_box, draw_route
+from couler.show.placement import NAME_SIZE, SMALL_SIZE, Placed, place
+from couler.show.scene import Handler, Scene, scene_of
+
+MOST_BOXES = 300
+"""A picture with more boxes has its groups drawn closed, the innermost first."""
+
+_MARGIN = 24.0
+_TITLE_SIZE = 17.0
+_HANDLER_GAP = 28.0
+_HANDLER_PAD = 16.0
+_HANDLER_HEADER = 30.0
+_MAX_WIDTH = 1800.0
+
+
+def render_svg(workflow: Workflow) -> str:
+    """Return a workflow as an SVG picture; the same text for the same workflow.
+
+    Notes
+    -----
+    Boxes are told apart by colour and shape, arrows by colour and dashes; a legend at the bottom
+    names those that occur. A box that stands for a foreach has two more behind it.
+    """
+    scene, note = collapse(scene_of(workflow), MOST_BOXES)
+    main = place(scene.layer)
+    handlers = [(handler, place(handler.layer)) for handler in scene.handlers]
+    widest = max([main.width, *(placed.width + 2 * _HANDLER_PAD for _, placed in handlers), 260.0])
+    canvas = Canvas()
+    y = _draw_title(canvas, scene, note, max(widest, 520.0))
+    _draw_placed(canvas, main, _MARGIN + (widest - main.width) / 2, y)
+    y += main.height
+    right = _MARGIN + widest
+    if handlers:
+        y += _HANDLER_GAP
+        y, right = _draw_handlers(canvas, handlers, y, max(right, _MAX_WIDTH / 2))
+        right = max(right, _MARGIN + widest)
+    y, legend_right = legend(canvas, scene, _MARGIN, y + 26.0, max(right, 620.0))
+    width = max(right, legend_right, canvas.right) + _MARGIN
+    return "\n".join(_document(scene.title, canvas, width, y + _MARGIN))
+
+
+def _document(title: str, canvas: Canvas, width: float, height: float) -> Iterator[str]:
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    label = escape(f"workflow {title}", quote=True)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="couler" {size} '
+        f'role="img" aria-label="{label}">'
+    )
+    yield f"<style>{STYLE}</style>"
+    yield f'<rect class="ground" width="{width:.0f}" height="{height:.0f}"/>'
+    yield from canvas.lines
+    yield "</svg>"
+
+
+def _draw_title(canvas: Canvas, scene: Scene, note: str | None, room: float) -> float:
+    """Draw name and parameters; return the y below."""
+    y = _MARGIN + _TITLE_SIZE
+    canvas.text(_MARGIN, y, fit(scene.title, _TITLE_SIZE, room, bold=True), "title")
+    for line in filter(None, (", ".join(scene.parameters), note)):
+        y += 18.0
+        canvas.text(_MARGIN, y, fit(line, SMALL_SIZE, room), "small", full=line)
+    return y + 24.0
+
+
+def _draw_placed(canvas: Canvas, placed: Placed, x: float, y: float) -> None:
+    """Draw a layer: arrows first, so that boxes lie above them."""
+    drawn: set[tuple[object, ...]] = set()
+    for route in placed.routes:
+        draw_route(canvas, route, x, y, drawn)
+    for frame in placed.frames:
+        draw_box(canvas, frame, x, y)
+        if frame.inner is not None:
+            _draw_placed(
+                canvas,
+                frame.inner,
+                x + frame.x + frame.inner_at[0],
+                y + frame.y + frame.inner_at[1],
+            )
+
+
+def _draw_handlers(
+    canvas: Canvas, handlers: list[tuple[Handler, Placed]], y: float, right: float
+) -> tuple[float, float]:
+    """Draw the exit handlers in rows; return the y below and the rightmost x."""
+    x, bottom, rightmost = _MARGIN, y, 0.0
+    for handler, placed in handlers:
+        header = text_width(handler.title, NAME_SIZE, bold=True)
+        width = max(placed.width, header) + 2 * _HANDLER_PAD
+        height = _HANDLER_HEADER + placed.height + _HANDLER_PAD
+        if x > _MARGIN and x + width > right:
+            x, y = _MARGIN, bottom + 16.0
+        canvas.line(
+            f'<rect class="handler" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
+            f'height="{height:.1f}" rx="8"/>'
+        )
+        canvas.text(x + _HANDLER_PAD, y + 20.0, handler.title, "name")
+        _draw_placed(canvas, placed, x + (width - placed.width) / 2, y + _HANDLER_HEADER)
+        rightmost = max(rightmost, x + width)
+        bottom = max(bottom, y + height)
+        x += width + 16.0
+    return bottom, rightmost
+
+
+_LIGHT = {
+    "ground": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "line": "#6e7781",
+    "red": "#cf222e", "gold": "#9a6700", "blue": "#0969da", "veil": "#8c959f",
+    "container": "#ddf4ff", "container-line": "#54aeff",
+    "script": "#dafbe1", "script-line": "#4ac26b",
+    "job": "#fff1e5", "job-line": "#fb8f44",
+    "http": "#fbefff", "http-line": "#c297ff",
+    "suspend": "#fff8c5", "suspend-line": "#d4a72c",
+    "group": "#f6f8fa", "group-line": "#afb8c1",
+}  # fmt: skip
+_DARK = {
+    "ground": "#0d1117", "ink": "#e6edf3", "soft": "#9198a1", "line": "#8b949e",
+    "red": "#f85149", "gold": "#d29922", "blue": "#58a6ff", "veil": "#6e7681",
+    "container": "#0c2d4d", "container-line": "#388bfd",
+    "script": "#0f3320", "script-line": "#2ea043",
+    "job": "#3d210b", "job-line": "#db6d28",
+    "http": "#2c1a4d", "http-line": "#8957e5",
+    "suspend": "#342a03", "suspend-line": "#bb8009",
+    "group": "#151b23", "group-line": "#3d444d",
+}  # fmt: skip
+_KINDS = ("container", "script", "job", "http", "suspend", "group")
+
+
+def _rules(colours: dict[str, str]) -> str:
+    """Return the rules that set colours; plain values, as not every viewer knows variables."""
+    c = colours
+    rules = [
+        f".ground{{fill:{c['ground']}}}",
+        f".couler text{{fill:{c['ink']}}}",
+        f".couler .small{{fill:{c['soft']}}}",
+        f".edge{{stroke:{c['line']}}}.head{{fill:{c['line']};stroke:{c['line']}}}",
+        f".edge.when{{stroke:{c['blue']}}}.head.when{{fill:{c['blue']};stroke:{c['blue']}}}",
+        f".edge.failure,.edge.back{{stroke:{c['red']}}}",
+        f".head.failure,.head.back{{fill:{c['red']};stroke:{c['red']}}}",
+        f".edge.completion{{stroke:{c['gold']}}}",
+        f".head.completion{{fill:{c['gold']};stroke:{c['gold']}}}",
+        f".head.one{{fill:{c['ground']}}}",
+        f".pill{{fill:{c['ground']};stroke:{c['blue']}}}",
+        f".couler .pill-text{{fill:{c['blue']}}}",
+        f".handler{{stroke:{c['veil']}}}",
+        f".badge{{fill:{c['ink']}}}.couler .badge-text{{fill:{c['ground']}}}",
+    ]
+    rules += [f".{k}{{fill:{c[k]};stroke:{c[k + '-line']}}}" for k in _KINDS]
+    return "".join(rules)
+
+
+STYLE = (
+    ".couler{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif}"
+    f".couler .title{{font-size:{_TITLE_SIZE:g}px;font-weight:600}}"
+    f".couler .name{{font-size:{NAME_SIZE:g}px;font-weight:600}}"
+    f".couler .small,.couler .pill-text,.couler .badge-text{{font-size:{SMALL_SIZE:g}px}}"
+    ".couler .middle{text-anchor:middle}"
+    ".edge{fill:none;stroke-width:1.4}.edge.when{stroke-dasharray:5 4}"
+    ".edge.completion{stroke-dasharray:1.5 3.5;stroke-linecap:round}"
+    ".handler{fill:none;stroke-dasharray:6 4}"
+    + _rules(_LIGHT)
+    + "@media (prefers-color-scheme:dark){"
+    + _rules(_DARK)
+    + "}"
+)

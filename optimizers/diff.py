@@ -1,0 +1,156 @@
+"""What changed between two workflows, as data: by the path of each step."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+from couler.ir.walk import scopes
+from couler.ir.workflow import Group, Step, Workflow
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A step that was not there."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """A step that is no longer there."""
+
+    step: str
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A step, or with None the workflow itself, with other values in some fields."""
+
+    step: str | None
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A step under another path, with the fields that changed on the way."""
+
+    step: str
+    to: str
+    fields: tuple[str, ...] = ()
+
+
+Change: t.TypeAlias = Added | Removed | Changed | Moved
+
+# What a step holds inside is told by the paths inside; who made it is not a change of it.
+_NOT_COMPARED = frozenset({"name", "action", "origin"})
+_SCOPES = frozenset({"steps", "exit_handlers"})
+
+
+def diff(
+    before: Workflow, after: Workflow, derived: Mapping[str, tuple[str, ...]] | None = None
+) -> tuple[Change, ...]:
+    """Return what changed, in the order of the workflow after, removed steps last.
+
+    Parameters
+    ----------
+    before, after
+        Two workflows.
+    derived
+        For steps of `after`, the paths in `before` that they were made of. A step made of one
+        that is gone has moved, as has a step that is the only one of its name to come and to go.
+
+    Notes
+    -----
+    O(n) for n steps and their fields.
+
+    Examples
+    --------
+    >>> from couler.ir.workflow import Container, Step
+    >>> run = Container(image="busybox", command=("true",))
+    >>> a, b = Step(name="a", action=run), Step(name="b", action=run, depends_on=("a",))
+    >>> first = Workflow(name="w", steps=(a, b))
+    >>> diff(first, Workflow(name="w", steps=(a, b.model_copy(update={"timeout_s": 9.0}))))
+    (Changed(step='b', fields=('timeout_s',)),)
+    >>> diff(first, Workflow(name="w", steps=(a,)))
+    (Removed(step='b'),)
+    """
+    if before is after:
+        return ()
+    old, new = dict(steps_by_path(before)), dict(steps_by_path(after))
+    moves = _moves(old, new, derived or {})
+    changes: list[Change] = []
+    own = _changed_fields(before, after, _SCOPES)
+    if own:
+        changes.append(Changed(None, own))
+    for path, step in new.items():
+        if path in moves:
+            source = moves[path]
+            changes.append(Moved(source, path, _changed_step_fields(old[source], step)))
+        elif path not in old:
+            changes.append(Added(path))
+        elif fields := _changed_step_fields(old[path], step):
+            changes.append(Changed(path, fields))
+    gone = old.keys() - new.keys() - set(moves.values())
+    changes.extend(Removed(path) for path in old if path in gone)
+    return tuple(changes)
+
+
+def steps_by_path(workflow: Workflow) -> Iterator[tuple[str, Step]]:
+    """Yield every step with its path; `exit:NAME/` leads the paths of an exit handler."""
+    for scope in scopes(workflow):
+        prefix = "" if scope.handler is None else f"exit:{scope.handler}/"
+        for step in scope.steps:
+            yield prefix + "/".join((*scope.path, step.name)), step
+
+
+def change_to_json(change: Change) -> dict[str, t.Any]:
+    """Return a change as JSON, with its `kind`."""
+    return {"kind": type(change).__name__.lower(), **asdict(change)}
+
+
+def _moves(
+    old: Mapping[str, Step], new: Mapping[str, Step], derived: Mapping[str, tuple[str, ...]]
+) -> dict[str, str]:
+    """Return for each moved step of `new` the path that it had in `old`."""
+    came = [path for path in new if path not in old]
+    gone = [path for path in old if path not in new]
+    moves: dict[str, str] = {}
+    by_name = _only_of_their_name(gone)
+    for path in came:
+        sources = derived.get(path, ())
+        if len(sources) == 1 and sources[0] in old and sources[0] not in new:
+            moves[path] = sources[0]
+    said = set(moves.values()).union(*derived.values()) if derived else set()
+    for name, path in _only_of_their_name(came).items():
+        source = by_name.get(name)
+        if path not in derived and source is not None and source not in said:
+            moves[path] = source
+    return moves
+
+
+def _only_of_their_name(paths: list[str]) -> dict[str, str]:
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        found.setdefault(path.rpartition("/")[2], []).append(path)
+    return {name: same[0] for name, same in found.items() if len(same) == 1}
+
+
+def _changed_step_fields(before: Step, after: Step) -> tuple[str, ...]:
+    if before is after:
+        return ()
+    fields = _changed_fields(before, after, _NOT_COMPARED)
+    one, two = before.action, after.action
+    if isinstance(one, Group) and isinstance(two, Group):
+        same = one.transparent == two.transparent
+    else:
+        same = one == two
+    return fields if same else ("action", *fields)
+
+
+def _changed_fields(
+    before: Step | Workflow, after: Step | Workflow, leave_out: frozenset[str]
+) -> tuple[str, ...]:
+    names = (name for name in type(before).model_fields if name not in leave_out)
+    return tuple(name for name in names if getattr(before, name) != getattr(after, name))

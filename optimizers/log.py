@@ -1,0 +1,148 @@
+"""The log of a pipeline: for each pass what it did and why, and the way back to the source steps.
+
+The log keeps the workflows between the passes, which share all that did not change, and works
+out sizes and differences when they are asked for.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from couler.ir.graph import Graph
+from couler.ir.serialize import write_json
+from couler.ir.walk import scopes
+from couler.ir.workflow import Workflow
+from couler.optimizers.diff import Change, Moved, change_to_json, diff, steps_by_path
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How large a workflow is: steps at every level, edges between them, bytes as compact JSON."""
+
+    steps: int
+    edges: int
+    size_bytes: int
+
+
+def measure(workflow: Workflow) -> Size:
+    """Return the size of a workflow."""
+    steps = edges = 0
+    for scope in scopes(workflow):
+        steps += len(scope.steps)
+        edges += sum(map(len, Graph.of(scope.steps).predecessors.values()))
+    return Size(steps, edges, len(write_json(workflow, indent=None).encode()))
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """What one pass did.
+
+    Attributes
+    ----------
+    name
+        The pass, in kebab-case.
+    options
+        Its options as they were set.
+    seconds
+        How long it took, its verification apart.
+    reason
+        Why it did what it did, in a sentence.
+    derived
+        For steps that the pass made of others, the paths of those.
+    before, after
+        The workflow that it was given, and the one that it returned.
+    """
+
+    name: str
+    options: Mapping[str, t.Any]
+    seconds: float
+    reason: str
+    derived: Mapping[str, tuple[str, ...]]
+    before: Workflow
+    after: Workflow
+
+    @cached_property
+    def changes(self) -> tuple[Change, ...]:
+        """What is different after the pass."""
+        return diff(self.before, self.after, self.derived)
+
+    @cached_property
+    def size_before(self) -> Size:
+        """Size of the workflow that the pass was given."""
+        return measure(self.before)
+
+    @cached_property
+    def size_after(self) -> Size:
+        """Size of the workflow that the pass returned."""
+        return self.size_before if self.after is self.before else measure(self.after)
+
+    @cached_property
+    def sources(self) -> dict[str, tuple[str, ...]]:
+        """For each step after the pass, the steps before it that it comes from."""
+        known = {path for path, _ in steps_by_path(self.before)}
+        moved = {change.to: change.step for change in self.changes if isinstance(change, Moved)}
+        found: dict[str, tuple[str, ...]] = {}
+        for path, _ in steps_by_path(self.after):
+            if path in self.derived:
+                found[path] = self.derived[path]
+            elif path in moved:
+                found[path] = (moved[path],)
+            else:
+                found[path] = (path,) if path in known else ()
+        return found
+
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the record as JSON, the workflows left out."""
+        return {
+            "pass": self.name,
+            "options": {name: _plain(value) for name, value in self.options.items()},
+            "seconds": self.seconds,
+            "reason": self.reason,
+            "changes": [change_to_json(change) for change in self.changes],
+            "sources": {
+                path: list(sources) for path, sources in self.sources.items() if sources != (path,)
+            },
+        }
+
+
+@dataclass(frozen=True)
+class PassLog:
+    """What all passes of a pipeline did, in order."""
+
+    records: tuple[PassRecord, ...] = ()
+
+    def source_steps(self, path: str) -> tuple[str, ...]:
+        """Return the steps of the user's workflow that a step of the result comes from.
+
+        Parameters
+        ----------
+        path
+            Path of a step after the last pass; `exit:NAME/` leads those of exit handlers.
+
+        Returns
+        -------
+        tuple of str
+            Paths before the first pass; none for a step that a pass added.
+        """
+        paths: tuple[str, ...] = (path,)
+        for record in reversed(self.records):
+            found = (source for name in paths for source in record.sources.get(name, ()))
+            paths = tuple(dict.fromkeys(found))
+        return paths
+
+    def to_json(self) -> list[dict[str, t.Any]]:
+        """Return the records as JSON."""
+        return [record.to_json() for record in self.records]
+
+
+def _plain(value: object) -> object:
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(item) for item in value]
+    return str(value)
