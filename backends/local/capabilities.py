@@ -1,0 +1,130 @@
+"""What the local engine can do, feature by feature."""
+
+from __future__ import annotations
+
+from couler.backends.base import NATIVE, Capabilities, Lowered, Support, Unsupported
+from couler.ir.features import Feature
+
+_PROCESS = Lowered("a process of this machine; the image is not used")
+_ONE_AT_A_TIME = Lowered("running one step at a time")
+_NO_POD = Lowered("doing without: there is no pod, and the process runs as you do")
+_ONE_MACHINE = Lowered("running on this machine, which is the only one")
+_NO_LABELS = Lowered("doing without: nothing here could be found by them")
+_NO_VOLUMES = Unsupported(
+    "a process of this machine has no mounts. Pass files between steps as File or Directory"
+)
+_NO_CLUSTER = Unsupported("there is no cluster on this machine to create the resource in")
+
+_SPECIAL: dict[Feature, Support] = {
+    Feature.CONTAINER: _PROCESS,
+    Feature.SCRIPT: _PROCESS,
+    Feature.IMAGE_ENTRYPOINT: Unsupported(
+        "the image is not used here, so its entry point is not known. Give the command"
+    ),
+    Feature.PACKAGES: Lowered(
+        "checking at the start that they are installed; versions are not compared"
+    ),
+    Feature.JOB: _NO_CLUSTER,
+    Feature.OUTPUT_JSON_PATH: _NO_CLUSTER,
+    Feature.SUSPEND: Unsupported("nobody could resume the run. Give it seconds"),
+    Feature.DAEMON: Unsupported(
+        "steps run one at a time here, and a daemon would have to run beside others"
+    ),
+    Feature.FOREACH_MAX_PARALLEL: _ONE_AT_A_TIME,
+    Feature.MAX_PARALLEL: _ONE_AT_A_TIME,
+    Feature.MAX_PARALLEL_GROUP: _ONE_AT_A_TIME,
+    Feature.MUTEX: Lowered("running one step at a time; it does not hold between runs"),
+    Feature.CACHE: Lowered("running the step every time"),
+    Feature.CACHE_MAX_AGE: Lowered("running the step every time"),
+    Feature.RESOURCES: Lowered("taking what this machine has; nothing is reserved or limited"),
+    Feature.GPU: Lowered("taking what this machine has; nothing is reserved"),
+    Feature.GPU_TYPE: Lowered("taking what this machine has"),
+    Feature.NODE_SELECTOR: _ONE_MACHINE,
+    Feature.TOLERATIONS: _ONE_MACHINE,
+    Feature.AFFINITY: _ONE_MACHINE,
+    Feature.PRIORITY_CLASS: _ONE_MACHINE,
+    Feature.POD_PLACEMENT: _ONE_MACHINE,
+    Feature.SECRET_ENV: Lowered(
+        "variables COULER_SECRET_<secret>_<key> or files of COULER_SECRETS_DIR"
+    ),
+    Feature.CONFIG_ENV: Lowered(
+        "variables COULER_CONFIG_<name>_<key> or files of COULER_CONFIGS_DIR"
+    ),
+    Feature.ENV_FROM: Lowered("the variables and files of the secret or config map"),
+    Feature.PULL_POLICY: Lowered("doing without: no image is pulled"),
+    Feature.IMAGE_PULL_SECRETS: Lowered("doing without: no image is pulled"),
+    Feature.POD_LABELS: _NO_LABELS,
+    Feature.LABELS: _NO_LABELS,
+    Feature.VOLUME_CLAIM: _NO_VOLUMES,
+    Feature.VOLUME_NEW_CLAIM: _NO_VOLUMES,
+    Feature.VOLUME_EMPTY: _NO_VOLUMES,
+    Feature.VOLUME_SECRET: _NO_VOLUMES,
+    Feature.VOLUME_CONFIG: _NO_VOLUMES,
+    Feature.VOLUME_HOST: _NO_VOLUMES,
+    Feature.SERVICE_ACCOUNT: _NO_POD,
+    Feature.DNS: _NO_POD,
+    Feature.SECURITY_CONTEXT: _NO_POD,
+    Feature.SCHEDULE: Lowered("running once, at once"),
+    Feature.SCHEDULE_SEVERAL: Lowered("running once, at once"),
+    Feature.KEEP: Lowered("keeping the run's folder until you remove it"),
+    Feature.ENGINE_OVERRIDES: Lowered("leaving out what is meant for other engines"),
+}
+
+_NATIVE = frozenset(
+    {
+        Feature.HTTP,
+        Feature.SUSPEND_SECONDS,
+        Feature.GROUP,
+        Feature.DEPENDS_ON_FAILURE,
+        Feature.DEPENDS_ON_COMPLETION,
+        Feature.DEPENDS_ON_ANY,
+        Feature.WHEN,
+        Feature.WHEN_ON_GROUP,
+        Feature.WHEN_ON_FOREACH,
+        Feature.FOREACH,
+        Feature.FOREACH_OVER_OUTPUT,
+        Feature.FOREACH_ZIP,
+        Feature.FOREACH_GROUP,
+        Feature.FOREACH_IN_FOREACH,
+        Feature.FOREACH_OVER_OUTPUT_IN_FOREACH,
+        Feature.FOREACH_OVER_OUTPUT_IN_GROUP,
+        Feature.FOREACH_READ_ON_COMPLETION,
+        Feature.FOREACH_FILES,
+        Feature.LOOP,
+        Feature.LOOP_GROUP,
+        Feature.LOOP_CARRIED,
+        Feature.LOOP_IN_LOOP,
+        Feature.LOOP_IN_FOREACH,
+        Feature.LOOP_WITH_FOREACH,
+        Feature.FOREACH_IN_LOOP,
+        Feature.PARAMETER,
+        Feature.STDOUT,
+        Feature.OUTPUT_FILE_VALUE,
+        Feature.OUTPUT_DEFAULT,
+        Feature.FILE,
+        Feature.DIRECTORY,
+        Feature.FIELD,
+        Feature.OR_ELSE,
+        Feature.FIRST_OF,
+        Feature.TEMPLATE,
+        Feature.RUN_ID,
+        Feature.RUN_LOGICAL_DATE,
+        Feature.RUN_STATUS,
+        Feature.WORKFLOW_OUTPUT,
+        Feature.RETRY,
+        Feature.RETRY_BACKOFF,
+        Feature.RETRY_ON_ONE_KIND,
+        Feature.RETRY_EXIT_CODES,
+        Feature.RETRY_GROUP,
+        Feature.TIMEOUT,
+        Feature.TIMEOUT_GROUP,
+        Feature.ENV,
+        Feature.WORKING_DIR,
+        Feature.EXIT_HANDLER,
+        Feature.EXIT_HANDLER_READS_OUTPUT,
+        Feature.WORKFLOW_TIMEOUT,
+    }
+)
+
+CAPABILITIES: Capabilities = {**dict.fromkeys(_NATIVE, NATIVE), **_SPECIAL}
+"""Every feature, and how it is had here."""

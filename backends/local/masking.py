@@ -1,0 +1,58 @@
+"""Keeping the values of secrets out of logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+MASK = b"***"
+
+_SHORTEST_LINE = 4
+"""Lines of a secret of several lines are masked one by one from this length on, in bytes."""
+
+
+class Masker:
+    """Replaces secrets in a stream of bytes, also where one is cut in two by the reading.
+
+    Parameters
+    ----------
+    secrets
+        The values; empty ones are left out.
+
+    Examples
+    --------
+    >>> masker = Masker(["hunter2"])
+    >>> masker.feed(b"password: hun") + masker.feed(b"ter2!") + masker.flush()
+    b'password: ***!'
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        needles = set()
+        for secret in secrets:
+            lines = secret.splitlines()
+            needles.add(secret)
+            if len(lines) > 1:
+                needles.update(line for line in lines if len(line) >= _SHORTEST_LINE)
+        encoded = (needle.encode() for needle in needles if needle.strip())
+        self._needles = sorted(encoded, key=len, reverse=True)
+        self._held = b""
+
+    def feed(self, chunk: bytes) -> bytes:
+        """Take in more of the stream and return what of it can be shown."""
+        if not self._needles:
+            return chunk
+        text = self._replace(self._held + chunk)
+        # The end may be the beginning of a secret; it waits for what follows.
+        keep = len(self._needles[0]) - 1
+        shown = text[: len(text) - keep] if keep else text
+        self._held = text[len(shown) :]
+        return shown
+
+    def flush(self) -> bytes:
+        """Return what was held back."""
+        held, self._held = self._held, b""
+        return held
+
+    def _replace(self, text: bytes) -> bytes:
+        for needle in self._needles:
+            text = text.replace(needle, MASK)
+        return text

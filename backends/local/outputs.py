@@ -1,0 +1,145 @@
+"""Which outputs a step has, and what stands for them where it gave none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from couler.backends.local.values import (
+    Gathered,
+    Outputs,
+    Single,
+    View,
+    as_type,
+    from_json,
+    resolve,
+)
+from couler.errors import EvaluationError, MissingOutputError, WireError
+from couler.ir.values import RoundRef, StepRef, Value, walk
+from couler.ir.walk import references, step_values
+from couler.ir.wire import MAX_LIST_BYTES, MAX_VALUE_BYTES, check_size
+from couler.ir.workflow import STDOUT, Container, Http, Output, Script, Step
+
+KEEP_BYTES = MAX_VALUE_BYTES + 1
+"""How much to read of what an output is made from: the largest value and a final newline."""
+
+
+def outputs_of(step: Step, *, is_read: bool) -> tuple[Output, ...]:
+    """Return the outputs that a step gives.
+
+    Parameters
+    ----------
+    step
+        The step.
+    is_read
+        Whether something reads its standard output, which need not be declared. Without a
+        reader it is no value, and has no limit.
+    """
+    declared = step.outputs
+    has_stdout = isinstance(step.action, Container | Script | Http)
+    if has_stdout and is_read and all(output.name != STDOUT for output in declared):
+        return (*declared, Output(name=STDOUT))
+    return declared
+
+
+def read_results(steps: Iterable[Step], others: Iterable[Value | None]) -> frozenset[str]:
+    """Return the names of the steps whose `result` is read.
+
+    Parameters
+    ----------
+    steps
+        The steps of a scope.
+    others
+        What else reads them: outputs of the group or workflow, exit handlers.
+    """
+    read = {
+        reference.step for step in steps for reference in references(step) if _is_result(reference)
+    }
+    for value in others:
+        read.update(
+            inner.step for inner in walk(value) if isinstance(inner, StepRef) and _is_result(inner)
+        )
+    read.update(step.name for step in steps if any(map(_is_result, _rounds(step))))
+    return frozenset(read)
+
+
+def default_outputs(outputs: Iterable[Output]) -> Outputs:
+    """Return what can be read of a step that gave nothing: the declared defaults."""
+    return {output.name: default_of(output) for output in outputs if output.default is not None}
+
+
+def default_of(output: Output) -> Single:
+    """Return the declared default of an output as it travels."""
+    return as_type(from_json(output.default), output.type)
+
+
+def scope_outputs(outputs: Iterable[Output], view: View) -> Outputs:
+    """Return the outputs of a group or of the workflow from what its steps gave.
+
+    Raises
+    ------
+    EvaluationError
+        A value cannot be read and its output has no default, or a part of it does not exist.
+    WireError
+        A value is of the wrong type, or too large to travel.
+    """
+    return {output.name: _scope_output(output, view) for output in outputs}
+
+
+def read_output(content: bytes, output: Output, *, what: str, cut_newline: bool = False) -> Single:
+    """Return an output from the bytes that hold it.
+
+    Parameters
+    ----------
+    content
+        The bytes; what is beyond `KEEP_BYTES` need not be there, but for one byte.
+    output
+        The declaration.
+    what
+        Names the bytes in messages.
+    cut_newline
+        Whether one newline at the end does not count.
+
+    Raises
+    ------
+    WireError
+        It is too large to travel, or no text.
+    """
+    if cut_newline:
+        content = content.removesuffix(b"\n")
+    if len(content) > MAX_VALUE_BYTES:
+        raise WireError(
+            f'the output "{output.name}": {what} is larger than {MAX_VALUE_BYTES:,} bytes, the '
+            "most that travels between steps. Return a File for larger data"
+        )
+    try:
+        return Single(content.decode(), output.type)
+    except UnicodeDecodeError as error:
+        raise WireError(
+            f'the output "{output.name}": {what} is no UTF-8 text. Return a File for other data'
+        ) from error
+
+
+def _scope_output(output: Output, view: View) -> Single:
+    if output.value is None:
+        raise EvaluationError(f'the output "{output.name}" has no value')
+    try:
+        stored = resolve(output.value, view)
+    except MissingOutputError:
+        if output.default is None:
+            raise
+        return default_of(output)
+    limit = MAX_LIST_BYTES if isinstance(stored, Gathered) else MAX_VALUE_BYTES
+    value = as_type(stored, output.type)
+    check_size(value.text, limit, f'the output "{output.name}"')
+    return value
+
+
+def _is_result(reference: StepRef | RoundRef) -> bool:
+    return reference.output == STDOUT
+
+
+def _rounds(step: Step) -> Iterator[RoundRef]:
+    for _, text in step_values(step):
+        for value in walk(text):
+            if isinstance(value, RoundRef):
+                yield value

@@ -1,0 +1,138 @@
+"""What a run tells while it runs and when it has ended."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from couler.backends.local.status import State
+from couler.ir.paths import StepPath
+
+RunStatus: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]
+
+SCHEMA_VERSION = 1
+"""Version of the JSON that `RunResult.to_json` gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A step's instance has started, or has ended.
+
+    Attributes
+    ----------
+    kind
+        Which of the two. A step that is skipped or omitted ends without having started.
+    path
+        Place of the instance.
+    status
+        How it ended; None at the start.
+    message
+        Why it failed or did not run, where there is something to say.
+    """
+
+    kind: t.Literal["started", "finished"]
+    path: StepPath
+    status: State | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepResult:
+    """How a step's instance ended.
+
+    Attributes
+    ----------
+    status
+        Its state.
+    outputs
+        Its outputs by name; files and directories as the path where they are kept.
+    attempts
+        How often it was tried; 0 for what did not run, and for a foreach or loop as a whole.
+    message
+        Why it failed or did not run.
+    exit_code
+        Exit code of the last attempt's process.
+    log
+        What its process wrote, secrets masked.
+    started, finished
+        When, in UTC; `started` is None for what did not run.
+    """
+
+    status: State
+    finished: datetime
+    started: datetime | None = None
+    outputs: Mapping[str, t.Any] = field(default_factory=dict)
+    attempts: int = 0
+    message: str | None = None
+    exit_code: int | None = None
+    log: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended.
+
+    Attributes
+    ----------
+    run_id
+        Name of the run.
+    workflow
+        Name of the workflow.
+    status
+        `cancelled` if it was interrupted.
+    steps
+        What ended, by the text of its path, in the order in which it ended.
+    outputs
+        Outputs of the workflow.
+    work_dir
+        Folder with the run's logs and files.
+    started, finished
+        When, in UTC.
+    message
+        Why the run failed, where no step tells it.
+    notes
+        What of the workflow has no effect in such a run, one sentence each.
+    """
+
+    run_id: str
+    workflow: str
+    status: RunStatus
+    steps: Mapping[str, StepResult]
+    outputs: Mapping[str, t.Any]
+    work_dir: Path
+    started: datetime
+    finished: datetime
+    message: str | None = None
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the result as JSON: times in ISO 8601, paths as text."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "run": self.run_id,
+            "workflow": self.workflow,
+            "status": self.status,
+            "message": self.message,
+            "started": self.started.isoformat(),
+            "finished": self.finished.isoformat(),
+            "work_dir": str(self.work_dir),
+            "outputs": dict(self.outputs),
+            "notes": list(self.notes),
+            "steps": {path: _step_json(step) for path, step in self.steps.items()},
+        }
+
+
+def _step_json(step: StepResult) -> dict[str, t.Any]:
+    return {
+        "status": step.status,
+        "message": step.message,
+        "attempts": step.attempts,
+        "exit_code": step.exit_code,
+        "started": None if step.started is None else step.started.isoformat(),
+        "finished": step.finished.isoformat(),
+        "log": None if step.log is None else str(step.log),
+        "outputs": dict(step.outputs),
+    }

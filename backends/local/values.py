@@ -1,0 +1,336 @@
+"""What the values of the IR stand for in a run (docs/semantics.md, sections 6 and 9).
+
+Outputs are kept as the text that travels, with its declared type, and are decoded where they
+are read: what a process wrote reaches the next one unchanged, as it does on a cluster.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
+from couler.ir.conditions import Condition, evaluate
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    ParamRef,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Text,
+    Value,
+)
+from couler.ir.wire import ValueType, decode, dump_json
+from couler.ir.workflow import Input
+
+Json: t.TypeAlias = t.Any
+"""A JSON value, frozen as in the IR."""
+
+VALUE_ERRORS = (ConditionError, EvaluationError, WireError)
+"""What evaluating a value or a condition can raise; it fails the step that reads."""
+
+_TEXT_TYPES = ("str", "file", "directory")
+
+
+class Single(t.NamedTuple):
+    """One value: the text that travels, and the type that its producer declared.
+
+    The text of type `json` is always JSON, so text stands in quotes there.
+    """
+
+    text: str
+    type: ValueType
+
+
+class Gathered(t.NamedTuple):
+    """The values that the items of a foreach gave, in item order; None for a failed item."""
+
+    items: tuple[Single | None, ...]
+
+
+Stored: t.TypeAlias = Single | Gathered
+Outputs: t.TypeAlias = Mapping[str, Stored]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What `RunRef` reads."""
+
+    id: str
+    logical_date: str
+    status: t.Literal["succeeded", "failed"] | None = None
+    """Known to exit handlers only."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a step can read.
+
+    Attributes
+    ----------
+    run
+        Facts of the run.
+    parameters
+        Parameters of the workflow or, inside a group, the inputs of its step.
+    steps
+        Outputs of the steps of the scope that have ended; those that cannot be read are absent.
+    items
+        The items of the step's foreach by name.
+    round
+        Outputs of the previous round of the step's loop; None in the first round.
+    """
+
+    run: RunFacts
+    parameters: Mapping[str, Stored] = field(default_factory=dict)
+    steps: Mapping[str, Outputs] = field(default_factory=dict)
+    items: Mapping[str, Stored] = field(default_factory=dict)
+    round: Outputs | None = None
+
+
+def resolve(value: Value, view: View) -> Stored:
+    """Return what a value stands for.
+
+    Raises
+    ------
+    MissingOutputError
+        It reads an output that is not there, and has no default.
+    EvaluationError
+        A part of a JSON value does not exist.
+    WireError
+        A text is not of the type that its producer declared.
+    """
+    match value:
+        case Literal():
+            return from_json(value.value)
+        case ParamRef():
+            return view.parameters[value.name]
+        case StepRef():
+            return _output(view.steps.get(value.step, {}), value.step, value.output)
+        case ItemRef():
+            return view.items[value.name]
+        case RoundRef():
+            return _previous_round(value, view)
+        case RunRef():
+            return _fact(value, view.run)
+        case Field():
+            return from_json(pick(to_json(resolve(value.of, view)), value.path))
+        case OrElse():
+            return _first_readable((value.value, value.default), view)
+        case FirstOf():
+            return _first_readable(value.options, view)
+        case Template():
+            return Single("".join(resolve_text(part, view) for part in value.parts), "str")
+    t.assert_never(value)
+
+
+def resolve_text(text: Text, view: View) -> str:
+    """Return the text that reaches a process for a text or a value of the IR.
+
+    Raises
+    ------
+    EvaluationError, WireError
+        As `resolve`.
+    """
+    return text if isinstance(text, str) else to_text(resolve(text, view))
+
+
+def holds(condition: Condition, view: View) -> bool:
+    """Return whether a condition holds on what a step can read.
+
+    Raises
+    ------
+    ConditionError, EvaluationError, WireError
+        A value cannot be compared, or cannot be read.
+    """
+    return evaluate(condition, lambda value: to_json(resolve(value, view)))
+
+
+def bind_input(given: Input, view: View) -> Stored:
+    """Return the value of a declared input as its step reads it.
+
+    Raises
+    ------
+    EvaluationError, WireError
+        As `resolve`; also where an input with `many` is given something that is no list.
+    """
+    stored = resolve(given.value, view)
+    if not given.many:
+        return as_type(stored, given.type)
+    return Gathered(
+        tuple(
+            None if item is None or _is_null(item, given.type) else as_type(item, given.type)
+            for item in elements(stored)
+        )
+    )
+
+
+def elements(stored: Stored) -> tuple[Single | None, ...]:
+    """Return the elements of a list; text is read as JSON first.
+
+    Raises
+    ------
+    EvaluationError
+        The value is no list.
+    WireError
+        The text is no JSON.
+
+    Examples
+    --------
+    >>> elements(Single('["a",1]', "list"))
+    (Single(text='a', type='str'), Single(text='1', type='json'))
+    """
+    if isinstance(stored, Gathered):
+        return stored.items
+    value = _structure(to_json(stored))
+    if not isinstance(value, tuple):
+        raise EvaluationError(f"a list is needed, but this is none: {_show(value)}")
+    return tuple(from_json(item) for item in value)
+
+
+def from_json(value: Json) -> Single:
+    """Return a JSON value as it travels without a declared type: text as it is, else as JSON."""
+    if isinstance(value, str):
+        return Single(value, "str")
+    return Single(dump_json(value), "json")
+
+
+def to_json(stored: Stored) -> Json:
+    """Return the JSON value that a stored value stands for.
+
+    Raises
+    ------
+    WireError
+        A text is not of the type that its producer declared.
+    """
+    if isinstance(stored, Gathered):
+        return tuple(None if item is None else to_json(item) for item in stored.items)
+    return decode(stored.text, stored.type)
+
+
+def to_text(stored: Stored) -> str:
+    """Return the text that a process sees of a stored value.
+
+    Raises
+    ------
+    WireError
+        A text is not of the type that its producer declared.
+
+    Examples
+    --------
+    >>> to_text(Single('"a b"', "json")), to_text(Single("1.50", "float"))
+    ('a b', '1.50')
+    """
+    if isinstance(stored, Gathered):
+        return dump_json(to_json(stored))
+    if stored.type == "json":
+        value = to_json(stored)
+        return value if isinstance(value, str) else stored.text
+    return stored.text
+
+
+def as_type(stored: Stored, value_type: ValueType) -> Single:
+    """Return a stored value as one of another declared type.
+
+    Raises
+    ------
+    WireError
+        A text is not of the type that its producer declared.
+
+    Examples
+    --------
+    >>> as_type(Single("a", "str"), "json"), as_type(Single("1", "int"), "str")
+    (Single(text='"a"', type='json'), Single(text='1', type='str'))
+    """
+    if value_type != "json":
+        return Single(to_text(stored), value_type)
+    if isinstance(stored, Gathered):
+        return Single(dump_json(to_json(stored)), "json")
+    text = dump_json(stored.text) if stored.type in _TEXT_TYPES else stored.text
+    return Single(text, "json")
+
+
+def pick(value: Json, path: tuple[str | int, ...]) -> Json:
+    """Return a part of a JSON value by keys and indexes; text is read as JSON first.
+
+    Raises
+    ------
+    EvaluationError
+        There is no such part.
+    WireError
+        The text is no JSON.
+
+    Examples
+    --------
+    >>> pick('{"scores": [3, 5]}', ("scores", 1))
+    5
+    """
+    part = _structure(value)
+    for key in path:
+        is_there = (
+            isinstance(part, Mapping) and key in part
+            if isinstance(key, str)
+            else isinstance(part, tuple) and 0 <= key < len(part)
+        )
+        if not is_there:
+            raise EvaluationError(f"there is no {key!r} in {_show(part)}")
+        part = part[key]
+    return part
+
+
+def _structure(value: Json) -> Json:
+    return decode(value, "json") if isinstance(value, str) else value
+
+
+def _output(outputs: Outputs, step: str, name: str) -> Stored:
+    if name not in outputs:
+        raise MissingOutputError(
+            f'the output "{name}" of "{step}" cannot be read: '
+            "the step was skipped or omitted, or it failed"
+        )
+    return outputs[name]
+
+
+def _previous_round(value: RoundRef, view: View) -> Stored:
+    if view.round is not None:
+        return _output(view.round, "the previous round", value.output)
+    if value.initial is None:
+        raise MissingOutputError(f'the first round has no earlier "{value.output}"')
+    return resolve(value.initial, view)
+
+
+def _fact(value: RunRef, run: RunFacts) -> Single:
+    match value.field:
+        case "id":
+            return Single(run.id, "str")
+        case "logical_date":
+            return Single(run.logical_date, "str")
+        case "status":
+            if run.status is None:
+                raise EvaluationError("the status of the run is known to exit handlers only")
+            return Single(run.status, "str")
+    t.assert_never(value.field)
+
+
+def _first_readable(options: tuple[Value, ...], view: View) -> Stored:
+    reasons = []
+    for option in options:
+        try:
+            return resolve(option, view)
+        except MissingOutputError as error:
+            reasons.append(str(error))
+    raise MissingOutputError("; ".join(reasons) or "there is no value to choose from")
+
+
+def _is_null(item: Single, value_type: ValueType) -> bool:
+    return value_type != "json" and item == Single("null", "json")
+
+
+def _show(value: Json) -> str:
+    text = dump_json(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,37 @@
+"""The interpreter gives every workflow of the corpus its outcome."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from couler.backends.local import LocalBackend
+from tests.corpus import Case, cases
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_outcome(case: Case, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    secrets = {
+        f"COULER_SECRET_{name}_{key}": value
+        for name, entries in case.secrets.items()
+        for key, value in entries.items()
+    }
+    result = LocalBackend().run(
+        case.workflow,
+        parameters=case.parameters_with(shared),
+        work_dir=tmp_path / "run",
+        environ={**os.environ, **secrets},
+    )
+    expected = case.expected
+    states = {path: step.status for path, step in result.steps.items()}
+    messages = {path: step.message for path, step in result.steps.items() if step.message}
+    assert states == expected.steps, messages
+    assert result.status == expected.status, result.message
+    assert result.outputs == expected.run_outputs
+    for path, outputs in expected.outputs.items():
+        given = result.steps[path].outputs
+        assert {name: given.get(name) for name in outputs} == outputs, path
