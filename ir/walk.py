@@ -88,14 +88,40 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
             t.assert_never(action)
 
 
+def read_values(step: Step) -> list[Value]:
+    """Return the values of `step_values` without the plain texts and the fields."""
+    found: list[Text] = []
+    if step.when is not None:
+        found += operands(step.when)
+    if step.foreach is not None:
+        found += step.foreach.over.values()
+    if step.loop is not None:
+        found += operands(step.loop.condition)
+    if step.inputs:
+        found += [given.value for given in step.inputs]
+    if step.env:
+        found += [variable.value for variable in step.env if variable.value is not None]
+    if step.cache is not None and step.cache.salt is not None:
+        found.append(step.cache.salt)
+    action = step.action
+    if isinstance(action, Container):
+        found += action.command
+        found += action.args
+    elif isinstance(action, Http):
+        found.append(action.url)
+        found += [header.value for header in action.headers if header.value is not None]
+        if action.body is not None:
+            found.append(action.body)
+    return [value for value in found if not isinstance(value, str)]
+
+
 def references(step: Step) -> Iterator[StepRef]:
     """Yield every reference that a step makes to an output of another step of its scope."""
-    for _, text in step_values(step):
-        if isinstance(text, str):
-            continue
-        for value in walk(text):
-            if isinstance(value, StepRef):
-                yield value
+    for value in read_values(step):
+        if isinstance(value, StepRef):
+            yield value
+        else:
+            yield from output_references(value)
 
 
 def output_references(value: Value | None) -> Iterator[StepRef]:
@@ -128,5 +154,8 @@ def predecessors(step: Step) -> tuple[str, ...]:
 
 def implied_dependencies(step: Step) -> tuple[str, ...]:
     """Return the steps that a step reads from and that `depends_on` does not name."""
+    read = dict.fromkeys(reference.step for reference in references(step))
+    if not read:
+        return ()
     named = {name for name, _ in explicit_dependencies(step)}
-    return tuple(dict.fromkeys(ref.step for ref in references(step) if ref.step not in named))
+    return tuple(name for name in read if name not in named)

@@ -63,11 +63,10 @@ class ArgoBackend:
             The format, the profile or an option is unknown.
         """
         choose_profile(self, target)
-        write, suffix = _writer(format)
-        text = write(self._manifest(workflow, _options(target)).tree)
+        text = _write(self._manifest(workflow, _options(target)), format)
         return Artifact(
             engine=self.name,
-            files=(ArtifactFile(f"{workflow.name}.{suffix}", text),),
+            files=(ArtifactFile(f"{workflow.name}.{format}", text),),
             notes=tuple(_notes(workflow)),
         )
 
@@ -88,15 +87,13 @@ def _capabilities() -> Capabilities:
     return capabilities()
 
 
-def _writer(format: str) -> tuple[t.Callable[[t.Any], str], str]:
+def _write(manifest: Manifest, format: str) -> str:
     if format == "yaml":
         from couler.backends._yaml import dump
 
-        return dump, "yaml"
+        return dump(manifest.tree)
     if format == "json":
-        import json
-
-        return lambda tree: json.dumps(tree, ensure_ascii=False, separators=(",", ":")), "json"
+        return manifest.json
     raise EngineOptionError(f"argo writes yaml and json, not {format!r}")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import typing as t
 from collections.abc import Iterator
 
@@ -13,7 +12,7 @@ from couler.backends.argo.text import has_tag
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
 from couler.ir.walk import scopes, step_values
-from couler.ir.wire import is_file
+from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import Group, Job, Script, Step, Workflow
 
 MAX_TEMPLATES = 200
@@ -58,7 +57,7 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
             yield from _check_text(step, path, field, text, is_process=is_process)
     action = step.action
     if isinstance(action, Job) and "{{" in str(action.manifest):
-        manifest = json.dumps(action.manifest)
+        manifest = dump_json(action.manifest)
         if has_tag(manifest):
             yield _read_by_argo(f'the manifest of step "{path}"', manifest, path, step)
     if isinstance(action, Script) and has_tag(action.source):
@@ -159,7 +158,7 @@ def check_size(manifest: Manifest, profile: str) -> Iterator[Diagnostic]:
     full = profile == "argo"
     if full:
         yield from _check_counts(templates)
-    size = len(json.dumps(manifest.tree, ensure_ascii=False, separators=(",", ":")).encode())
+    size = len(manifest.json.encode())
     tasks = sum(len(template["dag"]["tasks"]) for template in templates if "dag" in template)
     total = size + STATUS_BYTES * tasks
     if total > MAX_BYTES:

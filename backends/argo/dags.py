@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from couler.backends.argo import pods
-from couler.backends.argo.depends import depends
+from couler.backends.argo.depends import StartRules
 from couler.backends.argo.expressions import tag
 from couler.backends.argo.items import fan_out
 from couler.backends.argo.leaves import Hole, Leaves
@@ -113,7 +113,9 @@ class Scopes:
             For outputs that are kept for the whole workflow: their global names.
         """
         location = ROOT_LOCATION if view.owner is None else INNER_LOCATION
-        renderer = Renderer(view, {step: legal(step) for step in view.steps}, location)
+        task_names = {name: legal(name) for name in view.steps}
+        renderer = Renderer(view, task_names, location)
+        rules = StartRules(view.steps, task_names)
         template: Tree = {"name": name}
         self.templates.append(template)
         if inputs:
@@ -128,7 +130,7 @@ class Scopes:
             template["parallelism"] = parallelism
         if view.owner is not None and view.owner.retry is not None:
             template["retryStrategy"] = pods.retry_strategy(view.owner.retry)
-        tasks = [self._task(step, view, renderer) for step in steps]
+        tasks = [self._task(step, task_names[step.name], rules, renderer) for step in steps]
         template["dag"] = {"failFast": False, "tasks": tasks}
         for step in steps:
             if isinstance(step.action, Group):
@@ -176,9 +178,9 @@ class Scopes:
             self._has_files[id(step)] = known
         return known
 
-    def _task(self, step: Step, view: ScopeView, renderer: Renderer) -> Tree:
-        task: Tree = {"name": legal(step.name), "template": self._template_name(step)}
-        order = depends(step, view.steps, legal)
+    def _task(self, step: Step, name: str, rules: StartRules, renderer: Renderer) -> Tree:
+        task: Tree = {"name": name, "template": self._template_name(step)}
+        order = rules.depends(step)
         if order:
             task["depends"] = order
         if step.when is not None:
@@ -189,8 +191,9 @@ class Scopes:
         parameters = self._arguments(step, renderer)
         if parameters:
             task["arguments"] = {"parameters": parameters}
-        overrides = step.engine.get("argo", {}).get("task")
-        return merge(task, overrides) if overrides else task
+        if step.engine:
+            return merge(task, step.engine.get("argo", {}).get("task", {}))
+        return task
 
     def _template_name(self, step: Step) -> str:
         if not isinstance(step.action, Group):

@@ -111,7 +111,7 @@ class Leaves:
     def __init__(self, options: TemplateOptions) -> None:
         self._options = options
         self._shapes: dict[t.Any, _Shape] = {}
-        self._of_step: dict[int, _Shape] = {}
+        self._of_step: dict[int, tuple[_Shape, list[Hole]]] = {}
 
     def add(self, step: Step, *, gathers: bool = False) -> None:
         """Take in a step.
@@ -131,7 +131,7 @@ class Leaves:
             shape = self._shapes[place] = _Shape(key, step, holes, gathers)
         else:
             shape.add(holes)
-        self._of_step[id(step)] = shape
+        self._of_step[id(step)] = shape, holes
 
     def name_all(self, names: Names) -> None:
         """Choose what is shared, and the names of the templates, in the order of the steps."""
@@ -154,14 +154,12 @@ class Leaves:
 
     def template_name(self, step: Step) -> str:
         """Return the name of a step's template."""
-        return self._of_step[id(step)].final().name
+        return self._of_step[id(step)][0].final().name
 
     def arguments(self, step: Step) -> Iterator[Hole]:
         """Yield the places of a step's template that its task must fill."""
-        texts = self._of_step[id(step)].final().texts
-        if None not in texts:
-            return
-        for hole, text in zip(holes_of(step), texts, strict=True):
+        shape, holes = self._of_step[id(step)]
+        for hole, text in zip(holes, shape.final().texts, strict=True):
             if text is None:
                 yield hole
 
@@ -172,8 +170,7 @@ class Leaves:
             tree = build_template(
                 shape.step, shape.name, places, self._options, gathers=shape.gathers
             )
-            overrides = shape.step.engine.get("argo", {}).get("template")
-            yield merge(tree, overrides) if overrides else tree
+            yield merge(tree, shape.step.engine.get("argo", {}).get("template", {}))
 
 
 def holes_of(step: Step) -> list[Hole]:
@@ -181,12 +178,12 @@ def holes_of(step: Step) -> list[Hole]:
     action = step.action
     holes: list[Hole] = []
     if isinstance(action, Container):
-        holes.extend(
+        holes = [
             Hole(f"word_{index}", word)
             for index, word in enumerate(action.command)
             if not isinstance(word, str)
-        )
-        holes.extend(Hole(f"arg_{index}", word) for index, word in enumerate(action.args))
+        ]
+        holes += [Hole(f"arg_{index}", word) for index, word in enumerate(action.args)]
     elif isinstance(action, Http):
         holes.append(Hole("url", action.url))
         holes.extend(
@@ -196,12 +193,14 @@ def holes_of(step: Step) -> list[Hole]:
         )
         if action.body is not None:
             holes.append(Hole("body", action.body))
-    holes.extend(Hole(given.name, given.value, given.type, given.many) for given in step.inputs)
-    holes.extend(
-        Hole(f"env_{variable.name}", variable.value)
-        for variable in step.env
-        if variable.value is not None
-    )
+    if step.inputs:
+        holes += [Hole(given.name, given.value, given.type, given.many) for given in step.inputs]
+    if step.env:
+        holes += [
+            Hole(f"env_{variable.name}", variable.value)
+            for variable in step.env
+            if variable.value is not None
+        ]
     if step.cache is not None and step.cache.salt is not None:
         holes.append(Hole("cache_salt", step.cache.salt))
     return holes

@@ -36,7 +36,7 @@ from couler.ir.values import (
     Value,
     walk,
 )
-from couler.ir.walk import output_references, references, step_values
+from couler.ir.walk import all_steps, output_references, references, step_values
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     STDOUT,
@@ -66,6 +66,8 @@ def lower(workflow: Workflow) -> Workflow:
         for step in handler.steps
         for reference in references(step)
     }
+    if not kept and all(_is_plain(step) for step in all_steps(workflow)):
+        return workflow
     view = ScopeView.of_workflow(workflow)
     reads = _reads(workflow.steps, [output.value for output in workflow.outputs])
     for handler in workflow.exit_handlers:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
+from dataclasses import dataclass
+from functools import cached_property
 
 from couler.backends._yaml import dump as dump_yaml
 from couler.backends.argo import pods
@@ -37,12 +40,18 @@ class ManifestOptions(t.NamedTuple):
     gpu_type_label: str = pods.GPU_TYPE_LABEL
 
 
-class Manifest(t.NamedTuple):
+@dataclass(frozen=True)
+class Manifest:
     """A manifest, and what its tree does not show."""
 
     tree: Tree
     depth: int
     """How many templates deep it nests at run time."""
+
+    @cached_property
+    def json(self) -> str:
+        """The manifest as compact JSON: what the API takes and what is stored."""
+        return json.dumps(self.tree, ensure_ascii=False, separators=(",", ":"))
 
 
 def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+_LEGAL = re.compile(r"[a-zA-Z](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9-]+")
 
 
@@ -15,6 +16,8 @@ def legal(name: str) -> str:
     >>> legal("train_model"), legal("2nd"), legal("évaluer")
     ('train-model', 's-2nd', 'valuer')
     """
+    if _LEGAL.fullmatch(name):
+        return name
     name = _ILLEGAL.sub("-", name).strip("-") or "step"
     # Argo refuses a leading digit where `depends` is used.
     return f"s-{name}" if name[0].isdigit() else name

@@ -1,8 +1,8 @@
 """Models of what happens to a text between a manifest of Argo and the process that gets it.
 
-Argo: every `{{tag}}` whose name is known is replaced and every `{{=expression}}` is evaluated; tags
-with unknown names stay (argo-workflows `util/template`). The model is stricter than Argo: a tag that
-begins with any name that Argo gives a meaning counts as read, wherever it stands.
+Argo: every `{{tag}}` whose name is known is replaced and every `{{=expression}}` is evaluated;
+tags with unknown names stay (argo-workflows `util/template`). The model is stricter than Argo: a
+tag that begins with any name that Argo gives a meaning counts as read, wherever it stands.
 
 Kubelet: `$(NAME)` is replaced by a variable defined before, an unknown name stays, `$$` gives `$`
 (kubernetes `third_party/forked/golang/expansion`).
@@ -31,7 +31,7 @@ ARGO_NAMES = (
 )
 
 
-class TagRead(AssertionError):
+class TagReadError(AssertionError):
     """Argo would have read a part of a text as a tag of its own."""
 
 
@@ -41,13 +41,13 @@ def argo(text: str) -> str:
     while (start := text.find("{{", position)) >= 0:
         end = text.find("}}", start)
         if end < 0:
-            raise TagRead(f"no end to the tag at {start} in {text!r}")
+            raise TagReadError(f"no end to the tag at {start} in {text!r}")
         inner = text[start + 2 : end]
         # Argo also looks at the last opening before the end.
         for candidate in (inner, inner.rpartition("{{")[2]):
             name = candidate.strip()
             if name.startswith("=") or name.startswith(ARGO_NAMES):
-                raise TagRead(f"{{{{{candidate}}}}} in {text!r}")
+                raise TagReadError(f"{{{{{candidate}}}}} in {text!r}")
         position = end + 2
     return text
 

@@ -70,15 +70,19 @@ def renderer() -> Renderer:
         (
             StepRef(step="train", output="info"),
             "str",
-            "{{=map([fromJSON(tasks.train.outputs.parameters.info)], "
-            "type(#) == 'string' ? # : toJson(#))[0]}}",
+            (
+                "{{=map([fromJSON(tasks.train.outputs.parameters.info)], "
+                "type(#) == 'string' ? # : toJson(#))[0]}}"
+            ),
         ),
         (StepRef(step="train", output="model"), "file", "{{workflow.name}}/train/model"),
         (
             StepRef(step="fits", output="loss"),
             "list",
-            "{{='[' + join(map(fromJSON(tasks.fits.outputs?.parameters?.loss ?? '[]'), "
-            "fromJSON(#)), ',') + ']'}}",
+            (
+                "{{='[' + join(map(fromJSON(tasks.fits.outputs?.parameters?.loss ?? '[]'), "
+                "fromJSON(#)), ',') + ']'}}"
+            ),
         ),
         (
             Field(of=StepRef(step="train", output="info"), path=("a b", 0)),

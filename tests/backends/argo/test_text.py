@@ -13,7 +13,7 @@ from couler.backends.argo.text import (
     protect_dollars,
     uses_brace_variable,
 )
-from tests.support.mills import TagRead, argo, kubelet
+from tests.support.mills import TagReadError, argo, kubelet
 
 PIECES = ["{", "}", "{{", "}}", "{{=", "$", "$$", "$(", ")", "(", "HOME", "COULER_BRACE", " ", "\n"]
 PIECES += ["item", "inputs.parameters.x", "workflow.name", "tasks.a.outputs.result", "x", "'", '"']
@@ -41,7 +41,7 @@ def test_a_script_without_tags_comes_out_as_it_went_in(text: str) -> None:
 def test_a_text_that_the_model_reads_counts_as_having_a_tag(text: str) -> None:
     try:
         argo(text)
-    except TagRead:
+    except TagReadError:
         assert has_tag(text)
 
 
