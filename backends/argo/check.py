@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import is_item_wrapper
+from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
@@ -82,7 +83,7 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 source=step.source,
             )
     for given in step.inputs:
-        if given.many and not _is_folder(given.value, siblings):
+        if is_folder(given) and not _is_folder(given.value, siblings):
             yield Diagnostic(
                 "CLR313",
                 f'argo: input "{given.name}" of step "{path}" takes many files, but they do not '

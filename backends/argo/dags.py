@@ -15,7 +15,7 @@ from couler.backends.argo.names import Names, legal
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import AT, INDEX, Renderer, global_name, is_item_wrapper
-from couler.backends.argo.scope import ScopeView
+from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.values import StepRef
 from couler.ir.wire import is_file
@@ -45,13 +45,14 @@ class Scopes:
         self._leaves = leaves
         self._names = names
         self._kept_steps = kept_steps
+        self._groups: list[Step] = []
         self._group_names: dict[int, str] = {}
         self._loop_names: dict[int, str] = {}
         self._has_files: dict[int, bool] = {}
         self._plans: dict[int, LoopPlan] = {}
         self.templates: list[Tree] = []
 
-    def collect(self, steps: Iterable[Step], *, loops_around: int = 0) -> int:
+    def collect(self, view: ScopeView, steps: Iterable[Step], *, loops_around: int = 0) -> int:
         """Take in the steps of a scope and of all groups in it, before anything is emitted.
 
         Returns
@@ -62,22 +63,29 @@ class Scopes:
         depth = 1
         for step in steps:
             if isinstance(step.action, Group):
-                self._group_names[id(step)] = self._names.take(step.name)
+                self._groups.append(step)
                 inside, levels_of_loop = loops_around, 0
                 if step.loop is not None:
                     inside += 1
-                    self._loop_names[id(step)] = self._names.take(f"{step.name}-loop")
                     levels = LOOP_LEVELS // (inside + _loops_below(step.action.steps))
                     bound = step.loop.max_iterations
                     plan = LoopPlan.within(bound, max(levels, 1))
                     self._plans[id(step)] = plan
                     levels_of_loop = plan.levels
-                below = self.collect(step.action.steps, loops_around=inside)
+                inner = view.inside(step, step.action)
+                below = self.collect(inner, step.action.steps, loops_around=inside)
                 depth = max(depth, below + levels_of_loop)
             else:
                 gathers = step.foreach is not None and writes_gather_files(step)
-                self._leaves.add(step, gathers=gathers)
+                self._leaves.add(step, view, gathers=gathers)
         return depth + 1
+
+    def name_groups(self) -> None:
+        """Choose the names of the groups' templates, those of processes being taken."""
+        for step in self._groups:
+            self._group_names[id(step)] = self._names.take(step.name + _suffix(step))
+            if step.loop is not None:
+                self._loop_names[id(step)] = self._names.take(f"{step.name}-loop")
 
     def emit(
         self,
@@ -228,12 +236,23 @@ class Scopes:
 
 
 def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
-    value = given.text if isinstance(given, Hole) else given.value
-    if given.many and isinstance(value, StepRef):
+    if isinstance(given, Input):
+        given = Hole(given.name, given.value, travels_as(given), is_folder(given))
+    value = given.text
+    if given.is_folder and isinstance(value, StepRef):
         return renderer.location_of(value)
     if step.loop is not None and not isinstance(value, str):
         value = initial(value)
     return renderer.text(value, step, given.type)
+
+
+def _suffix(step: Step) -> str:
+    """What tells the template of a group that was made here from that of the step in it."""
+    if not isinstance(step.action, Group) or not step.action.transparent:
+        return ""
+    if step.loop is not None:
+        return "-round"
+    return "-item" if step.foreach is not None else "-group"
 
 
 def _loops_below(steps: Iterable[Step]) -> int:

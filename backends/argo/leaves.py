@@ -19,12 +19,12 @@ from couler.backends.argo.cachekey import static_digest
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.scope import wire_text
+from couler.backends.argo.scope import ScopeView, is_folder, travels_as, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.values import Literal, Text
 from couler.ir.wire import ValueType
-from couler.ir.workflow import Container, Http, Script, Step
+from couler.ir.workflow import Container, Http, Input, Script, Step
 
 SHARE_ALL_ABOVE = 100
 """More templates than that are not read by people, and Argo takes 200 at most."""
@@ -38,7 +38,8 @@ class Hole(t.NamedTuple):
     name: str
     text: Text
     type: ValueType = "str"
-    many: bool = False
+    is_folder: bool = False
+    """The text is the place of the files that a foreach made."""
 
 
 class _Shape:
@@ -46,19 +47,21 @@ class _Shape:
 
     __slots__ = ("count", "dynamic", "gathers", "holes", "into", "key", "name", "step", "texts")
 
-    def __init__(self, key: t.Any, step: Step, holes: list[Hole], gathers: bool) -> None:
+    def __init__(
+        self, key: t.Any, step: Step, view: ScopeView, holes: list[Hole], gathers: bool
+    ) -> None:
         self.key = key
         self.step = step
         self.gathers = gathers
         self.holes = holes
         self.texts: list[str | None] = [_constant(hole.text) for hole in holes]
-        self.dynamic = [_may_hold_dollars(hole) for hole in holes]
+        self.dynamic = [_may_hold_dollars(hole, step, view) for hole in holes]
         self.count = 1
         self.name = ""
         self.into: _Shape | None = None
         """The shape that took this one in."""
 
-    def add(self, holes: list[Hole]) -> None:
+    def add(self, step: Step, view: ScopeView, holes: list[Hole]) -> None:
         """Take in a step of the same shape."""
         self.count += 1
         texts = self.texts
@@ -66,7 +69,7 @@ class _Shape:
             text = texts[index]
             if text is not None and text != hole.text and text != _constant(hole.text):
                 texts[index] = None
-            if not self.dynamic[index] and _may_hold_dollars(hole):
+            if not self.dynamic[index] and _may_hold_dollars(hole, step, view):
                 self.dynamic[index] = True
 
     def absorb(self, other: _Shape) -> None:
@@ -95,11 +98,13 @@ def _constant(text: Text) -> str | None:
     return wire_text(text.value) if isinstance(text, Literal) else None
 
 
-def _may_hold_dollars(hole: Hole) -> bool:
-    constant = _constant(hole.text)
-    if constant is None:
-        return hole.type not in _DOLLAR_FREE
-    return needs_dollars(constant)
+def _may_hold_dollars(hole: Hole, step: Step, view: ScopeView) -> bool:
+    text = hole.text
+    if isinstance(text, str):
+        return needs_dollars(text)
+    if isinstance(text, Literal):
+        return needs_dollars(wire_text(text.value))
+    return view.type_of(text, step) not in _DOLLAR_FREE
 
 
 class Leaves:
@@ -113,13 +118,15 @@ class Leaves:
         self._shapes: dict[t.Any, _Shape] = {}
         self._of_step: dict[int, tuple[_Shape, list[Hole]]] = {}
 
-    def add(self, step: Step, *, gathers: bool = False) -> None:
+    def add(self, step: Step, view: ScopeView, *, gathers: bool = False) -> None:
         """Take in a step.
 
         Parameters
         ----------
         step
             A step that is no group.
+        view
+            Of its scope.
         gathers
             Its outputs are gathered from a foreach over the step itself.
         """
@@ -128,9 +135,9 @@ class Leaves:
         place = (key, step.source or step.name)
         shape = self._shapes.get(place)
         if shape is None:
-            shape = self._shapes[place] = _Shape(key, step, holes, gathers)
+            shape = self._shapes[place] = _Shape(key, step, view, holes, gathers)
         else:
-            shape.add(holes)
+            shape.add(step, view, holes)
         self._of_step[id(step)] = shape, holes
 
     def name_all(self, names: Names) -> None:
@@ -194,7 +201,7 @@ def holes_of(step: Step) -> list[Hole]:
         if action.body is not None:
             holes.append(Hole("body", action.body))
     if step.inputs:
-        holes += [Hole(given.name, given.value, given.type, given.many) for given in step.inputs]
+        holes += [_hole_of(given) for given in step.inputs]
     if step.env:
         holes += [
             Hole(f"env_{variable.name}", variable.value)
@@ -204,6 +211,10 @@ def holes_of(step: Step) -> list[Hole]:
     if step.cache is not None and step.cache.salt is not None:
         holes.append(Hole("cache_salt", step.cache.salt))
     return holes
+
+
+def _hole_of(given: Input) -> Hole:
+    return Hole(given.name, given.value, travels_as(given), is_folder(given))
 
 
 def _shape_key(step: Step, holes: list[Hole], gathers: bool) -> t.Any:

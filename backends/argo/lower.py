@@ -17,7 +17,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator, Sequence
 
-from couler.backends.argo.scope import ScopeView
+from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.ir.conditions import map_operands
 from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar
@@ -250,13 +250,15 @@ class _Capture:
         self._stays = stays
         self._names: dict[str, Value] = {}
 
-    def text(self, value: Text, name: str, want: ValueType = "str", *, many: bool = False) -> Text:
+    def text(
+        self, value: Text, name: str, want: ValueType = "str", *, folder: bool = False
+    ) -> Text:
         """Return what the inner step reads instead of a value."""
         if isinstance(value, str | Literal) or _is_global(value):
             return value
         if any(isinstance(inner, self._stays) for inner in walk(value)):
             return self._keep(value, name)
-        return self._input(value, name, want, many=many)
+        return self._input(value, name, want, folder=folder)
 
     def foreach(self, foreach: Foreach | None) -> Foreach | None:
         """Return a foreach that stays with the inner step, over lists that the group takes in."""
@@ -279,8 +281,8 @@ class _Capture:
             return value.model_copy(update={"initial": inner(value.initial)})
         return map_children(value, inner)
 
-    def _input(self, value: Value, name: str, want: ValueType, *, many: bool = False) -> ParamRef:
-        have: ValueType = "file" if many else self._view.type_of(value, self._step)
+    def _input(self, value: Value, name: str, want: ValueType, *, folder: bool = False) -> ParamRef:
+        have: ValueType = "file" if folder else self._view.type_of(value, self._step)
         if isinstance(value, ItemRef) and have == "str":
             have = want
         wanted = _name_of(value) or name
@@ -290,7 +292,7 @@ class _Capture:
             unique = f"{wanted}_{count}"
         if unique not in self._names:
             self._names[unique] = value
-            self.inputs.append(Input(name=unique, value=value, type=have, many=many))
+            self.inputs.append(Input(name=unique, value=value, type=have, many=folder))
         return ParamRef(name=unique)
 
 
@@ -339,7 +341,9 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
             given.model_copy(
                 update={
                     "value": _as_value(
-                        capture.text(given.value, given.name, given.type, many=given.many)
+                        capture.text(
+                            given.value, given.name, travels_as(given), folder=is_folder(given)
+                        )
                     )
                 }
             )

@@ -158,12 +158,14 @@ def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree]
     on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT
     leaves = Leaves(TemplateOptions(options.gpu_type_label, dump_yaml))
     scopes = Scopes(leaves, names, kept)
-    depth = scopes.collect(workflow.steps)
-    handler_names = {handler.name: names.take(handler.name) for handler in workflow.exit_handlers}
-    for handler in workflow.exit_handlers:
-        depth = max(depth, 1 + scopes.collect(handler.steps))
-    leaves.name_all(names)
     view = ScopeView.of_workflow(workflow)
+    depth = scopes.collect(view, workflow.steps)
+    for handler in workflow.exit_handlers:
+        inner = view.of_handler(handler.steps)
+        depth = max(depth, 1 + scopes.collect(inner, handler.steps))
+    leaves.name_all(names)
+    scopes.name_groups()
+    handler_names = {handler.name: names.take(handler.name) for handler in workflow.exit_handlers}
     scopes.emit(
         view,
         workflow.steps,

@@ -20,7 +20,7 @@ from couler.ir.values import (
     Value,
 )
 from couler.ir.wire import ValueType, dump_json, is_file
-from couler.ir.workflow import STDOUT, Group, Output, Step, Workflow
+from couler.ir.workflow import STDOUT, Group, Input, Output, Step, Workflow
 
 
 class ScopeView(t.NamedTuple):
@@ -52,7 +52,7 @@ class ScopeView(t.NamedTuple):
         """Return the view from inside a group."""
         return ScopeView(
             steps={step.name: step for step in group.steps},
-            params={given.name: "list" if given.many else given.type for given in owner.inputs},
+            params={given.name: travels_as(given) for given in owner.inputs},
             owner=owner,
             scheduled=self.scheduled,
         )
@@ -112,6 +112,16 @@ class ScopeView(t.NamedTuple):
             if producer.foreach is not None:
                 return find_output(producer, items.output).type
         return "str"
+
+
+def is_folder(given: Input) -> bool:
+    """Return whether an input is the folder of the files that a foreach made."""
+    return given.many and is_file(given.type)
+
+
+def travels_as(given: Input) -> ValueType:
+    """Return the type as which an input's value travels: a place, or a list of values."""
+    return "list" if given.many and not is_file(given.type) else given.type
 
 
 def find_output(step: Step, name: str) -> Output:

@@ -23,6 +23,7 @@ _KNOWN = (
     "item|steps|tasks|inputs|outputs|pod|workflow|node|retries|lastRetry|status|duration|"
     "exitCode|resourcesDuration|cronworkflow|=|[A-Za-z]*sprig"
 )
+_DOLLAR = re.compile(r"\$(?=[$(])")
 _TAG = re.compile(r"\{\{\s*(?:" + _KNOWN + r")")
 
 
@@ -48,14 +49,14 @@ def needs_dollars(text: str) -> bool:
 
 
 def protect_dollars(text: str) -> str:
-    """Double the dollars of a text that the kubelet would change.
+    """Double the dollars of a text that the kubelet would take for the start of something.
 
     Examples
     --------
-    >>> protect_dollars("$HOME"), protect_dollars("$(HOME) $$")
-    ('$HOME', '$$(HOME) $$$$')
+    >>> protect_dollars("$HOME"), protect_dollars("$(($1)) $$")
+    ('$HOME', '$$(($1)) $$$')
     """
-    return text.replace("$", "$$") if needs_dollars(text) else text
+    return _DOLLAR.sub("$$", text) if needs_dollars(text) else text
 
 
 def protect(text: str) -> str:
@@ -71,7 +72,7 @@ def protect(text: str) -> str:
     """
     if not has_tag(text):
         return protect_dollars(text)
-    return text.replace("$", "$$").replace("{{", "{$(" + BRACE_VARIABLE + ")")
+    return protect_dollars(text).replace("{{", "{$(" + BRACE_VARIABLE + ")")
 
 
 def uses_brace_variable(text: str) -> bool:
