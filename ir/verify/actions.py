@@ -7,9 +7,9 @@ import typing as t
 
 from couler.ir.storage import EnvVar
 from couler.ir.verify.environment import check_sources
-from couler.ir.verify.flow import check_typed
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
 from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.typed import check_typed
 from couler.ir.verify.values import Reader
 from couler.ir.wire import is_file, matches
 from couler.ir.workflow import Container, Group, Http, Job, Script, Step, Suspend
@@ -170,10 +170,11 @@ def _report_repeated(view: ScopeView, step: Step, headers: tuple[EnvVar, ...]) -
 
 def check_inputs(reader: Reader, step: Step) -> None:
     """Check the values that a step's inputs are given."""
-    view = reader.view
+    view, action = reader.view, step.action
+    by_type = isinstance(action, Group) or (isinstance(action, Script) and bool(action.function))
     for given in step.inputs:
         field = f"inputs.{given.name}"
-        check_typed(reader, given.value, field, given.type, many=given.many)
+        check_typed(reader, given.value, field, given.type, many=given.many, by_type=by_type)
         if given.path is not None and not is_file(given.type):
             view.add(
                 "CLR169",

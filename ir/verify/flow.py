@@ -7,12 +7,10 @@ from collections.abc import Iterator, Mapping
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.values import Literal, Value
 from couler.ir.verify.scope import ScopeView
-from couler.ir.verify.types import is_certainly_not
-from couler.ir.verify.values import Reader, show
+from couler.ir.verify.typed import check_typed
+from couler.ir.verify.values import Reader
 from couler.ir.walk import Outcome, predecessors
-from couler.ir.wire import ValueType, is_file, matches
 from couler.ir.workflow import Output, Step
 
 _STRICT: Mapping[str, str] = {}
@@ -164,58 +162,6 @@ def check_outputs(view: ScopeView, outputs: tuple[Output, ...]) -> None:
             check_typed(
                 reader, output.value, field, output.type, covered=output.default is not None
             )
-
-
-def check_typed(
-    reader: Reader,
-    value: Value,
-    field: str,
-    declared: ValueType,
-    *,
-    many: bool = False,
-    covered: bool = False,
-) -> None:
-    """Check a value that stands where a type is declared."""
-    kind = reader.kind(value, field, covered)
-    if many:
-        if not is_file(declared):
-            reader.add(
-                "CLR179",
-                f'{field} has many, which is for files. Declare its type as "list" instead.',
-            )
-        elif not kind.many and kind.type not in ("json", "list"):
-            reader.add(
-                "CLR179",
-                f"{field} takes many files, but is given {kind}. Read a step with a foreach, or "
-                "remove many.",
-            )
-        return
-    if isinstance(value, Literal):
-        if not matches(value.value, declared):
-            reader.add(
-                "CLR175", f"{field} is declared {declared}, but is given {show(value.value)}."
-            )
-    elif is_file(declared) and kind.many and is_file(kind.type):
-        reader.add(
-            "CLR179",
-            f"{field} takes one {declared}, but is given {kind}. Say many for all of them.",
-        )
-    elif is_file(declared) != is_file(kind.type):
-        if is_file(kind.type):
-            if kind.many and declared in ("list", "json"):
-                return
-            reader.not_a_file(kind, field)
-        elif kind.type != "json":
-            reader.add(
-                "CLR178",
-                f"{field} is declared {declared}, but is given {kind}. Read an output that is "
-                f"declared {declared}.",
-            )
-    elif is_file(declared):
-        if kind.type != declared:
-            reader.add("CLR176", f"{field} is declared {declared}, but is given {kind}.")
-    elif is_certainly_not(kind, declared):
-        reader.add("CLR176", f"{field} is declared {declared}, but is given {kind}.")
 
 
 def _may_have_failed(view: ScopeView) -> Mapping[str, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
-from couler.ir.wire import ValueType, is_file
+from couler.errors import WireError
+from couler.ir.wire import ValueType, decode, is_file, matches
 from couler.ir.workflow import STDOUT, Container, Http, Script, Step
 
 
@@ -87,3 +88,16 @@ def is_certainly_not(kind: Kind, declared: ValueType) -> bool:
     if declared in ("str", "json") or kind in (ANY, TEXT):
         return False
     return kind.family != _FAMILIES.get(declared, declared)
+
+
+def is_readable(value: object, declared: ValueType) -> bool:
+    """Return whether a JSON value can be read where a type is declared."""
+    if matches(value, declared) or declared == "str":
+        return True
+    if not isinstance(value, str):
+        return False
+    try:
+        decode(value, declared)
+    except WireError:
+        return False
+    return True

@@ -29,10 +29,11 @@ from couler.ir.verify.types import (
     TEXT,
     Kind,
     common_kind,
+    is_readable,
     literal_kind,
     output_kinds,
 )
-from couler.ir.wire import is_file, matches
+from couler.ir.wire import is_file
 from couler.ir.workflow import Step
 
 _NOTHING: Mapping[str, str] = {}
@@ -244,7 +245,7 @@ class Reader:
             return ANY
         if ref.initial is not None:
             self.kind(ref.initial, field, covered)
-            if isinstance(ref.initial, Literal) and not matches(ref.initial.value, kind.type):
+            if isinstance(ref.initial, Literal) and not is_readable(ref.initial.value, kind.type):
                 self.add(
                     "CLR175",
                     f"{field} starts its first round with {show(ref.initial.value)}, but "
@@ -263,14 +264,16 @@ class Reader:
         if is_file(kind.type):
             self.not_a_file(kind, field)
             return ANY
-        first = value.path[0] if value.path else None
+        if not value.path:
+            return kind
+        first = value.path[0]
         if (
             kind.family in ("number", "bool")
             or (kind.family == "list" and isinstance(first, str))
             or (kind.family == "dict" and isinstance(first, int))
         ):
             self.add("CLR185", f"{field} takes the part {first!r} of a value of type {kind}.")
-        return kind if first is None else ANY
+        return ANY
 
     def _is_certain(self, value: FirstOf) -> bool:
         """Return whether some option can be read, whatever is skipped or fails."""

@@ -1,0 +1,42 @@
+"""Every feature has a minimal workflow that uses it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from couler.ir.features import Feature, features, find_uses
+from couler.ir.verify import verify
+from couler.ir.workflow import Workflow
+from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow, group
+from tests.support.strategies import workflows
+
+
+def test_every_feature_has_a_sample_and_every_sample_a_feature() -> None:
+    assert set(FEATURE_SAMPLES) == set(Feature)
+
+
+@pytest.mark.parametrize("feature", Feature, ids=lambda feature: feature.value)
+def test_a_sample_uses_its_feature_and_is_valid(feature: Feature) -> None:
+    workflow = FEATURE_SAMPLES[feature]
+    assert feature in features(workflow)
+    assert verify(workflow) == ()
+
+
+def test_features_of_plain_steps() -> None:
+    assert features(flow(echo("a"), echo("b", depends_on=("a",)))) == {Feature.CONTAINER}
+
+
+def test_a_use_names_the_path_of_its_step() -> None:
+    uses = find_uses(flow(group("g", group("h", echo("a")))))
+    assert [(use.feature, use.step) for use in uses] == [
+        (Feature.GROUP, "g"),
+        (Feature.GROUP, "g/h"),
+        (Feature.CONTAINER, "g/h/a"),
+    ]
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=50)
+@given(workflows())
+def test_features_are_those_of_all_uses(workflow: Workflow) -> None:
+    assert features(workflow) == {use.feature for use in find_uses(workflow)}

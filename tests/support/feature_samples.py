@@ -1,0 +1,328 @@
+"""A minimal workflow for each feature; every one of them is valid."""
+
+from __future__ import annotations
+
+import typing as t
+
+from couler.ir.base import FrozenDict
+from couler.ir.conditions import Compare
+from couler.ir.features import Feature
+from couler.ir.policies import (
+    AnyOf,
+    Backoff,
+    Cache,
+    Dependency,
+    Foreach,
+    Gpu,
+    Loop,
+    Placement,
+    Resources,
+    Retry,
+    Toleration,
+)
+from couler.ir.storage import (
+    ClaimVolume,
+    ConfigKey,
+    ConfigVolume,
+    EmptyVolume,
+    EnvFrom,
+    EnvVar,
+    HostVolume,
+    Mount,
+    NewClaimVolume,
+    SecretKey,
+    SecretVolume,
+    Volume,
+)
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    ParamRef,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Value,
+)
+from couler.ir.workflow import (
+    Container,
+    Dns,
+    ExitHandler,
+    Group,
+    Http,
+    Input,
+    Job,
+    Output,
+    Parameter,
+    PodSettings,
+    Schedule,
+    Script,
+    Step,
+    Suspend,
+    Workflow,
+)
+
+A = StepRef(step="a")
+ITEM = ItemRef()
+ROUND = RoundRef()
+LIST = Literal(value=(1, 2))
+OVER_LIST = Foreach(over={"item": LIST})
+OVER_A = Foreach(over={"item": A})
+IS_X = Compare(left=A, op="==", right=Literal(value="x"))
+AGAIN = Loop(condition=Compare(left=ROUND, op="!=", right=Literal(value="done")))
+
+
+def echo(name: str, *values: Value, **fields: t.Any) -> Step:
+    """A container that prints values."""
+    action = Container(image="alpine:3", command=("echo",), args=values)
+    return Step(name=name, action=action, **fields)
+
+
+def group(name: str, *steps: Step, **fields: t.Any) -> Step:
+    """A group; its output `result` is that of its first step."""
+    if "outputs" not in fields:
+        fields["outputs"] = (Output(value=StepRef(step=steps[0].name)),)
+    return Step(name=name, action=Group(steps=steps), **fields)
+
+
+def flow(*steps: Step, **fields: t.Any) -> Workflow:
+    """A workflow of these steps."""
+    return Workflow(name="sample", steps=steps, **fields)
+
+
+def _reads(value: Value) -> Workflow:
+    return flow(echo("a"), echo("b", value))
+
+
+def _has(**fields: t.Any) -> Workflow:
+    return flow(echo("a", **fields))
+
+
+def _mounts(volume: Volume) -> Workflow:
+    mount = Mount(volume=volume.name, path="/data")
+    return flow(echo("a", mounts=(mount,)), volumes=(volume,))
+
+
+def _does(action: Container | Script | Job | Http | Suspend, **fields: t.Any) -> Workflow:
+    return flow(Step(name="a", action=action, **fields))
+
+
+def _retries(**fields: t.Any) -> Workflow:
+    return _has(retry=Retry(limit=2, **fields))
+
+
+def _places(**fields: t.Any) -> Workflow:
+    return _has(placement=Placement(**fields))
+
+
+def _pods(**fields: t.Any) -> Workflow:
+    return flow(echo("a"), pod=PodSettings(**fields))
+
+
+_JOB = Job(
+    manifest=FrozenDict(
+        apiVersion="batch/v1",
+        kind="Job",
+        metadata=FrozenDict(generateName="train-"),
+        spec=FrozenDict(),
+    ),
+    success_condition="status.succeeded > 0",
+)
+_FILE = Output(name="model", type="file", path="/tmp/model")
+
+FEATURE_SAMPLES: dict[Feature, Workflow] = {
+    # kinds of steps
+    Feature.CONTAINER: _has(),
+    Feature.IMAGE_ENTRYPOINT: _does(Container(image="hello-world")),
+    Feature.SCRIPT: _does(Script(image="python:3.12-slim", source="print(1)")),
+    Feature.PACKAGES: _does(
+        Script(image="python:3.12-slim", source="import numpy", packages=("numpy",))
+    ),
+    Feature.JOB: _does(_JOB),
+    Feature.HTTP: _does(Http(url="https://example.org/")),
+    Feature.SUSPEND: _does(Suspend()),
+    Feature.SUSPEND_SECONDS: _does(Suspend(seconds=1)),
+    Feature.GROUP: flow(group("g", echo("a"))),
+    Feature.DAEMON: flow(echo("a", daemon=True), echo("b", depends_on=("a",))),
+    # order
+    Feature.DEPENDS_ON_FAILURE: flow(
+        echo("a"), echo("b", depends_on=(Dependency(step="a", on="failure"),))
+    ),
+    Feature.DEPENDS_ON_COMPLETION: flow(
+        echo("a"), echo("b", depends_on=(Dependency(step="a", on="completion"),))
+    ),
+    Feature.DEPENDS_ON_ANY: flow(
+        echo("a"), echo("b"), echo("c", depends_on=(AnyOf(options=("a", "b")),))
+    ),
+    # conditions
+    Feature.WHEN: flow(echo("a"), echo("b", when=IS_X)),
+    Feature.WHEN_ON_GROUP: flow(echo("a"), group("g", echo("b"), when=IS_X)),
+    Feature.WHEN_ON_FOREACH: flow(echo("a"), echo("b", ITEM, when=IS_X, foreach=OVER_LIST)),
+    # iteration
+    Feature.FOREACH: flow(echo("b", ITEM, foreach=OVER_LIST)),
+    Feature.FOREACH_OVER_OUTPUT: flow(
+        echo("a", outputs=(Output(type="list"),)), echo("b", ITEM, foreach=OVER_A)
+    ),
+    Feature.FOREACH_ZIP: flow(
+        echo("b", ITEM, ItemRef(name="y"), foreach=Foreach(over={"item": LIST, "y": LIST}))
+    ),
+    Feature.FOREACH_GROUP: flow(group("g", echo("b"), foreach=OVER_LIST)),
+    Feature.FOREACH_IN_FOREACH: flow(
+        group("g", echo("b", ITEM, foreach=OVER_LIST), foreach=OVER_LIST, outputs=())
+    ),
+    Feature.FOREACH_OVER_OUTPUT_IN_FOREACH: flow(
+        group(
+            "g",
+            echo("a", outputs=(Output(type="list"),)),
+            echo("b", ITEM, foreach=OVER_A),
+            foreach=OVER_LIST,
+            outputs=(),
+        )
+    ),
+    Feature.FOREACH_OVER_OUTPUT_IN_GROUP: flow(
+        group(
+            "g",
+            echo("a", outputs=(Output(type="list"),)),
+            echo("b", ITEM, foreach=OVER_A),
+            outputs=(),
+        )
+    ),
+    Feature.FOREACH_MAX_PARALLEL: flow(
+        echo("b", ITEM, foreach=Foreach(over={"item": LIST}, max_parallel=1))
+    ),
+    Feature.FOREACH_READ_ON_COMPLETION: flow(
+        echo("a", ITEM, foreach=OVER_LIST),
+        echo(
+            "b",
+            OrElse(value=A, default=Literal(value=())),
+            depends_on=(Dependency(step="a", on="completion"),),
+        ),
+    ),
+    Feature.FOREACH_FILES: flow(
+        echo("a", ITEM, foreach=OVER_LIST, outputs=(_FILE,)),
+        echo(
+            "b",
+            inputs=(
+                Input(
+                    name="models",
+                    value=StepRef(step="a", output="model"),
+                    type="file",
+                    path="models",
+                    many=True,
+                ),
+            ),
+        ),
+    ),
+    Feature.LOOP: flow(echo("a", loop=AGAIN)),
+    Feature.LOOP_GROUP: flow(group("g", echo("a"), loop=AGAIN)),
+    Feature.LOOP_CARRIED: flow(
+        echo("a", RoundRef(initial=Literal(value="start")), loop=AGAIN),
+    ),
+    Feature.LOOP_IN_LOOP: flow(group("g", echo("a", loop=AGAIN), loop=AGAIN)),
+    Feature.LOOP_IN_FOREACH: flow(group("g", echo("a", loop=AGAIN), foreach=OVER_LIST)),
+    Feature.LOOP_WITH_FOREACH: flow(echo("a", ITEM, foreach=OVER_LIST, loop=AGAIN)),
+    Feature.FOREACH_IN_LOOP: flow(
+        group(
+            "g",
+            echo("b", ITEM, foreach=OVER_LIST),
+            echo("a", StepRef(step="b")),
+            loop=AGAIN,
+            outputs=(Output(value=A),),
+        )
+    ),
+    # values
+    Feature.PARAMETER: flow(
+        echo("a", ParamRef(name="p")), parameters=(Parameter(name="p", default="x"),)
+    ),
+    Feature.STDOUT: _has(outputs=(Output(),)),
+    Feature.OUTPUT_FILE_VALUE: _has(outputs=(Output(name="n", type="int", path="n.txt"),)),
+    Feature.OUTPUT_DEFAULT: _has(outputs=(Output(name="n", type="int", path="n.txt", default=0),)),
+    Feature.OUTPUT_JSON_PATH: _does(
+        _JOB, outputs=(Output(name="done", json_path="{.status.succeeded}"),)
+    ),
+    Feature.FILE: _has(outputs=(_FILE,)),
+    Feature.DIRECTORY: _has(outputs=(Output(name="d", type="directory", path="/tmp/d"),)),
+    Feature.FIELD: flow(
+        echo("a", outputs=(Output(type="json"),)), echo("b", Field(of=A, path=("x", 0)))
+    ),
+    Feature.OR_ELSE: _reads(OrElse(value=A, default=Literal(value="none"))),
+    Feature.FIRST_OF: _reads(FirstOf(options=(A, Literal(value="none")))),
+    Feature.TEMPLATE: _reads(Template(parts=("a is ", A))),
+    Feature.RUN_ID: _reads(RunRef(field="id")),
+    Feature.RUN_LOGICAL_DATE: _reads(RunRef(field="logical_date")),
+    Feature.RUN_STATUS: flow(
+        echo("a"),
+        exit_handlers=(
+            ExitHandler(name="tell", on="any", steps=(echo("b", RunRef(field="status")),)),
+        ),
+    ),
+    Feature.WORKFLOW_OUTPUT: flow(echo("a"), outputs=(Output(value=A),)),
+    # policies
+    Feature.RETRY: _retries(),
+    Feature.RETRY_BACKOFF: _retries(backoff=Backoff(seconds=1)),
+    Feature.RETRY_ON_ONE_KIND: _retries(on=("error",)),
+    Feature.RETRY_EXIT_CODES: _retries(exit_codes=(137,)),
+    Feature.RETRY_GROUP: flow(group("g", echo("a"), retry=Retry(limit=2))),
+    Feature.TIMEOUT: _has(timeout_s=60),
+    Feature.TIMEOUT_GROUP: flow(group("g", echo("a"), timeout_s=60)),
+    Feature.CACHE: _has(cache=Cache()),
+    Feature.CACHE_MAX_AGE: _has(cache=Cache(max_age_s=60)),
+    Feature.MUTEX: _has(mutex="one-at-a-time"),
+    Feature.MAX_PARALLEL: flow(echo("a"), max_parallel=1),
+    Feature.MAX_PARALLEL_GROUP: flow(group("g", echo("a"), max_parallel=1)),
+    # pods
+    Feature.RESOURCES: _has(resources=Resources(cpu="500m", memory="1Gi")),
+    Feature.GPU: _has(resources=Resources(gpu=Gpu(count=1))),
+    Feature.GPU_TYPE: _has(resources=Resources(gpu=Gpu(count=1, type="a100"))),
+    Feature.NODE_SELECTOR: _places(node_selector=FrozenDict(disk="ssd")),
+    Feature.TOLERATIONS: _places(tolerations=(Toleration(key="gpu", operator="Exists"),)),
+    Feature.AFFINITY: _places(affinity=FrozenDict(nodeAffinity=FrozenDict())),
+    Feature.PRIORITY_CLASS: _places(priority_class="high"),
+    Feature.ENV: _has(env=(EnvVar(name="MODE", value="fast"),)),
+    Feature.SECRET_ENV: _has(
+        env=(EnvVar(name="TOKEN", secret=SecretKey(secret="hub", key="token")),)
+    ),
+    Feature.CONFIG_ENV: _has(
+        env=(EnvVar(name="MODE", config=ConfigKey(config_map="settings", key="mode")),)
+    ),
+    Feature.ENV_FROM: _has(env_from=(EnvFrom(secret="hub"),)),
+    Feature.WORKING_DIR: _has(working_dir="/srv"),
+    Feature.PULL_POLICY: _has(pull_policy="Always"),
+    Feature.POD_LABELS: _has(labels=FrozenDict(team="ml")),
+    Feature.VOLUME_CLAIM: _mounts(ClaimVolume(name="data", claim="shared")),
+    Feature.VOLUME_NEW_CLAIM: _mounts(NewClaimVolume(name="data", size="1Gi")),
+    Feature.VOLUME_EMPTY: _mounts(EmptyVolume(name="data")),
+    Feature.VOLUME_SECRET: _mounts(SecretVolume(name="data", secret="hub")),
+    Feature.VOLUME_CONFIG: _mounts(ConfigVolume(name="data", config_map="settings")),
+    Feature.VOLUME_HOST: _mounts(HostVolume(name="data", path="/mnt/data")),
+    Feature.SERVICE_ACCOUNT: _pods(service_account="runner"),
+    Feature.IMAGE_PULL_SECRETS: _pods(image_pull_secrets=("registry",)),
+    Feature.POD_PLACEMENT: _pods(node_selector=FrozenDict(disk="ssd")),
+    Feature.DNS: _pods(dns=Dns(policy="ClusterFirst")),
+    Feature.SECURITY_CONTEXT: _pods(security_context=FrozenDict(runAsNonRoot=True)),
+    # whole workflows
+    Feature.EXIT_HANDLER: flow(
+        echo("a"), exit_handlers=(ExitHandler(name="tell", on="any", steps=(echo("b"),)),)
+    ),
+    Feature.EXIT_HANDLER_READS_OUTPUT: flow(
+        echo("a"),
+        exit_handlers=(
+            ExitHandler(
+                name="tell",
+                on="any",
+                steps=(echo("b", OrElse(value=A, default=Literal(value="none"))),),
+            ),
+        ),
+    ),
+    Feature.SCHEDULE: flow(echo("a"), schedule=Schedule(cron=("0 4 * * *",))),
+    Feature.SCHEDULE_SEVERAL: flow(echo("a"), schedule=Schedule(cron=("0 4 * * *", "0 16 * * *"))),
+    Feature.WORKFLOW_TIMEOUT: flow(echo("a"), timeout_s=3600),
+    Feature.KEEP: flow(echo("a"), keep_s=3600),
+    Feature.LABELS: flow(echo("a"), labels=FrozenDict(team="ml")),
+    Feature.ENGINE_OVERRIDES: _has(
+        engine=FrozenDict(argo=FrozenDict(metadata=FrozenDict(labels=FrozenDict(a="b"))))
+    ),
+}
