@@ -50,6 +50,13 @@ CODES: dict[str, str] = {
     "CLR221": "loop without an end",
     "CLR222": "loop condition with only one result",
     "CLR223": "loop around a step without outputs",
+    # 301-349: what an engine cannot do; 310-349 are Argo's
+    "CLR301": "feature that the engine cannot do",
+    "CLR310": "text that Argo would read as its own",
+    "CLR311": "back-off factor that is no whole number",
+    "CLR312": "script that Argo would read as its own",
+    "CLR313": "files of a foreach that do not lie in one folder",
+    "CLR314": "output of the workflow that reads a parameter",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",
     "CLR402": "request above its limit",
@@ -81,5 +88,11 @@ CODES: dict[str, str] = {
     "CLR503": "large script",
     "CLR504": "groups nested too deep",
     "CLR505": "too many rounds",
+    # 510-549: limits of an engine; 510-519 are Argo's
+    "CLR510": "too many templates",
+    "CLR511": "too many tasks in a template",
+    "CLR512": "too many parameters of a template",
+    "CLR513": "manifest too large",
+    "CLR514": "templates nested too deep",
 }
 """Code -> what it reports, in a few words."""

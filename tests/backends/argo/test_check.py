@@ -1,0 +1,185 @@
+"""What Argo would refuse, or read in its own way, is reported with a code."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from couler.backends.argo import ArgoBackend
+from couler.backends.base import Target
+from couler.errors import EngineOptionError
+from couler.ir.conditions import Compare
+from couler.ir.policies import Backoff, Foreach, Loop, Retry, SourceRef
+from couler.ir.values import ItemRef, Literal, ParamRef, RoundRef, StepRef
+from couler.ir.verify import verify
+from couler.ir.workflow import (
+    Container,
+    Group,
+    Input,
+    Output,
+    Parameter,
+    Script,
+    Step,
+    Workflow,
+)
+from tests.support import argo_schema
+
+FULL, MINIMAL = Target(profile="argo"), Target(profile="argo-minimal-crd")
+
+
+def run(name: str, *args: str, **fields: object) -> Step:
+    return Step(
+        name=name, action=Container(image="busybox", command=("true",), args=args), **fields
+    )
+
+
+def codes(workflow: Workflow, target: Target = FULL) -> list[str]:
+    return [diagnostic.code for diagnostic in ArgoBackend().check(workflow, target)]
+
+
+def of(*steps: Step, **fields: object) -> Workflow:
+    return Workflow(name="w", steps=steps, **fields)
+
+
+TAG = "{{workflow.name}}"
+
+
+@pytest.mark.parametrize(
+    ("workflow", "code"),
+    [
+        (of(run("a"), parameters=(Parameter(name="p", default=TAG),)), "CLR310"),
+        (of(run("a", foreach=Foreach(over={"item": Literal(value=[TAG])}))), "CLR310"),
+        (
+            of(
+                Step(
+                    name="g",
+                    action=Group(steps=(run("a"),)),
+                    inputs=(Input(name="x", value=Literal(value=TAG)),),
+                )
+            ),
+            "CLR310",
+        ),
+        (of(run("a", retry=Retry(limit=1, backoff=Backoff(seconds=1, factor=1.5)))), "CLR311"),
+        (
+            of(Step(name="a", action=Script(image="r-base", command=("Rscript",), source=TAG))),
+            "CLR312",
+        ),
+        (
+            of(
+                run("a"),
+                parameters=(Parameter(name="p"),),
+                outputs=(Output(name="o", value=ParamRef(name="p")),),
+            ),
+            "CLR314",
+        ),
+    ],
+)
+def test_each_problem_has_its_code(workflow: Workflow, code: str) -> None:
+    assert codes(workflow) == [code]
+
+
+def test_text_of_a_process_is_protected_not_refused() -> None:
+    step = run("a", TAG, "$(HOME)", "{{=1}}")
+    scripted = Step(name="b", action=Script(image="python:3.12-slim", source=f"print('{TAG}')"))
+    typed = Step(
+        name="c",
+        action=Script(image="python:3.12-slim", source="pass"),
+        inputs=(Input(name="x", value=Literal(value=TAG)),),
+    )
+    assert codes(of(step, scripted, typed)) == []
+
+
+def files(name: str, **fields: object) -> Step:
+    return run(name, outputs=(Output(name="f", type="file", path="/tmp/f"),), **fields)
+
+
+def test_files_of_a_foreach_must_lie_in_one_folder() -> None:
+    each = Foreach(over={"item": Literal(value=[1, 2])})
+    take = Input(name="all", value=StepRef(step="make", output="f"), type="file", many=True)
+    read = run("read", inputs=(take,))
+    assert codes(of(files("make", foreach=each), read)) == []
+    group = Step(
+        name="make",
+        action=Group(steps=(files("one"), files("two", depends_on=("one",)))),
+        foreach=each,
+        inputs=(Input(name="x", value=ItemRef(), type="int"),),
+        outputs=(Output(name="f", type="file", value=StepRef(step="two", output="f")),),
+    )
+    assert codes(of(group, read)) == ["CLR313"]
+
+
+def many_steps(count: int, *, one_template: bool) -> Workflow:
+    """A chain of steps that differ in an argument, or also in their images."""
+    return of(
+        *(
+            Step(
+                name=f"s{index}",
+                action=Container(
+                    image="busybox" if one_template else f"busybox:{index}",
+                    command=("echo",),
+                    args=(str(index),),
+                ),
+                depends_on=(f"s{index - 1}",) if index else (),
+            )
+            for index in range(count)
+        )
+    )
+
+
+def test_counts_are_limits_of_full_resource_definitions_only() -> None:
+    assert codes(many_steps(200, one_template=True)) == []
+    assert codes(many_steps(201, one_template=True)) == ["CLR511"]
+    assert codes(many_steps(201, one_template=True), MINIMAL) == []
+    assert set(codes(many_steps(201, one_template=False))) == {"CLR510", "CLR511"}
+
+
+def test_the_limits_are_those_of_the_schema() -> None:
+    backend = ArgoBackend()
+    for count, refused in ((200, False), (201, True)):
+        manifest = json.loads(
+            backend.compile(many_steps(count, one_template=True), MINIMAL, format="json").to_text()
+        )
+        assert bool(argo_schema.problems(manifest)) is refused
+
+
+def test_too_many_parameters() -> None:
+    place = SourceRef(file="flow.py", line=3)
+    step = run("a", *(f"{index}" for index in range(501)), source=place)
+    again = run("b", *(f"{index + 1}" for index in range(501)), source=place)
+    assert codes(of(step, again)) == ["CLR512"]
+
+
+def test_a_manifest_too_large_to_store() -> None:
+    workflow = many_steps(12_000, one_template=True)
+    assert "CLR513" in codes(workflow)
+    [warning] = list(ArgoBackend().check(workflow, MINIMAL))
+    assert (warning.code, warning.severity) == ("CLR513", "warning")
+
+
+def test_a_loop_of_many_rounds_fits_into_the_depth() -> None:
+    again = Compare(left=RoundRef(), op="==", right=Literal(value="go"))
+    loop = run("flip", loop=Loop(condition=again, max_iterations=10_000))
+    workflow = of(loop)
+    assert not [d for d in verify(workflow) if d.severity == "error"]
+    assert codes(workflow) == []
+
+
+def test_groups_nested_too_deep() -> None:
+    step = run("leaf")
+    for level in range(100):
+        step = Step(name=f"g{level}", action=Group(steps=(step,)))
+    assert codes(of(step)) == ["CLR514"]
+
+
+def test_unknown_settings_are_refused_with_the_nearest_name() -> None:
+    backend = ArgoBackend()
+    workflow = of(run("a"))
+    with pytest.raises(EngineOptionError, match="helper_image"):
+        backend.compile(workflow, Target(options={"helper_imag": "x"}))
+    with pytest.raises(EngineOptionError, match="CronWorkflow"):
+        backend.compile(workflow, Target(options={"kind": "Cron"}))
+    with pytest.raises(EngineOptionError, match="json"):
+        backend.compile(workflow, Target(), format="xml")
+    with pytest.raises(EngineOptionError, match="argo-minimal-crd"):
+        backend.compile(workflow, Target(profile="argo-minimal"))
