@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import typing as t
 from dataclasses import dataclass
 from functools import cached_property
@@ -105,7 +106,7 @@ def _spec(workflow: Workflow) -> Tree:
         spec["arguments"] = {"parameters": [_parameter(given) for given in workflow.parameters]}
     fields: Tree = {
         "parallelism": workflow.max_parallel,
-        "activeDeadlineSeconds": None if workflow.timeout_s is None else int(workflow.timeout_s),
+        "activeDeadlineSeconds": workflow.timeout_s and math.ceil(workflow.timeout_s),
         "ttlStrategy": None
         if workflow.keep_s is None
         else {"secondsAfterCompletion": workflow.keep_s},

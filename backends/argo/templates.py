@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import typing as t
 from collections.abc import Callable, Iterator, Sequence
@@ -180,7 +181,7 @@ class _Builder:
         if step.retry is not None:
             fields["retryStrategy"] = pods.retry_strategy(step.retry)
         if step.timeout_s is not None:
-            fields["activeDeadlineSeconds"] = -int(-step.timeout_s // 1)
+            fields["activeDeadlineSeconds"] = math.ceil(step.timeout_s)
         if step.cache is not None:
             fields["memoize"] = self._memoize()
         if step.mutex is not None:
@@ -264,7 +265,7 @@ class _Builder:
             "envFrom": [pods.env_from(source) for source in step.env_from],
             "resources": pods.resources(step.resources) if step.resources else None,
             "volumeMounts": [pods.mount(wanted) for wanted in step.mounts],
-            "workingDir": step.working_dir,
+            "workingDir": step.working_dir and work_path(step.working_dir),
             "imagePullPolicy": step.pull_policy,
         }
         tree.update((name, value) for name, value in fields.items() if value)
