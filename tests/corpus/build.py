@@ -93,6 +93,11 @@ def sh(
     return _step(name, action, result, fields)
 
 
+def words(name: str, *command: Text, result: ValueType | None = "str", **fields: t.Any) -> Step:
+    """Return a container that runs a command of Python's image."""
+    return _step(name, Container(image=PYTHON_IMAGE, command=command), result, fields)
+
+
 def py(name: str, source: str, result: ValueType | None = "str", **fields: t.Any) -> Step:
     """Return a script of Python."""
     action = Script(image=PYTHON_IMAGE, source=textwrap.dedent(source).strip() + "\n")

@@ -11,7 +11,7 @@ workflow = flow(
         import json, os
         print(sum(json.loads(os.environ["COULER_INPUT_squares"])))
         """,
-        inputs=[given("squares", ref("square"), "int", many=True)],
+        inputs=[given("squares", ref("square"), "list")],
         result="int",
     ),
 )
