@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import typing as t
 from pathlib import Path
 
@@ -76,7 +77,7 @@ def load(source: Source) -> Loaded:
     name = "<stdin>" if source.path == "-" else source.path
     try:
         if source.path == "-":
-            text = click.get_text_stream("stdin", encoding="utf-8").read()
+            text = sys.stdin.buffer.read().decode("utf-8")
         else:
             text = path.read_text(encoding="utf-8")
         if path.suffix == ".json" or text.lstrip().startswith("{"):

@@ -37,6 +37,10 @@ class Session:
         """Say why the command failed."""
         click.echo(f"{self.style('error:', fg='red', bold=True)} {text}", err=True)
 
+    def complain(self, text: str) -> None:
+        """Say more about what went wrong."""
+        click.echo(text, err=True)
+
     def info(self, text: str) -> None:
         """Say what a user wants to know, unless they asked for silence."""
         if not self.quiet:

@@ -47,7 +47,7 @@ def _layer_lines(layer: Layer, indent: str) -> Iterator[str]:
             yield from _layer_lines(box.body, indent + _INDENT)
             yield f"{indent}}}"
         if box.loop is not None and _is_leaf(box):
-            label = _quote("loop " + shorten(box.loop, 60))
+            label = _quote(f"while {shorten(box.loop, 60)}, at most {box.rounds} rounds")
             yield f"{indent}{_quote(box.path)} -> {_quote(box.path)} [label={label}];"
     for edge in layer.edges:
         yield indent + _arrow(edge, boxes[edge.source], boxes[edge.target])
@@ -93,7 +93,7 @@ def _label(box: Box) -> str:
     if box.foreach is not None:
         lines.append(f"foreach {shorten(box.foreach, 40)}")
     if box.loop is not None and not _is_leaf(box):
-        lines.append(f"loop {shorten(box.loop, 60)}")
+        lines.append(f"loop while {shorten(box.loop, 60)}, at most {box.rounds} rounds")
     if box.when is not None and box.free_condition:
         lines.append(f"when {shorten(box.when, 60)}")
     return _quote("\n".join(lines))

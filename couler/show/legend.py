@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
 from couler.show.measure import text_width
 from couler.show.paint import Canvas, arrow_head, shape
-from couler.show.placement import SMALL_SIZE, style_of
-from couler.show.scene import Box, Edge, Layer, Scene
+from couler.show.placement import CLOSES_CYCLE, SMALL_SIZE, Placed
 
 _KINDS = {
     "container": "container",
@@ -16,6 +15,7 @@ _KINDS = {
     "http": "HTTP request",
     "suspend": "wait",
     "group": "group",
+    "block": "steps with the same arrows",
 }
 _ARROWS = {
     "success": "after success",
@@ -25,21 +25,22 @@ _ARROWS = {
     "success-one": "after the success of one of them",
     "failure-one": "after the failure of one of them",
     "completion-one": "after the end of one of them",
+    CLOSES_CYCLE: "closes a cycle: not valid",
 }
 _GAP = 26.0
 
 
-def legend(canvas: Canvas, scene: Scene, x: float, y: float, right: float) -> tuple[float, float]:
-    """Draw the legend in lines; return the y below it and its rightmost x."""
-    layers = [scene.layer, *(handler.layer for handler in scene.handlers)]
-    boxes = [box for layer in layers for box in _boxes(layer)]
-    edges = [edge for layer in layers for edge in _edges(layer)]
-    kinds = {box.kind for box in boxes}
-    styles = {style_of(edge) for edge in edges}
-    if not boxes:
+def draw_legend(canvas: Canvas, drawn: Sequence[Placed], x: float, y: float, width: float) -> float:
+    """Draw the legend in lines of at most a width; return the y below it."""
+    kinds = {frame.box.kind for placed in drawn for frame in placed.walk()}
+    styles = {route.style for placed in drawn for route in placed.walk_routes()}
+    if any(frame.waits_for_itself for placed in drawn for frame in placed.walk()):
+        styles.add(CLOSES_CYCLE)
+    if not kinds:
         canvas.text(x, y + 12.0, "no steps", "small")
-        return y + 16.0, x + 60.0
-    at, rightmost = x, x
+        return y + 16.0
+    right = x + width
+    at = x
     entries = [("box", kind, text) for kind, text in _KINDS.items() if kind in kinds]
     entries += [("arrow", style, text) for style, text in _ARROWS.items() if style in styles]
     for what, style, text in entries:
@@ -55,19 +56,4 @@ def legend(canvas: Canvas, scene: Scene, x: float, y: float, right: float) -> tu
             canvas.line(arrow_head((at + 13.0, y + 18.0), name + hollow))
         canvas.text(at + 34.0, y + 12.0, text, "small")
         at += width + _GAP
-        rightmost = max(rightmost, at - _GAP)
-    return y + 20.0, rightmost
-
-
-def _boxes(layer: Layer) -> Iterator[Box]:
-    for box in layer.boxes:
-        yield box
-        if box.body is not None:
-            yield from _boxes(box.body)
-
-
-def _edges(layer: Layer) -> Iterator[Edge]:
-    yield from layer.edges
-    for box in layer.boxes:
-        if box.body is not None:
-            yield from _edges(box.body)
+    return y + 20.0

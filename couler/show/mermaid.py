@@ -53,7 +53,7 @@ def _label(box: Box) -> str:
     if box.foreach is not None:
         lines.append(f"foreach {shorten(box.foreach, 40)}")
     if box.loop is not None:
-        lines.append(f"loop {shorten(box.loop, 60)}")
+        lines.append(f"loop while {shorten(box.loop, 60)}, at most {box.rounds} rounds")
     if box.when is not None and box.free_condition:
         lines.append(f"when {shorten(box.when, 60)}")
     return _quote(*lines)

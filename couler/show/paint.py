@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from couler.show.measure import text_width
 from couler.show.placement import (
+    CLOSES_CYCLE,
     NAME_SIZE,
     PILL_HEIGHT,
     SMALL_SIZE,
@@ -14,7 +15,6 @@ from couler.show.placement import (
     Frame,
     Point,
     Route,
-    style_of,
 )
 from couler.show.scene import Box
 
@@ -26,8 +26,6 @@ class Canvas:
 
     def __init__(self) -> None:
         self.lines: list[str] = []
-        self.right = 0.0
-        """The rightmost end of a text so far."""
 
     def line(self, element: str) -> None:
         """Add an element."""
@@ -39,9 +37,6 @@ class Canvas:
         self.lines.append(
             f'<text class="{style}" x="{x:.1f}" y="{y:.1f}">{title}{_escaped(text)}</text>'
         )
-        if "middle" not in style:
-            size = NAME_SIZE if "name" in style else SMALL_SIZE
-            self.right = max(self.right, x + text_width(text, size))
 
 
 def draw_box(canvas: Canvas, frame: Frame, x: float, y: float) -> None:
@@ -57,7 +52,10 @@ def draw_box(canvas: Canvas, frame: Frame, x: float, y: float) -> None:
     is_open = frame.inner is not None
     style, anchor = ("", left + 14.0) if is_open else (" middle", left + width / 2)
     baseline = top + 9.0 + NAME_SIZE
-    canvas.text(anchor, baseline, frame.name, f"name{style}")
+    if frame.name:
+        canvas.text(anchor, baseline, frame.name, f"name{style}")
+    else:
+        baseline -= 16.0
     for line in frame.lines:
         baseline += 16.0
         canvas.text(anchor, baseline, line, f"small{style}")
@@ -65,7 +63,9 @@ def draw_box(canvas: Canvas, frame: Frame, x: float, y: float) -> None:
     if frame.box.foreach is not None:
         count = "n" if frame.box.count is None else str(frame.box.count)
         _badge(canvas, left + width, top, f"\N{MULTIPLICATION SIGN}{count}")
-    if frame.box.loop is not None:
+    if frame.waits_for_itself:
+        _loop_arrow(canvas, left + width, top, height, style=CLOSES_CYCLE)
+    elif frame.box.loop is not None:
         _loop_arrow(canvas, left + width, top, height)
     if frame.pill is not None:
         _pill(canvas, left + width / 2, top, frame)
@@ -82,7 +82,12 @@ def shape(kind: str, x: float, y: float, width: float, height: float) -> str:
             (x, y + height),
         )
         return f'<polygon class="{kind}" points="{_points(corners)}"/>'
-    radius = {"script": 12.0, "suspend": height / 2, "group": 8.0}.get(kind, 2.0)
+    radius = {
+        "script": min(12.0, height / 3.4),
+        "suspend": height / 2,
+        "group": 8.0,
+        "block": 8.0,
+    }.get(kind, 2.0)
     outline = (
         f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
         f'height="{height:.1f}" rx="{radius:g}"/>'
@@ -98,7 +103,7 @@ def draw_route(
 ) -> None:
     """Paint an arrow at an offset, without the parts that another of its kind has painted."""
     points = [(x + px, y + py) for px, py in route.points]
-    style = "back" if route.upwards else style_of(route.edge).removesuffix("-one")
+    style = route.style.removesuffix("-one")
     end = points[0] if route.upwards else points[-1]
     path = ""
     pen: Point | None = None
@@ -156,15 +161,17 @@ def _badge(canvas: Canvas, right: float, top: float, text: str) -> None:
     canvas.text(x + width / 2, y + 12.0, text, "badge-text middle")
 
 
-def _loop_arrow(canvas: Canvas, right: float, top: float, height: float) -> None:
+def _loop_arrow(
+    canvas: Canvas, right: float, top: float, height: float, *, style: str = "success"
+) -> None:
     """Paint an arrow from the lower right side back to the upper right side."""
     low, high = top + height - min(12.0, height / 4), top + min(16.0, height / 3)
     canvas.line(
-        f'<path class="edge" d="M{right:.1f},{low:.1f}C{right + 24:.1f},{low:.1f} '
+        f'<path class="edge {style}" d="M{right:.1f},{low:.1f}C{right + 24:.1f},{low:.1f} '
         f'{right + 24:.1f},{high:.1f} {right + 6:.1f},{high:.1f}"/>'
     )
     corners = ((right, high), (right + _HEAD, high - 3.5), (right + _HEAD, high + 3.5))
-    canvas.line(f'<polygon class="head" points="{_points(corners)}"/>')
+    canvas.line(f'<polygon class="head {style}" points="{_points(corners)}"/>')
 
 
 def _hint(box: Box) -> str:
@@ -172,7 +179,7 @@ def _hint(box: Box) -> str:
     if box.foreach is not None:
         lines.append(f"for each {box.foreach}")
     if box.loop is not None:
-        lines.append(f"again {box.loop}")
+        lines.append(f"again while {box.loop}, at most {box.rounds} rounds")
     if box.when is not None:
         lines.append(f"when {box.when}")
     return "\n".join(lines)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from couler.show.columns import assign_columns
 from couler.show.levels import Levels, Link, arrange_levels
 from couler.show.measure import fit, text_width
 from couler.show.scene import Box, Edge, Layer
+from couler.show.twins import KIND, gather_twins, is_grid
 
 NAME_SIZE = 13.0
 SMALL_SIZE = 11.0
@@ -19,14 +21,18 @@ STACK_STEP = 4.0
 
 _LINE = 16.0
 _PAD_X, _PAD_Y = 14.0, 9.0
-_MIN_WIDTH, _MAX_TEXT = 84.0, 240.0
+_MIN_WIDTH, _MAX_TEXT = 84.0, 260.0
 _GROUP_PAD = 16.0
-_COLUMN_GAP, _ROW_GAP = 26.0, 40.0
+_COLUMN_GAP, _ROW_GAP, _GRID_GAP = 26.0, 40.0, 16.0
 _BEND_WIDTH = 4.0
+_HEAD_ROOM = 14.0
 _LOOP_ROOM = 22.0
 _PILL_ROOM = PILL_HEIGHT + 14.0
 _MAX_ROW = 1800.0
 """Boxes of one level that need more pixels than this are put in several rows."""
+
+CLOSES_CYCLE = "back"
+"""The kind of an arrow that runs against the order; the workflow is not valid."""
 
 Point: t.TypeAlias = tuple[float, float]
 
@@ -47,6 +53,7 @@ class Frame:
     """The condition, written above the box where the arrow comes in."""
     inner: Placed | None
     inner_at: Point
+    waits_for_itself: bool = False
 
     @property
     def centre(self) -> float:
@@ -65,6 +72,11 @@ class Route:
     points: tuple[Point, ...]
     upwards: bool
 
+    @property
+    def style(self) -> str:
+        """Which kind of arrow it is."""
+        return CLOSES_CYCLE if self.upwards else style_of(self.edge)
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -74,6 +86,20 @@ class Placed:
     height: float
     frames: tuple[Frame, ...]
     routes: tuple[Route, ...]
+
+    def walk(self) -> Iterator[Frame]:
+        """Yield the boxes, those inside groups included."""
+        for frame in self.frames:
+            yield frame
+            if frame.inner is not None:
+                yield from frame.inner.walk()
+
+    def walk_routes(self) -> Iterator[Route]:
+        """Yield the arrows, those inside groups included."""
+        yield from self.routes
+        for frame in self.frames:
+            if frame.inner is not None:
+                yield from frame.inner.walk_routes()
 
 
 @dataclass(slots=True)
@@ -92,17 +118,42 @@ class _Sized:
     """Room that the box keeps above itself."""
     beside: float = 0.0
     """Room that it keeps on both sides."""
-    outer_width: float = field(default=0.0)
+    outer_width: float = 0.0
+    waits_for_itself: bool = False
+
+    def at(self, centre: float, middle: float) -> Frame:
+        """Return the box with its place."""
+        return Frame(
+            self.box,
+            centre - self.width / 2,
+            middle - self.height / 2,
+            self.width,
+            self.height,
+            self.name,
+            self.lines,
+            self.pill,
+            self.inner,
+            self.inner_at,
+            self.waits_for_itself,
+        )
 
 
 def place(layer: Layer) -> Placed:
     """Give every box and arrow of a layer its place."""
     if not layer.boxes:
         return Placed(0.0, 0.0, (), ())
+    if is_grid(layer):
+        return _place_grid(layer)
+    layer = gather_twins(layer)
     carried = {edge.target for edge in layer.edges if edge.condition is not None}
     sized = [_measure(box, box.path in carried) for box in layer.boxes]
     index = {box.path: number for number, box in enumerate(layer.boxes)}
-    edges = [edge for edge in layer.edges if edge.source != edge.target]
+    edges = []
+    for edge in layer.edges:
+        if edge.source == edge.target:
+            sized[index[edge.source]].waits_for_itself = True
+        else:
+            edges.append(edge)
     links = [Link(index[edge.source], index[edge.target], style_of(edge)) for edge in edges]
     outer = [one.outer_width for one in sized]
     levels = arrange_levels([width + _COLUMN_GAP for width in outer], links, _MAX_ROW)
@@ -111,29 +162,53 @@ def place(layer: Layer) -> Placed:
     tops, middles, bottoms = _rows(levels, sized, columns)
     row_of = {point: row for row, level in enumerate(levels.order) for point in level}
     frames = tuple(
-        Frame(
-            one.box,
-            columns[number] - one.width / 2,
-            middles[row_of[number]] - one.height / 2,
-            one.width,
-            one.height,
-            one.name,
-            one.lines,
-            one.pill,
-            one.inner,
-            one.inner_at,
-        )
-        for number, one in enumerate(sized)
+        one.at(columns[number], middles[row_of[number]]) for number, one in enumerate(sized)
     )
     routes = tuple(
         _route(edge, chain, index[edge.source] != chain[0], frames, columns, row_of, tops, bottoms)
         for edge, chain in zip(edges, levels.chains, strict=True)
     )
+    routes = _spread_ends(routes)
     width = max(
         columns[point] + (outer[point] if point < len(outer) else _BEND_WIDTH) / 2
         for point in range(len(columns))
     )
     return Placed(width, bottoms[-1], frames, routes)
+
+
+def _place_grid(layer: Layer) -> Placed:
+    """Place boxes without arrows in rows, about half as high as wide."""
+    sized = [_measure(box, False) for box in layer.boxes]
+    cell = max(one.outer_width for one in sized) + _COLUMN_GAP
+    height = max(one.above + one.height for one in sized) + _GRID_GAP
+    columns = max(1, round(math.sqrt(2 * len(sized) * height / cell)))
+    frames: list[Frame] = []
+    y = 0.0
+    for start in range(0, len(sized), columns):
+        row = sized[start : start + columns]
+        up = max(one.above + one.height / 2 for one in row)
+        down = max(one.height / 2 for one in row)
+        for column, one in enumerate(row):
+            frames.append(one.at((column + 0.5) * cell - _COLUMN_GAP / 2, y + up))
+        y += up + down + _GRID_GAP
+    width = min(columns, len(sized)) * cell - _COLUMN_GAP
+    return Placed(width, y - _GRID_GAP, tuple(frames), ())
+
+
+def _spread_ends(routes: Sequence[Route]) -> tuple[Route, ...]:
+    """Return arrows of which those of different kinds do not end in the same point."""
+    kinds: dict[Point, dict[str, int]] = {}
+    for route in sorted(routes, key=lambda route: route.points[-3]):  # as they come in
+        met = kinds.setdefault(route.points[-1], {})
+        met.setdefault(route.style, len(met))
+    spread = []
+    for route in routes:
+        met = kinds[route.points[-1]]
+        shift = (met[route.style] - (len(met) - 1) / 2) * _HEAD_ROOM
+        *course, (x, y), (end_x, end_y) = route.points
+        points = (*course, (x + shift, y), (end_x + shift, end_y))
+        spread.append(replace(route, points=points))
+    return tuple(spread)
 
 
 def style_of(edge: Edge) -> str:
@@ -145,11 +220,12 @@ def style_of(edge: Edge) -> str:
 
 def _measure(box: Box, carried: bool) -> _Sized:
     """Return a box with its texts and its size."""
-    small = [] if box.body is not None and box.body.boxes else [box.detail]
+    is_open = box.body is not None and bool(box.body.boxes)
+    small = [box.detail] if box.kind == KIND or not is_open else []
     if box.foreach is not None:
         small.append(f"for each {box.foreach}")
     if box.loop is not None:
-        small.append(f"again {box.loop}")
+        small += [f"again while {box.loop}", f"at most {box.rounds} rounds"]
     if box.when is not None and not carried:
         small.append(f"when {box.when}")
     inner = place(box.body) if box.body is not None and box.body.boxes else None
@@ -164,7 +240,7 @@ def _measure(box: Box, carried: bool) -> _Sized:
     width = max(_MIN_WIDTH, widest + 2 * _PAD_X)
     if box.kind in ("suspend", "http"):
         width += 16.0  # slanted and round sides leave less room for the text
-    header = _PAD_Y * 2 + _LINE * (1 + len(lines)) - 2
+    header = _PAD_Y * 2 + _LINE * (bool(name) + len(lines)) - 2
     height = header
     inner_at = (0.0, 0.0)
     if inner is not None:
@@ -205,7 +281,7 @@ def _rows(
             ),
             default=0.0,
         )
-        y = bottoms[row] + _ROW_GAP + min(60.0, slant * 0.05)
+        y = bottoms[row] + _ROW_GAP + min(80.0, slant * 0.08)
     return tops, middles, bottoms
 
 
@@ -228,5 +304,6 @@ def _route(
         points.append((columns[bend], tops[row_of[bend]]))
         points.append((columns[bend], bottoms[row_of[bend]]))
     points.append((last.centre, tops[row_of[chain[-1]]]))
-    points.append((last.centre, last.y))
+    behind = 0.0 if last.box.foreach is None else 2 * STACK_STEP
+    points.append((last.centre, last.y - behind))
     return Route(edge, tuple(points), upwards)

@@ -57,6 +57,9 @@ class Box:
     count: int | None
     """How many items, where that is known."""
     loop: str | None
+    """The condition under which the step runs again."""
+    rounds: int | None
+    """How often at most."""
     body: Layer | None
     """For groups: what is inside."""
     free_condition: bool
@@ -143,10 +146,6 @@ def _box(step: Step, prefix: str, known: set[str]) -> Box:
     if isinstance(step.action, Group):
         body = _layer(step.action.steps, f"{path}/")
     foreach, count = _foreach_text(step)
-    loop = None
-    if step.loop is not None:
-        bound = step.loop.max_iterations
-        loop = f"while {condition_text(step.loop.condition)}, at most {bound} rounds"
     return Box(
         path=path,
         name=step.name,
@@ -155,7 +154,8 @@ def _box(step: Step, prefix: str, known: set[str]) -> Box:
         when=None if step.when is None else condition_text(step.when),
         foreach=foreach,
         count=count,
-        loop=loop,
+        loop=None if step.loop is None else condition_text(step.loop.condition),
+        rounds=None if step.loop is None else step.loop.max_iterations,
         body=body,
         free_condition=step.when is not None and not _read_by_condition(step) & known,
     )
@@ -257,5 +257,6 @@ def _box_json(box: Box) -> dict[str, t.Any]:
         "foreach": box.foreach,
         "items": box.count,
         "loop": box.loop,
+        "max_rounds": box.rounds,
         **inner,
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Iterator
 from html import escape
 
 from couler.ir.workflow import Workflow
 from couler.show.collapse import collapse
-from couler.show.legend import legend
+from couler.show.legend import draw_legend
 from couler.show.measure import fit, text_width
 from couler.show.paint import Canvas, draw_box, draw_route
 from couler.show.placement import NAME_SIZE, SMALL_SIZE, Placed, place
@@ -18,10 +19,9 @@ MOST_BOXES = 300
 
 _MARGIN = 24.0
 _TITLE_SIZE = 17.0
-_HANDLER_GAP = 28.0
-_HANDLER_PAD = 16.0
-_HANDLER_HEADER = 30.0
-_MAX_WIDTH = 1800.0
+_ROOM_GAP, _ROOM_PAD, _ROOM_HEADER = 24.0, 16.0, 38.0
+_WIDE_ENOUGH = 460.0
+"""Least width inside the margins: title and legend need some room."""
 
 
 def render_svg(workflow: Workflow) -> str:
@@ -34,20 +34,48 @@ def render_svg(workflow: Workflow) -> str:
     """
     scene, note = collapse(scene_of(workflow), MOST_BOXES)
     main = place(scene.layer)
-    handlers = [(handler, place(handler.layer)) for handler in scene.handlers]
-    widest = max([main.width, *(placed.width + 2 * _HANDLER_PAD for _, placed in handlers), 260.0])
+    rooms = [_Room(handler, place(handler.layer)) for handler in scene.handlers]
+    rows = _rows_of(rooms, max(main.width, _WIDE_ENOUGH))
+    row_widths = [sum(room.width for room in row) + _ROOM_GAP * (len(row) - 1) for row in rows]
+    width = max(main.width, *row_widths, _WIDE_ENOUGH)
     canvas = Canvas()
-    y = _draw_title(canvas, scene, note, max(widest, 520.0))
-    _draw_placed(canvas, main, _MARGIN + (widest - main.width) / 2, y)
+    y = _draw_title(canvas, scene, note, width)
+    _draw_placed(canvas, main, _MARGIN + (width - main.width) / 2, y)
     y += main.height
-    right = _MARGIN + widest
-    if handlers:
-        y += _HANDLER_GAP
-        y, right = _draw_handlers(canvas, handlers, y, max(right, _MAX_WIDTH / 2))
-        right = max(right, _MARGIN + widest)
-    y, legend_right = legend(canvas, scene, _MARGIN, y + 26.0, max(right, 620.0))
-    width = max(right, legend_right, canvas.right) + _MARGIN
-    return "\n".join(_document(scene.title, canvas, width, y + _MARGIN))
+    for row, row_width in zip(rows, row_widths, strict=True):
+        y += _ROOM_GAP
+        _draw_row(canvas, row, _MARGIN + (width - row_width) / 2, y)
+        y += max(room.height for room in row)
+    y = draw_legend(canvas, [main, *(room.placed for room in rooms)], _MARGIN, y + 30.0, width)
+    return "\n".join(_document(scene.title, canvas, width + 2 * _MARGIN, y + _MARGIN))
+
+
+class _Room(t.NamedTuple):
+    """An exit handler with its steps in place."""
+
+    handler: Handler
+    placed: Placed
+
+    @property
+    def width(self) -> float:
+        title = text_width(self.handler.title, NAME_SIZE, bold=True)
+        return max(self.placed.width, title) + 2 * _ROOM_PAD
+
+    @property
+    def height(self) -> float:
+        return _ROOM_HEADER + self.placed.height + _ROOM_PAD
+
+
+def _rows_of(rooms: list[_Room], width: float) -> list[list[_Room]]:
+    rows: list[list[_Room]] = []
+    left = 0.0
+    for room in rooms:
+        if not rows or room.width + _ROOM_GAP > left:
+            rows.append([])
+            left = width + _ROOM_GAP
+        rows[-1].append(room)
+        left -= room.width + _ROOM_GAP
+    return rows
 
 
 def _document(title: str, canvas: Canvas, width: float, height: float) -> Iterator[str]:
@@ -89,27 +117,17 @@ def _draw_placed(canvas: Canvas, placed: Placed, x: float, y: float) -> None:
             )
 
 
-def _draw_handlers(
-    canvas: Canvas, handlers: list[tuple[Handler, Placed]], y: float, right: float
-) -> tuple[float, float]:
-    """Draw the exit handlers in rows; return the y below and the rightmost x."""
-    x, bottom, rightmost = _MARGIN, y, 0.0
-    for handler, placed in handlers:
-        header = text_width(handler.title, NAME_SIZE, bold=True)
-        width = max(placed.width, header) + 2 * _HANDLER_PAD
-        height = _HANDLER_HEADER + placed.height + _HANDLER_PAD
-        if x > _MARGIN and x + width > right:
-            x, y = _MARGIN, bottom + 16.0
+def _draw_row(canvas: Canvas, row: list[_Room], x: float, y: float) -> None:
+    height = max(room.height for room in row)
+    for room in row:
         canvas.line(
-            f'<rect class="handler" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" '
+            f'<rect class="handler" x="{x:.1f}" y="{y:.1f}" width="{room.width:.1f}" '
             f'height="{height:.1f}" rx="8"/>'
         )
-        canvas.text(x + _HANDLER_PAD, y + 20.0, handler.title, "name")
-        _draw_placed(canvas, placed, x + (width - placed.width) / 2, y + _HANDLER_HEADER)
-        rightmost = max(rightmost, x + width)
-        bottom = max(bottom, y + height)
-        x += width + 16.0
-    return bottom, rightmost
+        canvas.text(x + _ROOM_PAD, y + 22.0, room.handler.title, "name")
+        inside = x + (room.width - room.placed.width) / 2
+        _draw_placed(canvas, room.placed, inside, y + _ROOM_HEADER)
+        x += room.width + _ROOM_GAP
 
 
 _LIGHT = {
@@ -121,6 +139,7 @@ _LIGHT = {
     "http": "#fbefff", "http-line": "#c297ff",
     "suspend": "#fff8c5", "suspend-line": "#d4a72c",
     "group": "#f6f8fa", "group-line": "#afb8c1",
+    "block": "#ffffff", "block-line": "#d0d7de",
 }  # fmt: skip
 _DARK = {
     "ground": "#0d1117", "ink": "#e6edf3", "soft": "#9198a1", "line": "#8b949e",
@@ -131,8 +150,9 @@ _DARK = {
     "http": "#2c1a4d", "http-line": "#8957e5",
     "suspend": "#342a03", "suspend-line": "#bb8009",
     "group": "#151b23", "group-line": "#3d444d",
+    "block": "#0d1117", "block-line": "#3d444d",
 }  # fmt: skip
-_KINDS = ("container", "script", "job", "http", "suspend", "group")
+_KINDS = ("container", "script", "job", "http", "suspend", "group", "block")
 
 
 def _rules(colours: dict[str, str]) -> str:

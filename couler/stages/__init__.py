@@ -1,0 +1,31 @@
+"""The stages of a workflow: `Workflow -> Plan -> Artifact -> Run`.
+
+Each stage takes what the one before gave, as data that can be looked at. Only `run` starts
+processes.
+"""
+
+from couler.stages.artifacts import compile as compile
+from couler.stages.artifacts import show as show
+from couler.stages.checks import diagnose as diagnose
+from couler.stages.planning import SCHEMA_VERSION as SCHEMA_VERSION
+from couler.stages.planning import Plan as Plan
+from couler.stages.planning import plan as plan
+from couler.stages.running import RunEvent as RunEvent
+from couler.stages.running import RunResult as RunResult
+from couler.stages.running import run as run
+from couler.stages.workflows import AnyWorkflow as AnyWorkflow
+from couler.stages.workflows import ProgramWorkflow as ProgramWorkflow
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "AnyWorkflow",
+    "Plan",
+    "ProgramWorkflow",
+    "RunEvent",
+    "RunResult",
+    "compile",
+    "diagnose",
+    "plan",
+    "run",
+    "show",
+]

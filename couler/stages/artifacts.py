@@ -1,0 +1,71 @@
+"""From a plan to files for an engine, and to pictures."""
+
+from __future__ import annotations
+
+from couler.backends.base import Artifact, Target
+from couler.backends.registry import get_backend
+from couler.show import render
+from couler.stages.checks import check_engine
+from couler.stages.planning import Plan, plan
+from couler.stages.workflows import AnyWorkflow, as_ir
+
+
+def compile(  # named as the command is
+    workflow: AnyWorkflow | Plan,
+    engine: str,
+    *,
+    target: Target | None = None,
+    format: str = "yaml",
+) -> Artifact:
+    """Turn a workflow into files for an engine.
+
+    Parameters
+    ----------
+    workflow
+        The workflow, of a program or as IR, or a plan.
+    engine
+        Name of the engine.
+    target
+        Settings of the engine; None for those of the plan, or the engine's own.
+    format
+        Format of the files, one that the engine knows.
+
+    Returns
+    -------
+    Artifact
+        The same, byte for byte, for the same workflow.
+
+    Raises
+    ------
+    InvalidWorkflowError
+        The workflow has errors; the exception lists all of them.
+    UnsupportedFeatureError
+        The engine cannot do what the workflow asks; the exception lists every place.
+    EngineOptionError
+        The engine, the profile, the format or an option is unknown.
+    """
+    if not isinstance(workflow, Plan):
+        workflow = plan(workflow, engine=engine, target=target)
+    backend = get_backend(engine)
+    target = workflow.target if target is None else target
+    if (engine, target) != (workflow.engine, workflow.target):
+        check_engine(workflow.workflow, backend, target)
+    return backend.compile(workflow.workflow, target, format=format)
+
+
+def show(workflow: AnyWorkflow, as_: str = "tree") -> str:
+    """Return a picture of a workflow as text.
+
+    Parameters
+    ----------
+    workflow
+        The workflow, of a program or as IR; it need not be valid.
+    as_
+        `tree`, `mermaid`, `dot`, `svg` or `json`.
+
+    Raises
+    ------
+    EngineOptionError
+        There is no such picture.
+    """
+    return render(as_ir(workflow)[0], as_)
