@@ -3,21 +3,153 @@
 Importing this package is cheap: a public name loads its module at first use.
 """
 
-from importlib import import_module
+import typing as _t
+from importlib import import_module as _import_module
 
 __version__ = "0.1.0"
 
-__all__ = ["__version__"]
+__all__ = [
+    "Cache",
+    "Condition",
+    "CoulerError",
+    "DefinitionError",
+    "Directory",
+    "DnsConfig",
+    "DnsConfigOption",
+    "File",
+    "Gpu",
+    "ImagePullPolicy",
+    "ImagePullSecret",
+    "Parameter",
+    "Retry",
+    "Schedule",
+    "StepDefaults",
+    "Submitter",
+    "Toleration",
+    "Value",
+    "Volume",
+    "VolumeClaimTemplate",
+    "VolumeMount",
+    "Workflow",
+    "__version__",
+    "any_of",
+    "bigger",
+    "bigger_equal",
+    "chain",
+    "completion",
+    "concurrent",
+    "equal",
+    "failure",
+    "first_of",
+    "group",
+    "not_equal",
+    "or_else",
+    "run",
+    "run_container",
+    "set_default_submitter",
+    "smaller",
+    "smaller_equal",
+    "step",
+    "text",
+    "when",
+]
+
+if _t.TYPE_CHECKING:
+    from couler.dsl._prelude import Directory as Directory
+    from couler.dsl._prelude import File as File
+    from couler.dsl.conditions import Condition as Condition
+    from couler.dsl.conditions import bigger as bigger
+    from couler.dsl.conditions import bigger_equal as bigger_equal
+    from couler.dsl.conditions import equal as equal
+    from couler.dsl.conditions import not_equal as not_equal
+    from couler.dsl.conditions import smaller as smaller
+    from couler.dsl.conditions import smaller_equal as smaller_equal
+    from couler.dsl.control import concurrent as concurrent
+    from couler.dsl.control import first_of as first_of
+    from couler.dsl.control import group as group
+    from couler.dsl.control import or_else as or_else
+    from couler.dsl.control import text as text
+    from couler.dsl.control import when as when
+    from couler.dsl.handles import Value as Value
+    from couler.dsl.handles import any_of as any_of
+    from couler.dsl.handles import chain as chain
+    from couler.dsl.handles import completion as completion
+    from couler.dsl.handles import failure as failure
+    from couler.dsl.objects import Cache as Cache
+    from couler.dsl.objects import DnsConfig as DnsConfig
+    from couler.dsl.objects import DnsConfigOption as DnsConfigOption
+    from couler.dsl.objects import Gpu as Gpu
+    from couler.dsl.objects import ImagePullSecret as ImagePullSecret
+    from couler.dsl.objects import Parameter as Parameter
+    from couler.dsl.objects import Retry as Retry
+    from couler.dsl.objects import Schedule as Schedule
+    from couler.dsl.objects import Toleration as Toleration
+    from couler.dsl.objects import Volume as Volume
+    from couler.dsl.objects import VolumeClaimTemplate as VolumeClaimTemplate
+    from couler.dsl.objects import VolumeMount as VolumeMount
+    from couler.dsl.options import ImagePullPolicy as ImagePullPolicy
+    from couler.dsl.processes import run_container as run_container
+    from couler.dsl.step import step as step
+    from couler.dsl.submit import Submitter as Submitter
+    from couler.dsl.submit import run as run
+    from couler.dsl.submit import set_default_submitter as set_default_submitter
+    from couler.dsl.workflow import StepDefaults as StepDefaults
+    from couler.dsl.workflow import Workflow as Workflow
+    from couler.errors import CoulerError as CoulerError
+    from couler.errors import DefinitionError as DefinitionError
 
 # Public name -> the module that defines it. Type checkers read the same names as
 # `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
-_EXPORTS: dict[str, str] = {}
+_EXPORTS: dict[str, str] = {
+    "Cache": "couler.dsl.objects",
+    "Condition": "couler.dsl.conditions",
+    "CoulerError": "couler.errors",
+    "DefinitionError": "couler.errors",
+    "Directory": "couler.dsl._prelude",
+    "DnsConfig": "couler.dsl.objects",
+    "DnsConfigOption": "couler.dsl.objects",
+    "File": "couler.dsl._prelude",
+    "Gpu": "couler.dsl.objects",
+    "ImagePullPolicy": "couler.dsl.options",
+    "ImagePullSecret": "couler.dsl.objects",
+    "Parameter": "couler.dsl.objects",
+    "Retry": "couler.dsl.objects",
+    "Schedule": "couler.dsl.objects",
+    "StepDefaults": "couler.dsl.workflow",
+    "Submitter": "couler.dsl.submit",
+    "Toleration": "couler.dsl.objects",
+    "Value": "couler.dsl.handles",
+    "Volume": "couler.dsl.objects",
+    "VolumeClaimTemplate": "couler.dsl.objects",
+    "VolumeMount": "couler.dsl.objects",
+    "Workflow": "couler.dsl.workflow",
+    "any_of": "couler.dsl.handles",
+    "bigger": "couler.dsl.conditions",
+    "bigger_equal": "couler.dsl.conditions",
+    "chain": "couler.dsl.handles",
+    "completion": "couler.dsl.handles",
+    "concurrent": "couler.dsl.control",
+    "equal": "couler.dsl.conditions",
+    "failure": "couler.dsl.handles",
+    "first_of": "couler.dsl.control",
+    "group": "couler.dsl.control",
+    "not_equal": "couler.dsl.conditions",
+    "or_else": "couler.dsl.control",
+    "run": "couler.dsl.submit",
+    "run_container": "couler.dsl.processes",
+    "set_default_submitter": "couler.dsl.submit",
+    "smaller": "couler.dsl.conditions",
+    "smaller_equal": "couler.dsl.conditions",
+    "step": "couler.dsl.step",
+    "text": "couler.dsl.control",
+    "when": "couler.dsl.control",
+}
 
 
 def __getattr__(name: str) -> object:
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_EXPORTS[name]), name)
+    value = getattr(_import_module(_EXPORTS[name]), name)
     globals()[name] = value  # the next access does not come back here
     return value
 

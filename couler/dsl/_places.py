@@ -1,0 +1,38 @@
+"""Where in the user's program a call was written."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from types import CodeType, FrameType
+
+_OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+def caller_frame() -> FrameType:
+    """Return the innermost frame that is not Couler's own."""
+    frame = sys._getframe(1)
+    while _is_own(frame.f_code.co_filename) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+@functools.cache
+def _is_own(filename: str) -> bool:
+    return filename.startswith(_OWN)
+
+
+def function_name(code: CodeType) -> str | None:
+    """Return the name that a function's code has, or None for modules, lambdas and the like."""
+    name = code.co_name
+    return None if name.startswith("<") else name
+
+
+def shown_file(filename: str) -> str:
+    """Return a file's name for messages: relative to the current folder if it lies below it."""
+    if "ipykernel_" in filename or filename.startswith("<"):
+        return "<notebook>" if "ipy" in filename else filename
+    here = os.getcwd() + os.sep
+    path = os.path.abspath(filename)
+    return path[len(here) :] if path.startswith(here) else path

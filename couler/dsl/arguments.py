@@ -1,0 +1,128 @@
+"""The arguments of a typed step as inputs of the IR."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing as t
+from collections.abc import Mapping
+
+from couler.dsl.handles import StepHandle, Value, literal
+from couler.dsl.scope import make_input
+from couler.dsl.types import JSON, TypeSpec, fits
+from couler.ir.workflow import Input
+
+if t.TYPE_CHECKING:
+    from couler.dsl.scope import Scope
+    from couler.dsl.signature import Argument
+
+
+def make_inputs(
+    scope: Scope, step: str, arguments: Mapping[str, Argument], given: Mapping[str, object]
+) -> tuple[list[Input], list[str]]:
+    """Return the inputs of a step, and the names of those that are text though JSON could be.
+
+    Arguments that do not fit are reported and left out.
+    """
+    inputs: list[Input] = []
+    raw: list[str] = []
+    for name, value in given.items():
+        argument = arguments.get(name)
+        if argument is None:
+            continue
+        spec = argument.spec
+        if spec.is_file and spec.optional and value is None:
+            if argument.default is None:
+                continue
+            report_type(scope, step, name, spec, value)
+            continue
+        _add(scope, step, name, spec, value, inputs, raw)
+    return inputs, raw
+
+
+def _add(
+    scope: Scope,
+    step: str,
+    name: str,
+    spec: TypeSpec,
+    value: object,
+    inputs: list[Input],
+    raw: list[str],
+) -> None:
+    if isinstance(value, Value):
+        if isinstance(value, StepHandle) and value._draft.returns.is_record and spec.fields:
+            _add_fields(scope, step, name, spec.fields, value, inputs, raw)
+            return
+        given = value._spec
+        if not fits(given, spec):
+            report_type(scope, step, name, spec, value)
+            return
+        if spec.loose and given.wire == "str":
+            raw.append(name)
+        inputs.append(make_input(name, scope.resolve(value), _carried(given, spec)))
+    elif _holds_value(value):
+        if spec.fields is not None and not isinstance(value, dict):
+            _add_fields(scope, step, name, spec.fields, value, inputs, raw)
+        elif isinstance(value, list | tuple) and (spec.item is not None or spec is JSON):
+            for index, item in enumerate(value):
+                _add(scope, step, f"{name}_{index}", spec.item or JSON, item, inputs, raw)
+        else:
+            scope.builder.report(
+                "CLR103",
+                f'step "{step}": the argument "{name}" holds values of the workflow deep inside; '
+                "pass them as arguments of their own",
+                step=step,
+            )
+    elif not spec.accepts(value):
+        report_type(scope, step, name, spec, value)
+    elif spec.loose and isinstance(value, str):
+        inputs.append(Input(name=name, value=literal(json.dumps(value)), type="json"))
+    else:
+        inputs.append(Input(name=name, value=literal(value), type=spec.wire))
+
+
+def _carried(given: TypeSpec, wanted: TypeSpec) -> TypeSpec:
+    """Return the type that the input declares: the wanted one, but for JSON that is known."""
+    return given if wanted.wire == "json" else wanted
+
+
+def _add_fields(
+    scope: Scope,
+    step: str,
+    name: str,
+    fields: Mapping[str, TypeSpec],
+    value: t.Any,
+    inputs: list[Input],
+    raw: list[str],
+) -> None:
+    for field, spec in fields.items():
+        part = getattr(value, field, None)
+        if part is None and isinstance(value, StepHandle):
+            report_type(scope, step, f"{name}.{field}", spec, value)
+            return
+        _add(scope, step, f"{name}_{field}", spec, part, inputs, raw)
+
+
+def _holds_value(value: object) -> bool:
+    if isinstance(value, Value):
+        return True
+    if isinstance(value, list | tuple):
+        return any(map(_holds_value, value))
+    if isinstance(value, dict):
+        return any(map(_holds_value, value.values()))
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return any(_holds_value(getattr(value, one.name)) for one in dataclasses.fields(value))
+    return False
+
+
+def report_type(scope: Scope, step: str, name: str, spec: TypeSpec, value: object) -> None:
+    """Report an argument whose value does not fit its annotation."""
+    if isinstance(value, Value):
+        shown = f"{value!r}, which is {value._spec.label}"
+    else:
+        shown = f"{value!r:.60}, which is {type(value).__name__}"
+    scope.builder.report(
+        "CLR107",
+        f'step "{step}": the argument "{name}" must be {spec.label}, not {shown}',
+        step=step,
+    )

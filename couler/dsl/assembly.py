@@ -1,0 +1,180 @@
+"""The fields of a whole workflow: parameters, schedule, defaults, exit handlers, and the result."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping
+
+from pydantic import ValidationError
+
+from couler.dsl import objects, units
+from couler.dsl._context import entered_scope
+from couler.dsl.builder import Builder
+from couler.dsl.handles import Value
+from couler.dsl.options import step_fields
+from couler.dsl.scope import Scope
+from couler.dsl.types import (
+    STR,
+    TypeSpec,
+    UnsupportedTypeError,
+    is_json,
+    json_form,
+    spec_of,
+    spec_of_value,
+)
+from couler.ir import workflow as ir
+
+Status: t.TypeAlias = t.Literal["success", "failure", "any"]
+
+_DEFAULTABLE = ("retry", "timeout_s", "resources", "placement", "pull_policy", "env")
+
+
+def set_fields(builder: Builder, **fields: object) -> None:
+    """Set fields of the workflow; None leaves one as it is."""
+    builder.fields.update({name: value for name, value in fields.items() if value is not None})
+
+
+def set_duration(builder: Builder, field: str, option: str, value: object) -> None:
+    """Set a field that is a duration; report a wrong one."""
+    if value is None:
+        return
+    try:
+        seconds = units.parse_duration(value)
+    except ValueError as error:
+        builder.report("CLR105", f"{option}: {error}")
+        return
+    builder.fields[field] = round(seconds) if field == "keep_s" else seconds
+
+
+def set_schedule(builder: Builder, schedule: str | objects.Schedule) -> None:
+    """Make the workflow run by itself."""
+    if not isinstance(schedule, objects.Schedule):
+        schedule = objects.Schedule(schedule)
+    cron = (schedule.cron,) if isinstance(schedule.cron, str) else tuple(schedule.cron)
+    deadline = schedule.starting_deadline
+    try:
+        builder.fields["schedule"] = ir.Schedule(
+            cron=cron,
+            timezone=schedule.timezone,
+            concurrency=schedule.concurrency,
+            starting_deadline_s=None if deadline is None else round(units.parse_duration(deadline)),
+            suspended=schedule.suspended,
+            keep_succeeded=schedule.keep_succeeded,
+            keep_failed=schedule.keep_failed,
+        )
+    except ValidationError as error:
+        builder.report("CLR105", f"schedule: {first_problem(error)}")
+    except ValueError as error:
+        builder.report("CLR105", f"schedule: {error}")
+
+
+def set_defaults(builder: Builder, options: Mapping[str, t.Any]) -> None:
+    """Set options of every step that does not state its own."""
+    rest = dict(options)
+    builder.default_image = rest.pop("image", None)
+    with entered_scope(builder.root):
+        fields = step_fields(builder, rest, "defaults")
+    for name in sorted(fields.keys() - set(_DEFAULTABLE)):
+        builder.report("CLR105", f"defaults: {name} cannot be given to all steps at once")
+        del fields[name]
+    if fields:
+        builder.fields["defaults"] = ir.Defaults(**fields)
+
+
+def add_parameter(builder: Builder, name: str, value: object) -> None:
+    """Declare a parameter by its default, its type, or a `Parameter`."""
+    if isinstance(value, objects.Parameter):
+        given = value
+    elif isinstance(value, type) or t.get_origin(value) is not None:
+        given = objects.Parameter(type=value, required=True)
+    else:
+        given = objects.Parameter(value)
+    spec = _parameter_spec(builder, name, given)
+    default = None if given.default is None else json_form(given.default)
+    if not is_json(default):
+        builder.report(
+            "CLR103", f"the default of the parameter {name}, {default!r:.80}, has no JSON form"
+        )
+        default = None
+    builder.specs[name] = spec
+    builder.parameters[name] = ir.Parameter(
+        name=name,
+        type=spec.wire,
+        default=default,
+        required=given.required,
+        choices=tuple(json_form(choice) for choice in given.choices),
+        description=given.description,
+    )
+
+
+def _parameter_spec(builder: Builder, name: str, given: objects.Parameter) -> TypeSpec:
+    if given.type is None:
+        return STR if given.default is None else spec_of_value(json_form(given.default))
+    try:
+        return spec_of(given.type)
+    except UnsupportedTypeError as error:
+        builder.report("CLR108", f"parameter {name}: {error}")
+        return STR
+
+
+def add_output(builder: Builder, name: str, value: object) -> None:
+    """Give a value of the workflow out as its result."""
+    if not isinstance(value, Value):
+        builder.report("CLR139", f"the output {name} must be a value of the workflow")
+        return
+    resolved = builder.root.resolve(value)
+    builder.outputs[name] = ir.Output(name=name, type=value._spec.wire, value=resolved)
+
+
+def add_handler(builder: Builder, name: str, status: Status, make: Callable[[], object]) -> None:
+    """Make the steps that run when the run has ended."""
+    scope = Scope(builder, builder.root)
+    with entered_scope(scope):
+        make()
+    if not scope.drafts:
+        builder.report("CLR128", f"the exit handler {name} makes no step")
+        return
+    taken = {one for one, _, _ in builder.handlers}
+    unique = name
+    count = 1
+    while unique in taken:
+        count += 1
+        unique = f"{name}-{count}"
+    builder.handlers.append((unique, status, scope))
+
+
+def build_workflow(builder: Builder) -> ir.Workflow:
+    """Return the workflow of the IR."""
+    pod = ir.PodSettings(**builder.pod) if builder.pod else None
+    named = {secret.name: secret for secret in builder.secrets.values() if secret.keys}
+    fields: dict[str, t.Any] = dict(builder.fields)
+    if builder.parameters:
+        fields["parameters"] = tuple(builder.parameters.values())
+    if builder.outputs:
+        fields["outputs"] = tuple(builder.outputs.values())
+    if builder.handlers:
+        fields["exit_handlers"] = tuple(
+            ir.ExitHandler(name=name, on=status, steps=scope.build())
+            for name, status, scope in builder.handlers
+        )
+    volumes = builder.all_volumes()
+    if volumes:
+        fields["volumes"] = volumes
+    if pod is not None:
+        fields["pod"] = pod
+    if named:
+        fields["secrets"] = tuple(
+            ir.SecretKey(secret=secret.name, key=key)
+            for secret in named.values()
+            for key in secret.keys
+        )
+    return ir.Workflow(
+        name=builder.name, steps=builder.root.build(), source=builder.source, **fields
+    )
+
+
+def first_problem(error: ValidationError) -> str:
+    """Return what pydantic found first, in one line."""
+    problem = error.errors(include_url=False)[0]
+    place = ".".join(str(part) for part in problem["loc"])
+    return f"{place}: {problem['msg']}" if place else problem["msg"]

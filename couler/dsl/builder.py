@@ -1,0 +1,148 @@
+"""A workflow while a program builds it, and the current one."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+from types import CodeType
+
+from couler.dsl._context import current, set_scope
+from couler.dsl._places import caller_frame, function_name, shown_file
+from couler.dsl.scope import Scope
+from couler.dsl.secrets import Secret
+from couler.dsl.types import TypeSpec
+from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.policies import SourceRef
+from couler.ir.storage import EmptyVolume, Volume
+from couler.ir.workflow import Container, Output, Parameter
+
+if t.TYPE_CHECKING:
+    from couler.dsl.workflow import Workflow
+
+
+class Builder:
+    """What is shared by all scopes of one workflow."""
+
+    def __init__(self, *, ordered: bool, outer: Builder | None = None) -> None:
+        self.root = Scope(self)
+        self.implicit = ordered
+        """The program opened no workflow; it is one."""
+        self.outer = outer
+        """The workflow around it in the program, whose secrets it may name."""
+        self.ordered = ordered
+        """Steps run in program order, as nothing else was said."""
+        self.block: CodeType | None = None
+        """The function whose `with Workflow` block is open: its name is no name for steps."""
+        self.workflow: Workflow | None = None
+        self.name = ""
+        self.source: SourceRef | None = None
+        self.fields: dict[str, t.Any] = {}
+        """Fields of the IR's workflow that are just set."""
+        self.pod: dict[str, t.Any] = {}
+        """Fields of the IR's `PodSettings`."""
+        self.parameters: dict[str, Parameter] = {}
+        self.specs: dict[str, TypeSpec] = {}
+        """Types of the parameters."""
+        self.outputs: dict[str, Output] = {}
+        self.handlers: list[tuple[str, t.Literal["success", "failure", "any"], Scope]] = []
+        self.default_image: str | None = None
+        self.volumes: dict[str, Volume] = {}
+        self.secrets: dict[str, Secret] = {}
+        self.prepared: dict[object, t.Any] = {}
+        """What all calls of a typed step share, by the step."""
+        self.containers: dict[tuple[t.Any, ...], Container] = {}
+        self._scratch: dict[str, Volume] = {}
+        self._diagnostics: dict[Diagnostic, None] = {}
+        self._sources: dict[tuple[str, int], SourceRef] = {}
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was found wrong so far, in order, each problem once."""
+        return tuple(self._diagnostics)
+
+    def report(
+        self,
+        code: str,
+        message: str,
+        *,
+        step: str | None = None,
+        source: SourceRef | None = None,
+        severity: t.Literal["error", "warning"] = "error",
+    ) -> None:
+        """Keep a problem; building goes on."""
+        place = self.here() if source is None else source
+        self._diagnostics[Diagnostic(code, message, step, place, severity)] = None
+
+    def need_volume(self, name: str) -> None:
+        """Make sure that a mounted volume exists; one that nobody described is scratch space."""
+        if name not in self.volumes:
+            self._scratch.setdefault(name, EmptyVolume(name=name))
+
+    def all_volumes(self) -> tuple[Volume, ...]:
+        """Return the volumes of the workflow, those described first."""
+        scratch = [one for name, one in self._scratch.items() if name not in self.volumes]
+        return (*self.volumes.values(), *scratch)
+
+    def secret(self, name: str) -> Secret:
+        """Return a secret by its name.
+
+        Raises
+        ------
+        ValueError
+            The program named no such secret.
+        """
+        if name not in self.secrets and self.outer is not None:
+            return self.outer.secret(name)
+        if name not in self.secrets:
+            raise ValueError(
+                f'there is no secret "{name}"; name it with couler.create_secret or '
+                f"couler.obtain_secret first.{did_you_mean(name, self.secrets)}"
+            )
+        return self.secrets[name]
+
+    def here(self) -> SourceRef:
+        """Return where the user's program called."""
+        frame = caller_frame()
+        return self.place(frame.f_code.co_filename, frame.f_lineno)
+
+    def place(self, filename: str, line: int) -> SourceRef:
+        """Return a place in the program; the same object for the same place."""
+        key = (filename, line)
+        source = self._sources.get(key)
+        if source is None:
+            source = self._sources[key] = SourceRef(file=shown_file(filename), line=line)
+        return source
+
+    def locate(self, fallback: str) -> tuple[str, SourceRef]:
+        """Return a name for a step that was given none, and the place of the call.
+
+        The name is that of the function that made the step, if it is one that makes steps: not
+        the program itself, a lambda, or the function that holds the `with Workflow` block.
+        """
+        frame = caller_frame()
+        code = frame.f_code
+        name = None if code is self.block else function_name(code)
+        return name or fallback, self.place(code.co_filename, frame.f_lineno)
+
+
+def current_scope() -> Scope:
+    """Return where steps go; outside of a block, in the workflow that the program is.
+
+    That workflow begins with the first step and ends with `couler.run`.
+    """
+    scope = current().scope
+    if scope is not None:
+        return scope
+    from couler.dsl.workflow import Workflow
+
+    workflow = Workflow._implicit(_program_name(caller_frame().f_code.co_filename))
+    set_scope(workflow._builder.root)
+    return workflow._builder.root
+
+
+def _program_name(filename: str) -> str:
+    stem = os.path.basename(filename).partition(".")[0]
+    name = re.sub("[^a-z0-9]+", "-", stem.lower()).strip("-")
+    is_file = not filename.startswith("<") and "ipykernel_" not in filename
+    return name if name and is_file else "workflow"

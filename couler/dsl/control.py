@@ -1,0 +1,273 @@
+"""Which steps run: conditions on steps, groups, and the merge of branches."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+
+from couler.dsl._context import entered_scope
+from couler.dsl.builder import current_scope
+from couler.dsl.conditions import Condition, as_test
+from couler.dsl.drafts import Draft
+from couler.dsl.handles import OutputHandle, StepHandle, Value, as_value, combine, spec_of_argument
+from couler.dsl.options import StepOptions, step_fields
+from couler.dsl.scope import Scope, new_group
+from couler.dsl.types import JSON, STR
+from couler.errors import DefinitionError
+from couler.ir import values
+
+R = t.TypeVar("R")
+
+
+class When(t.Generic[R]):
+    """A branch: the steps made in its `with` block run where its condition holds.
+
+    Attributes
+    ----------
+    result
+        What the function of the branch returned; None for a block.
+    """
+
+    def __init__(self, condition: Condition, result: R) -> None:
+        self.result = result
+        self._condition = condition
+        self._block: ExitStack | None = None
+
+    @t.overload
+    def otherwise(self) -> When[None]: ...
+
+    @t.overload
+    def otherwise(self, function: Callable[[], R]) -> When[R]: ...
+
+    def otherwise(self, function: Callable[[], t.Any] | None = None) -> When[t.Any]:
+        """Return the branch for where the condition does not hold."""
+        return when(~self._condition, function) if function else when(~self._condition)
+
+    def __enter__(self) -> When[R]:
+        scope = current_scope()
+        known = self._condition._known()
+        self._block = ExitStack()
+        if known is not True:
+            key = _position(self._condition)
+            condition = self._condition._build(scope.resolve)
+            self._block.enter_context(scope.under(condition, key))
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        block, self._block = self._block, None
+        if block is not None:
+            block.__exit__(kind, error, trace)
+
+
+def _position(condition: Condition) -> object:
+    """Return what the conditions on the same outputs have in common."""
+    reads = [
+        (value._draft, value._output) if isinstance(value, OutputHandle) else value
+        for value in condition._values()
+    ]
+    return ("when", frozenset(reads))
+
+
+@t.overload
+def when(condition: Condition | bool | object) -> When[None]: ...
+
+
+@t.overload
+def when(condition: Condition | bool | object, function: Callable[[], R]) -> When[R]: ...
+
+
+def when(condition: object, function: Callable[[], t.Any] | None = None) -> When[t.Any]:
+    """Make steps run only where a condition holds.
+
+    Parameters
+    ----------
+    condition
+        A comparison of values of the workflow. One of plain Python values is decided now.
+    function
+        Makes the steps. Without it, the steps are those of the `with` block.
+
+    Returns
+    -------
+    When
+        The branch, for `with` and `.otherwise()`; `.result` is what the function returned.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("branches", size=3) as wf:
+    ...     with couler.when(wf.params.size > 2) as large:
+    ...         big = couler.run_container("busybox", ["true"], step_name="big")
+    ...     with large.otherwise():
+    ...         small = couler.run_container("busybox", ["true"], step_name="small")
+    >>> [step.when.kind for step in wf.to_ir().steps]
+    ['compare', 'not']
+    """
+    branch: When[t.Any] = When(as_test(condition), None)
+    if function is None:
+        return branch
+    if branch._condition._known() is False:
+        return branch
+    with branch:
+        branch.result = function()
+    return branch
+
+
+def first_of(*options: t.Any) -> t.Any:
+    """Return the first of several values whose step ran: the merge of the branches of a `when`.
+
+    Parameters
+    ----------
+    options
+        Values of the workflow, of the same type; the last may be a plain default.
+    """
+    specs = [spec_of_argument(option) for option in options]
+    spec = specs[0] if specs and all(one is specs[0] for one in specs) else JSON
+    name = next((option._hint() for option in options if isinstance(option, Value)), "value")
+    return combine(
+        lambda resolve: values.FirstOf(options=tuple(as_value(option) for option in options)),
+        spec,
+        name,
+    )
+
+
+def text(template: str, *values_: object, **named: object) -> t.Any:
+    """Return text with values of the workflow in it.
+
+    Parameters
+    ----------
+    template
+        As for `str.format`: `{}` and `{name}`; `{{` and `}}` stand for single braces.
+    values_, named
+        What to put in; each as it travels: text as it is, other values as JSON.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("greeting", person="you") as wf:
+    ...     hello = couler.run_container(
+    ...         "busybox", ["echo"], args=[couler.text("hello {}!", wf.params.person)])
+    """
+    import string
+
+    parts: list[str | values.Value] = []
+    count = 0
+    for plain, name, spec, conversion in string.Formatter().parse(template):
+        if plain:
+            parts.append(plain)
+        if name is None:
+            continue
+        if spec or conversion or not (name == "" or name.isdigit() or name in named):
+            raise DefinitionError(
+                f"CLR122 couler.text: {{{name}}} must be the position or name of a value, "
+                "without a format"
+            )
+        if name == "":
+            name, count = str(count), count + 1
+        if name.isdigit() and int(name) >= len(values_):
+            raise DefinitionError(f"CLR122 couler.text: there is no value for {{{name}}}")
+        value = named[name] if name in named else values_[int(name)]
+        parts.append(as_value(value))
+    return combine(lambda resolve: values.Template(parts=tuple(parts)), STR, "text")
+
+
+def or_else(value: R, default: R) -> R:
+    """Return a value, or a default where the step that makes it did not run.
+
+    The same as `value.or_else(default)`, for type checkers that take a handle for the value.
+    """
+    return t.cast(R, value.or_else(default)) if isinstance(value, Value) else value
+
+
+class GroupBlock(StepHandle):
+    """A group while its block is open, and its step afterwards."""
+
+    __slots__ = ("_inner", "_stack")
+
+    def __init__(self, draft: Draft, inner: Scope) -> None:
+        super().__init__(draft)
+        self._inner = inner
+        self._stack: AbstractContextManager[None] | None = None
+
+    def __enter__(self) -> GroupBlock:
+        self._stack = entered_scope(self._inner)
+        self._stack.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._stack is not None:
+            self._stack.__exit__(kind, error, trace)
+            self._stack = None
+
+
+def group(name: str, **options: t.Unpack[StepOptions]) -> GroupBlock:
+    """Make the steps of a `with` block one step: a nested graph.
+
+    The block can read values from outside, and its values can be read outside.
+
+    Parameters
+    ----------
+    name
+        Name of the group.
+    options
+        `retry`, `timeout`, `max_parallel`, `labels` and the like, for the group as a whole.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("nested") as wf:
+    ...     with couler.group("prepare") as prepare:
+    ...         fetch = couler.run_container("busybox", ["date"], step_name="fetch")
+    ...     show = couler.run_container("busybox", ["echo"], args=[fetch], step_name="show")
+    >>> [step.name for step in wf.to_ir().steps]
+    ['prepare', 'show']
+    """
+    scope = current_scope()
+    draft, inner = new_group(scope)
+    draft.source = scope.builder.here()
+    if options:
+        draft.options = step_fields(scope.builder, options, name)
+    scope.add(draft, name)
+    return GroupBlock(draft, inner)
+
+
+def concurrent(function_list: Sequence[Callable[[], R]], subtasks: bool = False) -> list[R]:
+    """Run what several functions make side by side.
+
+    Parameters
+    ----------
+    function_list
+        Functions without arguments that make steps.
+    subtasks
+        Put the steps of each function into a group of its own.
+
+    Returns
+    -------
+    list
+        What the functions returned, in their order.
+    """
+    if not isinstance(function_list, list | tuple):
+        raise DefinitionError("CLR129 couler.concurrent takes a list of functions")
+    scope = current_scope()
+    position = object()
+    results: list[R] = []
+    for function in function_list:
+        with scope.branch(position):
+            if subtasks:
+                name = getattr(function, "__name__", "<lambda>")
+                with group("task" if name.startswith("<") else name):
+                    results.append(function())
+            else:
+                results.append(function())
+    return results

@@ -1,0 +1,482 @@
+"""Values that are known only when the workflow runs, as a program holds them.
+
+They can be passed to steps, compared, taken apart and given defaults; they are never text.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Iterator
+
+from couler.dsl._context import current
+from couler.dsl.types import JSON, TypeSpec, is_json, json_form, spec_of_value
+from couler.errors import DefinitionError
+from couler.ir import values as ir
+from couler.ir.diagnostics import did_you_mean
+
+if t.TYPE_CHECKING:
+    from couler.dsl.conditions import Condition
+    from couler.dsl.drafts import Draft, Outcome
+    from couler.dsl.scope import Scope
+    from couler.ir.conditions import Operator
+
+Ordered: t.TypeAlias = "StepHandle | Ending | Iterable[StepHandle | Ending]"
+
+
+class Value:
+    """A value that is known only when the workflow runs.
+
+    Compare it to get a condition, index it to get a part of it, pass it to steps. Its truth is
+    not known while the workflow is built, so `if value:` and `value and other` raise.
+    """
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    @property
+    def _home(self) -> Scope | None:
+        """The scope whose steps can read it; None if every scope can."""
+        raise NotImplementedError
+
+    @property
+    def _spec(self) -> TypeSpec:
+        raise NotImplementedError
+
+    def _ir(self) -> ir.Value:
+        """Return the value as the steps of its home read it."""
+        raise NotImplementedError
+
+    def _hint(self) -> str:
+        """Return a name for the input or output that carries the value."""
+        raise NotImplementedError
+
+    def _like(self, home: Scope | None, value: ir.Value) -> Value:
+        return Expression(home, value, self._spec, self._hint())
+
+    def _exported(self, group: Draft, name: str) -> Value:
+        return OutputHandle(group, name)
+
+    def or_else(self, default: object) -> t.Any:
+        """Return this value, or a default where the step that makes it did not run.
+
+        Parameters
+        ----------
+        default
+            A JSON value or another value of the workflow.
+        """
+        if isinstance(default, Value):
+            return combine(
+                lambda resolve: ir.OrElse(value=resolve(self), default=resolve(default)),
+                self._spec,
+                self._hint(),
+            )
+        plain = literal(default)
+        return Defaulted(
+            self._home, ir.OrElse(value=self._ir(), default=plain), self._spec, self._hint()
+        )
+
+    def __getitem__(self, key: str | int) -> t.Any:
+        if not isinstance(key, str | int) or isinstance(key, bool):
+            raise DefinitionError(
+                f"CLR111 {self!r}[{key!r}]: a part is named by text or an index, not by {key!r}"
+            )
+        inner = self._ir()
+        spec = self._part_spec(key)
+        if isinstance(inner, ir.Field):
+            value = ir.Field(of=inner.of, path=(*inner.path, key))
+        else:
+            value = ir.Field(of=inner, path=(key,))
+        return Expression(self._home, value, spec, f"{self._hint()}_{key}".replace("-", "_"))
+
+    def _part_spec(self, key: str | int) -> TypeSpec:
+        spec = self._spec
+        if spec.fields is not None and key in spec.fields:
+            return spec.fields[t.cast(str, key)]
+        return JSON if spec.item is None else spec.item
+
+    def __getattr__(self, name: str) -> t.Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        fields = self._spec.fields
+        if fields is not None and name in fields:
+            return self[name]
+        raise AttributeError(
+            f"{self!r} has no attribute {name!r}{did_you_mean(name, fields or ())}"
+        )
+
+    def __iter__(self) -> Iterator[t.Any]:
+        raise DefinitionError(
+            f"CLR112 {self!r} is known only when the workflow runs and cannot be iterated over "
+            "while it is built. Use couler.map(function, value)"
+        )
+
+    def __contains__(self, item: object) -> bool:
+        raise DefinitionError(
+            f"CLR112 whether {self!r} contains something is known only when the workflow runs"
+        )
+
+    def __len__(self) -> int:
+        raise DefinitionError(f"CLR112 the length of {self!r} is known only when the workflow runs")
+
+    def __bool__(self) -> bool:
+        raise DefinitionError(
+            f"CLR113 the truth of {self!r} is known only when the workflow runs. Compare it and "
+            "use couler.when(value == ...) in place of if"
+        )
+
+    def __format__(self, spec: str) -> str:
+        raise DefinitionError(
+            f"CLR114 {self!r} cannot be put into text while the workflow is built. "
+            'Use couler.text("... {}", value)'
+        )
+
+    def _compare(self, op: Operator, other: object) -> Condition:
+        from couler.dsl.conditions import Comparison
+
+        return Comparison(self, op, other)
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]  # a condition, not a bool
+        return self._compare("==", other)
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]  # a condition, not a bool
+        return self._compare("!=", other)
+
+    def __lt__(self, other: object) -> Condition:
+        return self._compare("<", other)
+
+    def __le__(self, other: object) -> Condition:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: object) -> Condition:
+        return self._compare(">", other)
+
+    def __ge__(self, other: object) -> Condition:
+        return self._compare(">=", other)
+
+
+class Expression(Value):
+    """A value made of others, or given from outside: a parameter, an item, a part."""
+
+    __slots__ = ("_at", "_name", "_type", "_value")
+
+    def __init__(self, home: Scope | None, value: ir.Value, spec: TypeSpec, hint: str) -> None:
+        self._at = home
+        self._value = value
+        self._type = spec
+        self._name = hint
+
+    @property
+    def _home(self) -> Scope | None:
+        return self._at
+
+    @property
+    def _spec(self) -> TypeSpec:
+        return self._type
+
+    def _ir(self) -> ir.Value:
+        return self._value
+
+    def _hint(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<couler value {self._name}>"
+
+
+class Defaulted(Expression):
+    """A value with a default; outside of its group the default holds for the group as well."""
+
+    __slots__ = ()
+
+    def _exported(self, group: Draft, name: str) -> Value:
+        outside = super()._exported(group, name)
+        value = self._value
+        if group.foreach is None and isinstance(value, ir.OrElse):
+            default = value.default
+            return Defaulted(
+                outside._home, ir.OrElse(value=outside._ir(), default=default), self._type, name
+            )
+        return outside
+
+
+class OutputHandle(Value):
+    """An output of a step."""
+
+    __slots__ = ("_draft", "_output")
+
+    def __init__(self, draft: Draft, output: str) -> None:
+        self._draft = draft
+        self._output = output
+
+    @property
+    def _home(self) -> Scope | None:
+        return self._draft.scope
+
+    @property
+    def _spec(self) -> TypeSpec:
+        return self._draft.spec(self._output)
+
+    def _ir(self) -> ir.Value:
+        return self._draft.ref(self._output)
+
+    def _hint(self) -> str:
+        draft = self._draft
+        return draft.name if self._output == draft.returns.main else f"{draft.name}_{self._output}"
+
+    def __repr__(self) -> str:
+        return f"<couler value {self._draft.name}.{self._output}>"
+
+
+class StepHandle(OutputHandle):
+    """A step, and the value that it gives.
+
+    `a >> b` makes b wait for a; lists can stand on either side. The fields of a dataclass or
+    NamedTuple, and the named outputs of a container, are attributes.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, draft: Draft) -> None:
+        self._draft = draft
+        self._output = draft.returns.main or "result"
+
+    def _ir(self) -> ir.Value:
+        if self._draft.returns.main is None:
+            self._draft.scope.builder.report(
+                "CLR115",
+                f'step "{self._draft.name}" {_why_no_value(self._draft)}',
+                step=self._draft.name,
+            )
+            return ir.Literal(value=None)
+        return self._draft.ref(self._output)
+
+    @property
+    def _spec(self) -> TypeSpec:
+        draft = self._draft
+        if draft.returns.main is not None:
+            return draft.spec(self._output)
+        return JSON
+
+    def __getattr__(self, name: str) -> t.Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        draft = self._draft
+        if name in draft.returns.specs:
+            return OutputHandle(draft, name)
+        if draft.returns.main is not None:
+            return Value.__getattr__(self, name)
+        known = tuple(draft.returns.specs)
+        raise AttributeError(
+            f'step "{draft.name}" has no output {name!r}{did_you_mean(name, known)}'
+        )
+
+    def __iter__(self) -> Iterator[t.Any]:
+        if self._draft.returns.is_record:
+            return iter([OutputHandle(self._draft, name) for name in self._draft.returns.specs])
+        return super().__iter__()
+
+    @property
+    def step_name(self) -> str:
+        """Name of the step in its workflow."""
+        return self._draft.name
+
+    def __rshift__(self, after: t.Any) -> t.Any:
+        chain(self, after)
+        return after
+
+    def __rrshift__(self, before: t.Any) -> StepHandle:
+        chain(before, self)
+        return self
+
+    def __lshift__(self, before: t.Any) -> t.Any:
+        chain(before, self)
+        return before
+
+    def __rlshift__(self, after: t.Any) -> StepHandle:
+        chain(self, after)
+        return self
+
+    def __repr__(self) -> str:
+        return f"<couler step {self._draft.name}>"
+
+
+class ProcessHandle(StepHandle):
+    """A container, script or job: its value, and the list of its outputs.
+
+    `len`, iteration and indexes see the declared outputs, or the standard output if there are
+    none.
+    """
+
+    __slots__ = ()
+
+    def _outputs(self) -> list[OutputHandle]:
+        returns = self._draft.returns
+        declared = [output.name for output in returns.outputs]
+        names = declared or ([returns.main] if returns.main else [])
+        return [OutputHandle(self._draft, name) for name in names]
+
+    def __len__(self) -> int:
+        return len(self._outputs())
+
+    def __iter__(self) -> Iterator[OutputHandle]:
+        return iter(self._outputs())
+
+    def __getitem__(self, key: str | int) -> t.Any:
+        if isinstance(key, str) and key in self._draft.returns.specs:
+            return OutputHandle(self._draft, key)
+        if isinstance(key, int) and not isinstance(key, bool):
+            return self._outputs()[key]
+        return super().__getitem__(key)
+
+
+class Ending:
+    """How a step must end for another to start; made by `failure`, `completion` and `any_of`."""
+
+    __slots__ = ("options",)
+
+    def __init__(self, *options: tuple[Draft, Outcome]) -> None:
+        self.options = options
+
+    def __rshift__(self, after: t.Any) -> t.Any:
+        chain(self, after)
+        return after
+
+
+def chain(*steps: t.Any) -> None:
+    """Make steps wait for one another, as `a >> b >> c` does.
+
+    Parameters
+    ----------
+    steps
+        Handles or lists of handles; each waits for all of those before it.
+    """
+    for before, after in zip(steps, steps[1:], strict=False):
+        for last in _drafts(after):
+            for options in _endings(before):
+                _connect(options, last)
+
+
+def failure(step: t.Any) -> Ending:
+    """Wait for a step to fail: `failure(train) >> alert`."""
+    return Ending(*((draft, "failure") for draft in _drafts(_one(step))))
+
+
+def completion(step: t.Any) -> Ending:
+    """Wait for a step to end in any way: `completion(train) >> clean`."""
+    return Ending(*((draft, "completion") for draft in _drafts(_one(step))))
+
+
+def any_of(*steps: t.Any) -> Ending:
+    """Wait for one of several steps or endings: `any_of(a, failure(b)) >> c`."""
+    return Ending(*(option for step in steps for options in _endings(step) for option in options))
+
+
+def _endings(steps: t.Any) -> Iterator[tuple[tuple[Draft, Outcome], ...]]:
+    if isinstance(steps, Ending):
+        yield steps.options
+    elif isinstance(steps, OutputHandle):
+        yield ((steps._draft, "success"),)
+    elif isinstance(steps, list | tuple):
+        for step in steps:
+            yield from _endings(step)
+    else:
+        _refuse_edge(steps)
+
+
+def _drafts(steps: t.Any) -> Iterator[Draft]:
+    if isinstance(steps, OutputHandle):
+        yield steps._draft
+    elif isinstance(steps, list | tuple):
+        for step in steps:
+            yield from _drafts(step)
+    else:
+        _refuse_edge(steps)
+
+
+def _one(step: object) -> object:
+    if not isinstance(step, OutputHandle):
+        _refuse_edge(step)
+        return ()
+    return step
+
+
+def _refuse_edge(step: object) -> None:
+    builder = current().scope
+    message = f"only steps can wait for steps, not {step!r:.60}"
+    if builder is None:
+        raise DefinitionError(f"CLR116 {message}")
+    builder.builder.report("CLR116", message)
+
+
+def _connect(options: tuple[tuple[Draft, Outcome], ...], after: Draft) -> None:
+    """Add an edge; between scopes it joins the groups that lie side by side."""
+    if len(options) == 1:
+        before = options[0][0]
+        if before.scope is after.scope:
+            after.add_edge(options[0])
+            return
+    around = list(after.scope.outwards())
+    lifted = []
+    for before, outcome in options:
+        while before.scope not in around:
+            owner = before.scope.owner
+            if owner is None:
+                before.scope.builder.report(
+                    "CLR118", f'step "{before.name}" belongs to another workflow', step=after.name
+                )
+                return
+            before = owner
+        lifted.append((before, outcome))
+    meeting = max((around.index(before.scope) for before, _ in lifted), default=0)
+    for scope in around[:meeting]:
+        assert scope.owner is not None
+        after = scope.owner
+    if any(before is after for before, _ in lifted):
+        after.scope.builder.report(
+            "CLR117", f'step "{after.name}" cannot wait for a step inside itself', step=after.name
+        )
+        return
+    after.add_edge(*lifted)
+
+
+def combine(
+    make: t.Callable[[t.Callable[[Value], ir.Value]], ir.Value], spec: TypeSpec, hint: str
+) -> Expression:
+    """Return a value made of several, for the steps of the current scope."""
+    scope = current().scope
+    if scope is None:
+        raise DefinitionError("CLR119 values of a workflow are used after the workflow ended")
+    return Expression(scope, make(scope.resolve), spec, hint)
+
+
+def as_value(value: object) -> ir.Value:
+    """Return any argument as the steps of the current scope read it."""
+    if isinstance(value, Value):
+        scope = current().scope
+        return value._ir() if scope is None else scope.resolve(value)
+    return literal(value)
+
+
+def literal(value: object) -> ir.Literal:
+    """Return a Python value as a value of the IR; report one that has no JSON form."""
+    plain = json_form(value)
+    if is_json(plain):
+        return ir.Literal(value=plain)
+    scope = current().scope
+    message = f"{value!r:.80} has no JSON form, so it cannot reach a step; write it to a File"
+    if scope is None:
+        raise DefinitionError(f"CLR103 {message}")
+    scope.builder.report("CLR103", message)
+    return ir.Literal(value=None)
+
+
+def spec_of_argument(value: object) -> TypeSpec:
+    """Return the type of a value of the workflow or of the program."""
+    return value._spec if isinstance(value, Value) else spec_of_value(value)
+
+
+def _why_no_value(draft: Draft) -> str:
+    if draft.returns.specs:
+        names = ", ".join(draft.returns.specs)
+        return f"has no single value to read; read one of its outputs: {names}"
+    return "returns nothing that could be read; declare what it returns"

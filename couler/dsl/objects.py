@@ -1,0 +1,189 @@
+"""Settings that have several parts: retries, caches, graphics processors, volumes and the like.
+
+Their first arguments are those of the ancestor's classes of the same names.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Duration: t.TypeAlias = int | float | str
+"""Seconds, or text such as `"90s"`, `"20m"`, `"1h30m"` or `"2d"`."""
+
+Effect: t.TypeAlias = t.Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """Try again after a failed attempt.
+
+    Attributes
+    ----------
+    limit
+        How often at most, after the first attempt (> 0).
+    wait
+        Before the first retry: seconds, or text such as `"10s"`; None for no wait.
+    factor
+        By which every wait is longer than the one before (>= 1).
+    cap
+        Longest wait; None for no bound.
+    on
+        `failure` (the process ended with an exit code), `error` (it could not run or was lost).
+    exit_codes
+        Retry after these only; empty for all.
+    """
+
+    limit: int
+    wait: Duration | None = None
+    factor: float = 2.0
+    cap: Duration | None = None
+    on: Sequence[t.Literal["failure", "error"]] = ("failure", "error")
+    exit_codes: Sequence[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Take a step's outputs from an earlier run that had the same inputs, image and code.
+
+    Attributes
+    ----------
+    name
+        The cache that holds the entries; None for the workflow's own.
+    key
+        Text or value that is added to the key; change it to run the step again.
+    max_age
+        How old an entry may be; None or "" for any age.
+    """
+
+    name: str | None = None
+    key: object = None
+    max_age: Duration | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """Graphics processors: how many, their type, and the resource's name on the cluster."""
+
+    count: int
+    type: str | None = None
+    resource: str = "nvidia.com/gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A node taint that pods accept."""
+
+    key: str | None = None
+    effect: Effect | None = None
+    operator: t.Literal["Equal", "Exists"] = "Equal"
+    value: str | None = None
+    seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """A persistent volume claim that exists, under the name by which steps mount it."""
+
+    name: str
+    claim_name: str
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeClaimTemplate:
+    """A persistent volume claim that is made for every run."""
+
+    claim_name: str
+    access_modes: Sequence[str] = ("ReadWriteOnce",)
+    size: str = "1Gi"
+    storage_class: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeMount:
+    """Where a step sees a volume; a name that is no volume of the workflow is scratch space."""
+
+    name: str
+    mount_path: str
+    sub_path: str | None = None
+    read_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePullSecret:
+    """The name of a secret that opens an image registry."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class DnsConfigOption:
+    """One option of name resolution."""
+
+    name: str
+    value: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class DnsConfig:
+    """Name resolution of the pods."""
+
+    nameservers: Sequence[str] = ()
+    options: Sequence[DnsConfigOption] = ()
+    searches: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When a workflow runs by itself.
+
+    Attributes
+    ----------
+    cron
+        One or more cron expressions of five fields.
+    timezone
+        Name of the time zone that they are read in.
+    concurrency
+        What to do while the run before is still going: `allow`, `forbid` or `replace`.
+    starting_deadline
+        How late a run may start; None for any delay.
+    suspended
+        Do not start runs.
+    keep_succeeded, keep_failed
+        How many ended runs to keep; None leaves it to the engine.
+    """
+
+    cron: str | Sequence[str]
+    timezone: str = "UTC"
+    concurrency: t.Literal["allow", "forbid", "replace"] = "allow"
+    starting_deadline: Duration | None = None
+    suspended: bool = False
+    keep_succeeded: int | None = None
+    keep_failed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A value that a run is started with, where a plain default does not say enough.
+
+    Attributes
+    ----------
+    default
+        Taken where a run gives no value.
+    type
+        The Python type; by default that of `default`, or str.
+    required
+        A run must give a value; there is no default.
+    choices
+        The only values allowed; empty for any.
+    description
+        For people.
+    """
+
+    default: object = None
+    type: object = None
+    required: bool = False
+    choices: Sequence[object] = field(default=())
+    description: str | None = None

@@ -1,0 +1,384 @@
+"""The options that every step can be given, and what they are in the IR."""
+
+from __future__ import annotations
+
+import enum
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+from pydantic import ValidationError
+
+from couler.dsl import objects, units
+from couler.dsl.handles import Value, as_value
+from couler.ir import policies, storage
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.wire import dump_json
+
+if t.TYPE_CHECKING:
+    from couler.dsl.builder import Builder
+
+Number: t.TypeAlias = int | float | str
+"""An amount: a number, or a Kubernetes quantity such as `"500m"` or `"1Gi"`."""
+
+
+class ImagePullPolicy(enum.Enum):
+    """When the image of a step is fetched."""
+
+    IfNotPresent = "IfNotPresent"
+    Always = "Always"
+    Never = "Never"
+
+    @classmethod
+    def valid(cls, value: str) -> bool:
+        """Return whether this is the name of a policy."""
+        return value in cls.__members__
+
+    @classmethod
+    def values(cls) -> list[str]:
+        """Return the names of the policies."""
+        return list(cls.__members__)
+
+
+class StepOptions(t.TypedDict, total=False):
+    """Options of every step that runs a process.
+
+    Durations are seconds or text such as `"20m"`; amounts are numbers or Kubernetes quantities.
+    """
+
+    env: Mapping[str, object] | None
+    env_from: Sequence[Mapping[str, object]] | Mapping[str, object] | None
+    secret: str | Sequence[str] | None
+    secrets: str | Sequence[str] | None
+    cpu: Number | None
+    memory: Number | None
+    disk: Number | None
+    gpu: int | objects.Gpu | None
+    resources: Mapping[str, object] | policies.Resources | None
+    retry: int | objects.Retry | None
+    timeout: objects.Duration | None
+    cache: bool | objects.Cache | None
+    working_dir: str | None
+    image_pull_policy: str | ImagePullPolicy | None
+    daemon: bool
+    volume_mounts: Sequence[objects.VolumeMount] | None
+    node_selector: Mapping[str, str] | None
+    tolerations: Sequence[objects.Toleration] | None
+    affinity: Mapping[str, object] | None
+    priority_class: str | None
+    labels: Mapping[str, str] | None
+    annotations: Mapping[str, str] | None
+    mutex: str | None
+    max_parallel: int | None
+    parallelism: int | None
+    profile: policies.Profile | Mapping[str, float] | None
+    engine: Mapping[str, object] | None
+    pool: str | None
+    enable_ulogfs: bool
+
+
+_RESOURCES = ("cpu", "memory", "disk", "gpu", "resources")
+_PLACEMENT = ("node_selector", "tolerations", "affinity", "priority_class")
+
+
+class OptionError(ValueError):
+    """An option's value is wrong; the message says what to write."""
+
+
+def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> dict[str, t.Any]:
+    """Return the fields of the IR's step that options stand for; report those that are wrong.
+
+    Parameters
+    ----------
+    builder
+        The workflow; it takes the volumes that mounts name and the problems that are found.
+    options
+        Options by name; those that are None are left out.
+    step
+        Name of the step, for messages.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    fields: dict[str, t.Any] = {}
+    for name, value in given.items():
+        if name in _RESOURCES or name in _PLACEMENT:
+            continue
+        make = _MAKERS.get(name)
+        if make is None:
+            builder.report(
+                "CLR104",
+                f'step "{step}": there is no option "{name}".'
+                f"{did_you_mean(name, StepOptions.__annotations__)}",
+                step=step,
+            )
+            continue
+        _guard(builder, step, name, lambda make=make, value=value: make(builder, fields, value))
+    if any(name in given for name in _RESOURCES):
+        _guard(builder, step, "resources", lambda: _resources(fields, given))
+    if any(name in given for name in _PLACEMENT):
+        _guard(builder, step, "placement", lambda: _placement(fields, given))
+    return fields
+
+
+def _guard(builder: Builder, step: str, name: str, make: Callable[[], None]) -> None:
+    try:
+        make()
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in problem["loc"])
+        text = f"{place}: {problem['msg']}" if place else problem["msg"]
+        builder.report("CLR105", f'step "{step}": {name}: {text}', step=step)
+    except (ValueError, TypeError, AttributeError) as error:
+        builder.report("CLR105", f'step "{step}": {name}: {error}', step=step)
+
+
+def retry_of(value: object) -> policies.Retry | None:
+    """Return a retry policy of the IR.
+
+    Raises
+    ------
+    ValueError
+        The value is no retry policy.
+    """
+    if isinstance(value, objects.Retry):
+        backoff = None
+        if value.wait is not None:
+            backoff = policies.Backoff(
+                seconds=units.parse_duration(value.wait),
+                factor=float(value.factor),
+                cap_s=None if value.cap is None else units.parse_duration(value.cap),
+            )
+        return policies.Retry(
+            limit=value.limit,
+            on=tuple(value.on),
+            backoff=backoff,
+            exit_codes=tuple(value.exit_codes),
+        )
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise OptionError(f"{value!r} is no number of retries; write retry=3 or couler.Retry(3)")
+    return policies.Retry(limit=value) if value else None
+
+
+def text_of(value: object) -> t.Any:
+    """Return an argument or the value of a variable as text, or as a value of the workflow."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Value):
+        return as_value(value)
+    return dump_json(value)
+
+
+def env_of(env: Mapping[str, object]) -> list[storage.EnvVar]:
+    """Return environment variables of the IR."""
+    if not isinstance(env, Mapping):
+        raise OptionError(f"{env!r:.80} is no dict of names and values")
+    found = []
+    for name, value in env.items():
+        if name == "secrets" and isinstance(value, list):  # the ancestor's way to name secrets
+            found += [_env_entry(entry) for entry in value]
+        elif isinstance(value, storage.SecretKey):
+            found.append(storage.EnvVar(name=name, secret=value))
+        elif isinstance(value, storage.ConfigKey):
+            found.append(storage.EnvVar(name=name, config=value))
+        else:
+            found.append(storage.EnvVar(name=name, value=text_of(value)))
+    return found
+
+
+def _env_entry(entry: t.Any) -> storage.EnvVar:
+    """Read an entry of a pod's `env` list."""
+    source = entry.get("valueFrom", {})
+    if "secretKeyRef" in source:
+        ref = source["secretKeyRef"]
+        key = storage.SecretKey(secret=ref["name"], key=ref["key"])
+        return storage.EnvVar(name=entry["name"], secret=key)
+    if "configMapKeyRef" in source:
+        ref = source["configMapKeyRef"]
+        config = storage.ConfigKey(config_map=ref["name"], key=ref["key"])
+        return storage.EnvVar(name=entry["name"], config=config)
+    return storage.EnvVar(name=entry["name"], value=text_of(entry["value"]))
+
+
+def _add_env(builder: Builder, fields: dict[str, t.Any], env: t.Any) -> None:
+    fields["env"] = (*fields.get("env", ()), *env_of(env))
+
+
+def _add_env_from(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    entries = []
+    for entry in [value] if isinstance(value, Mapping) else value:
+        secret = entry.get("secretRef", {}).get("name", entry.get("secret"))
+        config = entry.get("configMapRef", {}).get("name", entry.get("config_map"))
+        if (secret is None) == (config is None):
+            raise OptionError(f"{entry!r} must name a secretRef or a configMapRef")
+        prefix = entry.get("prefix", "")
+        entries.append(storage.EnvFrom(secret=secret, config_map=config, prefix=prefix))
+    fields["env_from"] = tuple(entries)
+
+
+def _add_secrets(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    variables = [
+        storage.EnvVar(name=key, secret=storage.SecretKey(secret=secret.name, key=key))
+        for name in ([value] if isinstance(value, str) else value)
+        for secret in [builder.secret(name)]
+        for key in secret.keys
+    ]
+    fields["env"] = (*fields.get("env", ()), *variables)
+
+
+def _add_mounts(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    mounts = []
+    for mount in value:
+        builder.need_volume(mount.name)
+        mounts.append(
+            storage.Mount(
+                volume=mount.name,
+                path=mount.mount_path,
+                sub_path=mount.sub_path,
+                read_only=mount.read_only,
+            )
+        )
+    fields["mounts"] = tuple(mounts)
+
+
+def _add_cache(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    if value is False:
+        return
+    if value is True:
+        fields["cache"] = policies.Cache()
+        return
+    fields["cache"] = policies.Cache(
+        name=value.name,
+        salt=None if value.key in (None, "") else text_of(value.key),
+        max_age_s=units.parse_duration(value.max_age) if value.max_age else None,
+    )
+
+
+def _add_pull_policy(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    name = value.value if isinstance(value, ImagePullPolicy) else value
+    if not ImagePullPolicy.valid(name):
+        raise OptionError(f"{name!r} is none of {', '.join(ImagePullPolicy.values())}")
+    fields["pull_policy"] = name
+
+
+def _add_daemon(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    if value:
+        fields["daemon"] = True
+
+
+def _ignore(name: str) -> Callable[[Builder, dict[str, t.Any], t.Any], None]:
+    def warn(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+        builder.report("CLR106", f"{name} has no effect on any engine", severity="warning")
+
+    return warn
+
+
+def _field(
+    name: str, convert: Callable[[t.Any], t.Any]
+) -> Callable[[Builder, dict[str, t.Any], t.Any], None]:
+    def put(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+        fields[name] = convert(value)
+
+    return put
+
+
+def _profile(value: t.Any) -> policies.Profile:
+    return value if isinstance(value, policies.Profile) else policies.Profile(**value)
+
+
+_MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
+    "env": _add_env,
+    "env_from": _add_env_from,
+    "secret": _add_secrets,
+    "secrets": _add_secrets,
+    "retry": _field("retry", retry_of),
+    "timeout": _field("timeout_s", units.parse_duration),
+    "cache": _add_cache,
+    "working_dir": _field("working_dir", str),
+    "image_pull_policy": _add_pull_policy,
+    "daemon": _add_daemon,
+    "volume_mounts": _add_mounts,
+    "labels": _field("labels", dict),
+    "annotations": _field("annotations", dict),
+    "mutex": _field("mutex", str),
+    "max_parallel": _field("max_parallel", int),
+    "parallelism": _field("max_parallel", int),
+    "profile": _field("profile", _profile),
+    "engine": _field("engine", dict),
+    "pool": _ignore("pool"),
+    "enable_ulogfs": lambda builder, fields, value: None,  # the ancestor's default was True
+}
+
+
+def resources_of(options: Mapping[str, t.Any]) -> policies.Resources | None:
+    """Return the resources of the IR that `cpu`, `memory`, `disk`, `gpu` and `resources` name."""
+    fields: dict[str, t.Any] = {}
+    _resources(fields, {name: value for name, value in options.items() if value is not None})
+    return fields.get("resources")
+
+
+def _resources(fields: dict[str, t.Any], given: Mapping[str, t.Any]) -> None:
+    base = given.get("resources")
+    if isinstance(base, policies.Resources):
+        values: dict[str, t.Any] = {name: getattr(base, name) for name in base.model_fields_set}
+    else:
+        values = _ancestor_resources({} if base is None else base)
+    if "cpu" in given:
+        values["cpu"] = units.quantity(given["cpu"])
+    for name in ("memory", "disk"):
+        if name in given:
+            values[name] = units.memory(given[name])
+    if "gpu" in given:
+        values["gpu"] = _gpu(given["gpu"])
+    fields["resources"] = policies.Resources(**values)
+
+
+def _ancestor_resources(amounts: t.Any) -> dict[str, t.Any]:
+    """Read a dict of requests that are limits as well."""
+    if not isinstance(amounts, Mapping):
+        raise OptionError(f"{amounts!r:.80} is no dict of resources and amounts")
+    values: dict[str, t.Any] = {}
+    other: dict[str, str] = {}
+    for name, amount in amounts.items():
+        if name == "cpu":
+            values["cpu"] = values["cpu_limit"] = units.quantity(amount)
+        elif name == "memory":
+            values["memory"] = values["memory_limit"] = units.quantity(amount)
+        elif name in ("disk", "ephemeral-storage"):
+            values["disk"] = units.quantity(amount)
+        elif name == "gpu":
+            values["gpu"] = _gpu(int(amount))
+        elif name.endswith("/gpu"):
+            values["gpu"] = policies.Gpu(count=int(amount), resource=name)
+        else:
+            other[name] = units.quantity(amount)
+    if other:
+        values["other"] = other
+    return values
+
+
+def _gpu(value: object) -> policies.Gpu:
+    if isinstance(value, objects.Gpu):
+        return policies.Gpu(count=value.count, type=value.type, resource=value.resource)
+    if isinstance(value, policies.Gpu):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise OptionError(f'gpu={value!r}: write a number or couler.Gpu(1, "a100")')
+    return policies.Gpu(count=value)
+
+
+def _placement(fields: dict[str, t.Any], given: Mapping[str, t.Any]) -> None:
+    fields["placement"] = policies.Placement(
+        node_selector=dict(given.get("node_selector", {})),
+        tolerations=tuple(toleration_of(one) for one in given.get("tolerations", ())),
+        affinity=dict(given.get("affinity", {})),
+        priority_class=given.get("priority_class"),
+    )
+
+
+def toleration_of(value: t.Any) -> policies.Toleration:
+    """Return a toleration of the IR."""
+    return policies.Toleration(
+        key=value.key,
+        effect=value.effect,
+        operator=value.operator,
+        value=value.value,
+        seconds=value.seconds,
+    )

@@ -1,0 +1,231 @@
+"""A closed set of steps, as a program builds it, and how values get in and out of it."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import typing as t
+from collections.abc import Iterator
+
+from couler.dsl.drafts import Draft, Returns
+from couler.dsl.order import ProgramOrder
+from couler.dsl.types import TypeSpec
+from couler.ir import values as ir
+from couler.ir.conditions import And, Condition
+from couler.ir.workflow import Input, Output, Step
+
+if t.TYPE_CHECKING:
+    from couler.dsl.builder import Builder
+    from couler.dsl.dag import Nodes
+    from couler.dsl.handles import Value
+
+_NO_IDENTIFIER = re.compile(r"\W+")
+
+
+class Scope:
+    """The steps of a workflow, of a group or of an exit handler.
+
+    Parameters
+    ----------
+    builder
+        The workflow that the scope is part of.
+    parent
+        The scope around it; None for a workflow's own.
+    owner
+        The group whose steps these are; None for a workflow's own scope and exit handlers'.
+    """
+
+    def __init__(
+        self, builder: Builder, parent: Scope | None = None, owner: Draft | None = None
+    ) -> None:
+        self.builder = builder
+        self.parent = parent
+        self.owner = owner
+        self.drafts: list[Draft] = []
+        self.when: Condition | None = None
+        self.order = ProgramOrder()
+        self.nodes: Nodes | None = None
+        self.moved_to: Scope | None = None
+        self._recorders: list[list[Draft]] = []
+        self._captured: dict[tuple[Scope | None, ir.Value], str] = {}
+        self._exported: dict[ir.Value, str] = {}
+        # The steps of an exit handler refer to those of the workflow by name: one register.
+        shares = parent is not None and owner is None
+        self._names: dict[str, Draft] = parent._names if parent and shares else {}
+        self._counters: dict[str, int] = parent._counters if parent and shares else {}
+
+    def add(self, draft: Draft, base: str) -> Draft:
+        """Take a step in under a name that is free; return it, or the step of `dag` it repeats."""
+        if self.nodes is not None:
+            known = self.nodes.find(draft, base)
+            if known is not None:
+                for recorder in self._recorders:
+                    recorder.append(known)
+                return known
+        name = self.free_name(base)
+        self._names[name] = draft
+        draft.name = name
+        self.drafts.append(draft)
+        draft.when = self.when
+        if self.builder.ordered:
+            self.order.place(draft)
+        for recorder in self._recorders:
+            recorder.append(draft)
+        return draft
+
+    def free_name(self, base: str) -> str:
+        """Return a name that no step has: the given one, or that with a number."""
+        if base not in self._names:
+            return base
+        count = self._counters.get(base, 1) + 1
+        while f"{base}-{count}" in self._names:
+            count += 1
+        self._counters[base] = count
+        return f"{base}-{count}"
+
+    def find(self, name: str) -> Draft | None:
+        """Return the step of this name."""
+        return self._names.get(name)
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the steps, in program order."""
+        return tuple(draft.name for draft in self.drafts)
+
+    @contextlib.contextmanager
+    def recording(self) -> Iterator[list[Draft]]:
+        """Give the list of the steps that are made, or met again, in a block."""
+        made: list[Draft] = []
+        self._recorders.append(made)
+        try:
+            yield made
+        finally:
+            self._recorders.remove(made)
+
+    @contextlib.contextmanager
+    def under(self, condition: Condition, key: object) -> Iterator[None]:
+        """Put a condition on the steps made in a block; `key` names their position."""
+        outer_when, outer_order = self.when, self.order
+        self.when = both(outer_when, condition)
+        try:
+            with outer_order.branch(key) as self.order:
+                yield
+        finally:
+            self.when, self.order = outer_when, outer_order
+
+    @contextlib.contextmanager
+    def branch(self, key: object) -> Iterator[None]:
+        """Make the steps of a block one branch of a position."""
+        outer = self.order
+        try:
+            with outer.branch(key) as self.order:
+                yield
+        finally:
+            self.order = outer
+
+    def resolve(self, value: Value) -> ir.Value:
+        """Return a value as the steps of this scope can read it."""
+        home = value._home
+        if home is self or home is None:
+            return value._ir()
+        return self._bring(value, home)._ir()
+
+    def _bring(self, value: Value, home: Scope) -> Value:
+        around = list(self.outwards())
+        while home not in around:
+            if home.parent is None or home.owner is None:
+                self.builder.report(
+                    "CLR118",
+                    f"{value!r} belongs to another workflow; a step reads values of its own "
+                    "workflow only. Pass it as a parameter",
+                )
+                return value._like(self, ir.Literal(value=None))
+            value = home._export(value)
+            home = home.parent
+        for scope in reversed(around[: around.index(home)]):
+            value = scope._capture(value)
+        return value
+
+    def outwards(self) -> Iterator[Scope]:
+        """Yield this scope and those around it, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+    def _capture(self, value: Value) -> Value:
+        """Return a value of the scope around this one as an input of this group."""
+        if self.owner is None:  # an exit handler reads the workflow's steps by their names
+            return value
+        key = (value._home, value._ir())
+        name = self._captured.get(key)
+        if name is None:
+            name = self.add_input(value._hint(), value._ir(), value._spec)
+            self._captured[key] = name
+        return value._like(self, ir.ParamRef(name=name))
+
+    def add_input(self, hint: str, value: ir.Value, spec: TypeSpec) -> str:
+        """Give the group an input, and return its name."""
+        assert self.owner is not None
+        taken = {given.name for given in self.owner.inputs}
+        name = free_among(taken, _NO_IDENTIFIER.sub("_", hint))
+        self.owner.inputs = (*self.owner.inputs, make_input(name, value, spec))
+        return name
+
+    def _export(self, value: Value) -> Value:
+        """Return a value of this group as the scope around it can read it."""
+        assert self.owner is not None
+        assert self.parent is not None
+        name = self.export_name(value)
+        return value._exported(self.owner, name)
+
+    def export_name(self, value: Value) -> str:
+        """Return the name of the group's output that gives a value of this scope out."""
+        assert self.owner is not None
+        inner = self.resolve(value)
+        name = self._exported.get(inner)
+        if name is None:
+            returns = self.owner.returns
+            name = free_among(set(returns.specs), _NO_IDENTIFIER.sub("_", value._hint()))
+            self._exported[inner] = name
+            returns.specs[name] = value._spec
+            output = Output(name=name, type=value._spec.wire, value=inner)
+            self.owner.outputs = (*self.owner.outputs, output)
+        return name
+
+    def build(self) -> tuple[Step, ...]:
+        """Return the steps of the IR."""
+        ordered = self.builder.ordered
+        return tuple([draft.build(ordered) for draft in self.drafts])
+
+
+def new_group(scope: Scope) -> tuple[Draft, Scope]:
+    """Return a group that is not yet in a scope, and the scope of its steps."""
+    draft = Draft(scope, None, Returns(specs={}))
+    inner = Scope(scope.builder, scope, draft)
+    draft.body = inner
+    return draft, inner
+
+
+def make_input(name: str, value: ir.Value, spec: TypeSpec) -> Input:
+    """Return the input by which a value of a type comes in."""
+    if spec.item is not None and spec.item.is_file:
+        return Input(name=name, value=value, type=spec.item.wire, many=True)
+    return Input(name=name, value=value, type=spec.wire)
+
+
+def both(first: Condition | None, second: Condition) -> Condition:
+    """Return the condition that holds where both do."""
+    if first is None:
+        return second
+    parts = [part.items if isinstance(part, And) else (part,) for part in (first, second)]
+    return And(items=tuple(dict.fromkeys((*parts[0], *parts[1]))))
+
+
+def free_among(taken: set[str] | dict[str, t.Any], base: str) -> str:
+    """Return a name that is not taken: the given one, or that with a number."""
+    if base not in taken:
+        return base
+    count = 2
+    while f"{base}_{count}" in taken:
+        count += 1
+    return f"{base}_{count}"

@@ -1,0 +1,284 @@
+"""The script that runs a function somewhere else: its source, and what it needs to run."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import functools
+import inspect
+import linecache
+import sys
+import textwrap
+import typing as t
+from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
+
+from couler.dsl import _prelude
+from couler.dsl._prelude import Directory, File
+
+if t.TYPE_CHECKING:
+    from couler.dsl.signature import Signature
+
+AnyFunction: t.TypeAlias = Callable[..., t.Any]
+
+_FUTURE = "from __future__ import annotations\n"
+_FLAGS = 0x1000000  # CO_FUTURE_ANNOTATIONS: annotations are not evaluated
+_BUILTINS = frozenset(dir(builtins)) | {
+    "__annotations__",
+    "__file__",
+    "__module__",
+    "__qualname__",
+}
+
+
+class ShippingError(Exception):
+    """A function cannot be run elsewhere; carries the code of the reason."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> str:
+    """Return the script of a typed step.
+
+    Parameters
+    ----------
+    function
+        The function; its source must be at hand.
+    signature
+        What it takes and gives.
+    stay
+        Run in the step's own working directory instead of `COULER_WORK`.
+
+    Raises
+    ------
+    ShippingError
+        The function uses something that the script would not have.
+    """
+    name, source = _function_source(function)
+    classes, imports = _class_sources(signature.classes)
+    provided = {*_prelude_names(), *classes}
+    if name in _prelude_names() or any(cls in _prelude_names() for cls in classes):
+        raise ShippingError("CLR125", "its name, or a class's, is one that the script uses itself")
+    aliases = _check_names(function, source, provided)
+    readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
+    arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
+    parts = [
+        f"# The function {name} as a step.\n{_FUTURE}{_prelude_text()}",
+        *(["\n".join(imports)] if imports else []),
+        *classes.values(),
+        *(["\n".join(aliases)] if aliases else []),
+        source,
+        f'if __name__ == "__main__":\n    _run({", ".join(arguments)})',
+    ]
+    return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def plain_script(function: AnyFunction) -> str:
+    """Return a script that calls a function without arguments.
+
+    Raises
+    ------
+    ShippingError
+        The function needs arguments, or something that the script would not have.
+    """
+    name, source = _function_source(function)
+    required = [
+        parameter.name
+        for parameter in inspect.signature(function).parameters.values()
+        if parameter.default is parameter.empty
+        and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+    if required:
+        raise ShippingError(
+            "CLR109",
+            f"nothing gives it its arguments ({', '.join(required)}); make it a @couler.step",
+        )
+    _check_names(function, source, set())
+    future = _FUTURE + "\n\n" if getattr(function, "__annotations__", None) else ""
+    return f"{future}{source}\n\n{name}()\n"
+
+
+def _function_source(function: AnyFunction) -> tuple[str, str]:
+    """Return a function's name and its source, from `def` on and without indentation."""
+    if not inspect.isfunction(function):
+        raise ShippingError("CLR110", f"{function!r:.60} is no function written in Python")
+    try:
+        text = textwrap.dedent(inspect.getsource(function))
+    except (OSError, TypeError, IndentationError) as error:
+        raise ShippingError(
+            "CLR110", "its source cannot be found; write it in a file or a notebook's cell"
+        ) from error
+    if function.__name__ == "<lambda>":
+        return "function", f"function = {_lambda_source(function, text)}\n"
+    try:
+        node = ast.parse(text).body[0]
+    except (SyntaxError, IndexError) as error:
+        raise ShippingError("CLR110", f"its source cannot be read: {error}") from error
+    if not isinstance(node, ast.FunctionDef):
+        kind = "asynchronous" if isinstance(node, ast.AsyncFunctionDef) else "no plain function"
+        raise ShippingError("CLR110", f"it is {kind}; a step runs a plain function")
+    if len(node.decorator_list) > 1:
+        others = [ast.unparse(one) for one in node.decorator_list]
+        raise ShippingError(
+            "CLR124", f"only one decorator is allowed, as others are not shipped: {others}"
+        )
+    lines = text.splitlines(keepends=True)[node.lineno - 1 : node.end_lineno]
+    return node.name, "".join(lines).rstrip() + "\n"
+
+
+def _lambda_source(function: AnyFunction, text: str) -> str:
+    """Return the one lambda of a piece of source that has this function's code."""
+    found = set()
+    for start in range(len(text)):
+        if not text.startswith("lambda", start):
+            continue
+        for end in range(len(text), start, -1):
+            try:
+                tree = ast.parse(text[start:end].strip(), mode="eval")
+            except (SyntaxError, ValueError):
+                continue
+            if isinstance(tree.body, ast.Lambda):
+                code = compile(tree, "<lambda>", "eval").co_consts[0]
+                if isinstance(code, CodeType) and code.co_code == function.__code__.co_code:
+                    found.add(ast.unparse(tree))
+                break
+    if len(found) != 1:
+        raise ShippingError("CLR110", "a lambda whose source is not clear; use def")
+    return found.pop()
+
+
+def _class_sources(classes: tuple[type, ...]) -> tuple[dict[str, str], list[str]]:
+    """Return the sources of classes by name, and the imports that they need."""
+    sources: dict[str, str] = {}
+    imports: dict[str, None] = {}
+    known = {*_prelude_names(), *(cls.__name__ for cls in classes)}
+    for cls in classes:
+        source = _class_source(cls)
+        sources[cls.__name__] = source
+        scope = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        for name in sorted(_free_names(_compile(source)) - known - _BUILTINS):
+            line = _import_line(name, scope.get(name))
+            if line is None:
+                raise ShippingError(
+                    "CLR122",
+                    f"the class {cls.__name__} uses {name}, which the script does not have",
+                )
+            imports[line] = None
+    return sources, list(imports)
+
+
+def _class_source(cls: type) -> str:
+    try:
+        return textwrap.dedent(inspect.getsource(cls)).rstrip() + "\n"
+    except (OSError, TypeError):
+        source = _class_in_cells(cls.__name__)
+    if source is None:
+        raise ShippingError("CLR110", f"the source of the class {cls.__name__} cannot be found")
+    return source
+
+
+def _class_in_cells(name: str) -> str | None:
+    """Look for a class in the cells of a notebook, the last one first."""
+    for entry in reversed(list(linecache.cache.values())):
+        lines = entry[2] if len(entry) > 2 else []
+        text = "".join(lines)
+        if f"class {name}" not in text:
+            continue
+        try:
+            body = ast.parse(text).body
+        except SyntaxError:
+            continue
+        for node in reversed(body):
+            if isinstance(node, ast.ClassDef) and node.name == name:
+                first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+                return "".join(lines[first - 1 : node.end_lineno]).rstrip() + "\n"
+    return None
+
+
+def _import_line(name: str, value: object) -> str | None:
+    """Return the import that gives a name of the standard library."""
+    if isinstance(value, ModuleType):
+        module, attribute = value.__name__, None
+    else:
+        module, attribute = getattr(value, "__module__", None), getattr(value, "__name__", None)
+    if module is None or module.partition(".")[0] not in sys.stdlib_module_names:
+        return None
+    if attribute is None:
+        if not isinstance(value, ModuleType):
+            return None
+        return f"import {module}" if module == name else f"import {module} as {name}"
+    return f"from {module} import {attribute}" + ("" if attribute == name else f" as {name}")
+
+
+def _check_names(function: AnyFunction, source: str, provided: set[str]) -> list[str]:
+    """Refuse names that the script would not have; return lines that give others a new name."""
+    aliases = []
+    for name in sorted(_free_names(_compile(source)) - provided - _BUILTINS):
+        value = function.__globals__.get(name)
+        if provided and (value is File or value is Directory):
+            aliases.append(f"{name} = {value.__name__}")
+        elif name in function.__code__.co_freevars:
+            raise ShippingError(
+                "CLR123",
+                f"it uses {name} of the function around it, which is not shipped; "
+                "make it an argument",
+            )
+        elif isinstance(value, ModuleType):
+            raise ShippingError(
+                "CLR122", f"it uses the module {name}; import it inside the function"
+            )
+        else:
+            raise ShippingError(
+                "CLR122",
+                f"it uses {name}, which is not shipped with it; make it an argument, or define "
+                "or import it inside the function",
+            )
+    return aliases
+
+
+def _compile(source: str) -> CodeType:
+    return compile(source, "<step>", "exec", flags=_FLAGS, dont_inherit=True)
+
+
+def _free_names(code: CodeType) -> set[str]:
+    """Return the global names that code reads and does not define itself."""
+    read: set[str] = set()
+    defined: set[str] = set()
+    for name, is_definition in _global_uses(code):
+        (defined if is_definition else read).add(name)
+    return read - defined
+
+
+def _global_uses(code: CodeType) -> Iterator[tuple[str, bool]]:
+    for instruction in dis.get_instructions(code):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            yield instruction.argval, False
+        elif instruction.opname in ("STORE_GLOBAL", "STORE_NAME"):
+            yield instruction.argval, True
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _global_uses(constant)
+
+
+@functools.cache
+def _prelude_text() -> str:
+    """Return the prelude without its first docstring and `from __future__` line."""
+    source = inspect.getsource(_prelude)
+    node = ast.parse(source).body[1]
+    return "".join(source.splitlines(keepends=True)[node.end_lineno or 0 :])
+
+
+@functools.cache
+def _prelude_names() -> frozenset[str]:
+    names: set[str] = set()
+    for node in ast.parse(inspect.getsource(_prelude)).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign):
+            names.update(one.id for one in node.targets if isinstance(one, ast.Name))
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    return frozenset(names)

@@ -1,0 +1,119 @@
+"""From a function to the inputs and outputs of a step."""
+
+from __future__ import annotations
+
+import inspect
+import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from couler.dsl.drafts import Returns
+from couler.dsl.types import JSON, TypeSpec, UnsupportedTypeError, is_record, record_fields, spec_of
+from couler.ir.workflow import STDOUT, Output
+
+RESERVED_FIELDS = frozenset({"or_else", "step_name"})
+"""Attributes of every handle, which a field of the same name could not be read past."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of a function."""
+
+    name: str
+    spec: TypeSpec
+    required: bool
+    default: object = None
+
+
+@dataclass(slots=True)
+class Signature:
+    """What a function takes and gives, and what is wrong with how it says so."""
+
+    arguments: dict[str, Argument] = field(default_factory=dict)
+    returns: Returns = field(default_factory=Returns)
+    kinds: str = "{}"
+    """Expression for the writers of the outputs, in the shipped script."""
+    classes: tuple[type, ...] = ()
+    problems: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def required(self) -> frozenset[str]:
+        """Names of the arguments that have no default."""
+        return frozenset(one.name for one in self.arguments.values() if one.required)
+
+
+def read_signature(function: Callable[..., t.Any]) -> Signature:
+    """Return the inputs and outputs that a function's parameters and annotations stand for."""
+    found = Signature()
+    try:
+        hints = t.get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, AttributeError) as error:
+        found.problems.append(("CLR108", f"its annotations cannot be read: {error}"))
+        hints = {}
+    parameters = inspect.signature(function).parameters
+    classes: dict[type, None] = {}
+    for name, parameter in parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            found.problems.append(("CLR109", f"*{name} takes any number of values; name them"))
+            continue
+        if parameter.kind is parameter.POSITIONAL_ONLY:
+            found.problems.append(("CLR109", f"{name} has no name to its callers; drop the `/`"))
+            continue
+        spec = JSON
+        try:
+            spec = spec_of(hints.get(name, object))
+        except UnsupportedTypeError as error:
+            found.problems.append(("CLR108", f"argument {name}: {error}"))
+        required = parameter.default is parameter.empty
+        found.arguments[name] = Argument(name, spec, required, parameter.default)
+        classes.update(dict.fromkeys(spec.classes))
+    _check_parts(found)
+    _read_returns(found, hints.get("return"), classes)
+    found.classes = tuple(classes)
+    return found
+
+
+def _check_parts(found: Signature) -> None:
+    """Refuse names that the parts of another argument would take."""
+    for name, argument in found.arguments.items():
+        item, fields = argument.spec.item, argument.spec.fields
+        for other in found.arguments:
+            rest = other.removeprefix(name + "_")
+            if rest == other:
+                continue
+            if (item is not None and rest.isdigit()) or (fields is not None and rest in fields):
+                found.problems.append(
+                    ("CLR109", f"the names {name} and {other} collide; rename one of them")
+                )
+
+
+def _read_returns(found: Signature, annotation: object, classes: dict[type, None]) -> None:
+    if annotation in (None, type(None)):
+        return
+    try:
+        if is_record(annotation):
+            specs = record_fields(annotation)
+            inner = [one for spec in specs.values() for one in spec.classes]
+            classes.update(dict.fromkeys((*inner, annotation)))
+        else:
+            specs = {STDOUT: spec_of(annotation)}
+            classes.update(dict.fromkeys(specs[STDOUT].classes))
+    except UnsupportedTypeError as error:
+        found.problems.append(("CLR108", f"its result: {error}"))
+        return
+    for name, spec in specs.items():
+        if spec.item is not None and spec.item.is_file:
+            message = f"its result {name}: a list of files cannot be given out; use a Directory"
+            found.problems.append(("CLR108", message))
+        if name in RESERVED_FIELDS:
+            found.problems.append(("CLR109", f"the field {name} of its result must be renamed"))
+    outputs = tuple(
+        Output(name=name, type=spec.wire, path=f"outputs/{name}") for name, spec in specs.items()
+    )
+    if is_record(annotation):
+        found.returns = Returns(outputs, specs, is_record=True)
+        entries = ", ".join(f'"{name}": {spec.kind}' for name, spec in specs.items())
+        found.kinds = f"{{{entries}}}"
+    else:
+        found.returns = Returns(outputs, specs, main=STDOUT)
+        found.kinds = specs[STDOUT].kind

@@ -1,0 +1,280 @@
+"""Typed steps: Python functions that run as steps of a workflow."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+
+from couler.dsl._context import current
+from couler.dsl._places import caller_frame
+from couler.dsl.arguments import make_inputs
+from couler.dsl.drafts import Draft
+from couler.dsl.handles import StepHandle, Value
+from couler.dsl.options import StepOptions, step_fields
+from couler.dsl.shipping import ShippingError, typed_script
+from couler.dsl.signature import Signature, read_signature
+from couler.errors import DefinitionError
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.workflow import Script
+
+if t.TYPE_CHECKING:
+    from couler.dsl.builder import Builder
+    from couler.dsl.scope import Scope
+
+P = t.ParamSpec("P")
+R = t.TypeVar("R")
+
+_OWN_OPTIONS = ("image", "packages", "name", "command")
+
+
+class TypedStepOptions(StepOptions, total=False):
+    """Options of a typed step: those of every step, its image, packages, name and interpreter."""
+
+    image: str | None
+    packages: Sequence[str]
+    name: str | None
+    command: Sequence[str]
+
+
+def default_image() -> str:
+    """Return the image of typed steps that name none: the Python that runs this program."""
+    return f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
+
+
+class TypedStep(t.Generic[P, R]):
+    """A function that becomes a step where it is called inside a workflow.
+
+    Outside of a workflow a call just runs the function.
+
+    Attributes
+    ----------
+    fn
+        The plain function.
+    """
+
+    def __init__(self, function: Callable[P, R], options: Mapping[str, t.Any]) -> None:
+        self.fn = function
+        self._options = dict(options)
+        functools.update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        scope = current().scope
+        if scope is None:
+            if any(isinstance(one, Value) for one in (*args, *kwargs.values())):
+                raise DefinitionError(
+                    f"CLR119 {self._name} is called with values of a workflow, but none is open"
+                )
+            return self.fn(*args, **kwargs)
+        return t.cast(R, self._make(scope, self._bind(scope.builder, args, kwargs)))
+
+    def partial(self, **fixed: object) -> Partial[R]:
+        """Fix some arguments; `map` gives the others.
+
+        Parameters
+        ----------
+        fixed
+            Values, of the program or of the workflow, by the names of the arguments.
+        """
+        return Partial(self, fixed)
+
+    def map(self, *lists: object, max_parallel: int | None = None, **named: object) -> list[R]:
+        """Make one instance of the step for each item of one or more lists.
+
+        Parameters
+        ----------
+        lists, named
+            For each argument a list, or a value of the workflow that is one; all as long.
+        max_parallel
+            How many instances run at the same time; None for no bound.
+
+        Returns
+        -------
+        list
+            A handle to the list of the results, in the order of the items.
+        """
+        return self.partial().map(*lists, max_parallel=max_parallel, **named)
+
+    def with_options(self, **options: t.Unpack[TypedStepOptions]) -> TypedStep[P, R]:
+        """Return the same step with other options."""
+        other = TypedStep(self.fn, {**self._options, **options})
+        if "working_dir" not in options:
+            other.__dict__.update(
+                {key: self.__dict__[key] for key in ("_signature", "_text") if key in self.__dict__}
+            )
+        return other
+
+    @property
+    def _name(self) -> str:
+        return str(self._options.get("name") or self.fn.__name__)
+
+    @functools.cached_property
+    def _signature(self) -> Signature:
+        return read_signature(self.fn)
+
+    @functools.cached_property
+    def _text(self) -> str | ShippingError:
+        try:
+            stay = self._options.get("working_dir") is not None
+            return typed_script(self.fn, self._signature, stay=stay)
+        except ShippingError as error:
+            return error
+
+    def _bind(
+        self, builder: Builder, args: tuple[object, ...], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
+        """Return the arguments by name; report those that are wrong."""
+        arguments = self._signature.arguments
+        given: dict[str, object] = dict(zip(arguments, args, strict=False))
+        if len(args) > len(arguments):
+            builder.report(
+                "CLR102",
+                f'step "{self._name}" takes {len(arguments)} arguments, not {len(args)}',
+                step=self._name,
+            )
+        for name, value in kwargs.items():
+            if name not in arguments:
+                builder.report(
+                    "CLR104",
+                    f'step "{self._name}": no argument "{name}".{did_you_mean(name, arguments)}',
+                    step=self._name,
+                )
+            elif name in given:
+                builder.report(
+                    "CLR102",
+                    f'step "{self._name}": the argument "{name}" is given twice',
+                    step=self._name,
+                )
+            else:
+                given[name] = value
+        return given
+
+    def _check_complete(self, builder: Builder, names: t.Collection[str]) -> None:
+        missing = [name for name in self._signature.required if name not in names]
+        for name in (one for one in self._signature.arguments if one in missing):
+            builder.report(
+                "CLR101",
+                f'step "{self._name}": the argument "{name}" is missing',
+                step=self._name,
+            )
+
+    def _make(self, scope: Scope, given: Mapping[str, object]) -> StepHandle:
+        signature = self._signature
+        if not signature.required <= given.keys():
+            self._check_complete(scope.builder, given)
+        draft = self._draft(scope)
+        inputs, raw = make_inputs(scope, self._name, signature.arguments, given)
+        draft.inputs = inputs
+        if raw:
+            draft.mark_text(raw)
+        return StepHandle(scope.add(draft, self._name))
+
+    def _draft(self, scope: Scope) -> Draft:
+        builder = scope.builder
+        prepared = builder.prepared.get(self)
+        if prepared is None:
+            prepared = builder.prepared[self] = self._prepare(builder)
+        action, fields = prepared
+        draft = Draft(scope, action, self._signature.returns)
+        draft.options = fields
+        frame = caller_frame()
+        draft.source = builder.place(frame.f_code.co_filename, frame.f_lineno)
+        return draft
+
+    def _prepare(self, builder: Builder) -> tuple[Script, dict[str, t.Any]]:
+        """Return what all calls in one workflow share; report what is wrong with the step."""
+        code = self.fn.__code__
+        place = builder.place(code.co_filename, code.co_firstlineno)
+        for problem, message in self._signature.problems:
+            builder.report(
+                problem, f'step "{self._name}": {message}', step=self._name, source=place
+            )
+        text = self._text
+        if isinstance(text, ShippingError):
+            builder.report(text.code, f'step "{self._name}": {text}', step=self._name, source=place)
+            text = "pass\n"
+        options = {name: value for name, value in self._options.items() if name not in _OWN_OPTIONS}
+        action = Script(
+            image=self._options.get("image") or builder.default_image or default_image(),
+            source=text,
+            command=tuple(self._options.get("command") or ("python",)),
+            packages=tuple(self._options.get("packages", ())),
+            function=self.fn.__name__,
+        )
+        return action, step_fields(builder, options, self._name)
+
+    def __repr__(self) -> str:
+        return f"<couler step function {self._name}>"
+
+
+class Partial(t.Generic[R]):
+    """A typed step with some of its arguments fixed."""
+
+    def __init__(self, step: TypedStep[..., R], fixed: Mapping[str, object]) -> None:
+        self._step = step
+        self._fixed = dict(fixed)
+
+    def partial(self, **fixed: object) -> Partial[R]:
+        """Fix more arguments."""
+        return Partial(self._step, {**self._fixed, **fixed})
+
+    def __call__(self, *args: object, **named: object) -> R:
+        """Call the step with the remaining arguments, by position or name."""
+        rest = [name for name in self._step._signature.arguments if name not in self._fixed]
+        given = dict(zip(rest, args, strict=False))
+        return self._step(**self._fixed, **given, **named)
+
+    def map(self, *lists: object, max_parallel: int | None = None, **named: object) -> list[R]:
+        """Make one instance of the step for each item of one or more lists; see `TypedStep.map`.
+
+        Raises
+        ------
+        DefinitionError
+            No workflow is open, or nothing is given to map over.
+        """
+        from couler.dsl.iteration import map_typed
+
+        return t.cast("list[R]", map_typed(self._step, self._fixed, lists, named, max_parallel))
+
+
+@t.overload
+def step(function: Callable[P, R], /) -> TypedStep[P, R]: ...
+
+
+@t.overload
+def step(
+    **options: t.Unpack[TypedStepOptions],
+) -> Callable[[Callable[P, R]], TypedStep[P, R]]: ...
+
+
+def step(
+    function: Callable[P, R] | None = None, /, **options: t.Any
+) -> TypedStep[P, R] | Callable[[Callable[P, R]], TypedStep[P, R]]:
+    """Make a step of a Python function.
+
+    Inside a workflow a call makes a step and returns a handle to what the function will return;
+    outside, it just runs the function. The step ships the source of the function, so it imports
+    what it needs in its body.
+
+    Parameters
+    ----------
+    function
+        Takes and returns JSON values (numbers, text, lists, dicts, dataclasses, NamedTuples)
+        or files (`couler.File`, `couler.Directory`), by its annotations. The fields of a
+        dataclass or NamedTuple that it returns are outputs of their own.
+    options
+        See `TypedStepOptions`.
+
+    Examples
+    --------
+    >>> import couler
+    >>> @couler.step(memory="1Gi", retry=2)
+    ... def add(a: int, b: int = 1) -> int:
+    ...     return a + b
+    >>> add(1, 2)
+    3
+    """
+    if function is not None:
+        return TypedStep(function, options)
+    return lambda decorated: TypedStep(decorated, options)

@@ -1,0 +1,95 @@
+"""Handing a workflow over: to an engine, to a submitter, or to the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from collections.abc import Iterator
+
+from couler.dsl._context import Context, current, entered, set_scope, set_settings
+from couler.dsl.workflow import Workflow
+from couler.errors import DefinitionError
+
+
+@t.runtime_checkable
+class Submitter(t.Protocol):
+    """Anything that takes a workflow: what `couler.run` is given."""
+
+    def submit(self, workflow: Workflow, /) -> object:
+        """Take a workflow; what is returned is what `couler.run` returns."""
+        ...
+
+
+@contextlib.contextmanager
+def collect() -> Iterator[list[Workflow]]:
+    """Record the workflows that a program builds in a block, instead of running them.
+
+    Gives the list of the workflows, in the order of the program: those that it opens with
+    `couler.Workflow`, those that it hands to `couler.run`, and at the end the one that it has
+    built without handing it over.
+    """
+    found: list[Workflow] = []
+    with entered(Context(None, found, current().settings)):
+        yield found
+        workflow = _implicit()
+        if workflow is not None:
+            found.append(workflow)
+
+
+def run(submitter: object = None) -> t.Any:
+    """Hand over the workflow that the program has built outside of any `with Workflow`.
+
+    Afterwards the program begins anew, also if the submitter raises.
+
+    Parameters
+    ----------
+    submitter
+        An object, or a class without arguments, with a method `submit(workflow)`. By default the
+        one of `set_default_submitter`; without one, the workflow runs on this machine.
+
+    Returns
+    -------
+    object
+        What the submitter returns. None under `couler compile` and the like, which take the
+        workflow in place of the submitter.
+
+    Raises
+    ------
+    DefinitionError
+        The program has made no step, or the submitter has no method `submit`.
+    """
+    context = current()
+    workflow = _implicit()
+    set_scope(None)
+    if workflow is None:
+        raise DefinitionError(
+            "CLR135 couler.run: there is no step to run. Steps made in a `with couler.Workflow` "
+            "block are run by the method run() of that workflow"
+        )
+    if context.collected is not None:
+        context.collected.append(workflow)
+        return None
+    chosen = submitter if submitter is not None else context.settings.submitter
+    if chosen is None:
+        return workflow.run()
+    if isinstance(chosen, type):
+        chosen = chosen()
+    if not isinstance(chosen, Submitter):
+        raise DefinitionError(
+            f"CLR135 couler.run: {chosen!r:.60} is no submitter; it needs a method submit(workflow)"
+        )
+    return chosen.submit(workflow)
+
+
+def set_default_submitter(submitter: object) -> None:
+    """Set the submitter that `couler.run()` uses if it is given none."""
+    set_settings(current().settings._replace(submitter=submitter))
+
+
+def _implicit() -> Workflow | None:
+    """Return the workflow that the program builds outside of any block, if it has steps."""
+    scope = current().scope
+    if scope is None or not scope.builder.implicit:
+        return None
+    workflow = scope.builder.workflow
+    return workflow if scope.builder.root.drafts else None

@@ -1,0 +1,401 @@
+"""What the annotations of a typed step mean: how a value travels, and which values fit."""
+
+from __future__ import annotations
+
+import collections.abc
+import dataclasses
+import enum
+import math
+import os
+import types
+import typing as t
+from collections.abc import Callable, Mapping
+
+from couler.dsl._prelude import Directory, File
+from couler.ir.wire import ValueType
+
+Check: t.TypeAlias = Callable[[object], bool]
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class TypeSpec:
+    """A type, as far as values travel by it.
+
+    Attributes
+    ----------
+    wire
+        The type that the IR declares.
+    label
+        The type as a program writes it, for messages.
+    kind
+        The expression that makes its reader and writer in the shipped script.
+    accepts
+        Whether a Python value fits.
+    item
+        Type of the items of a list.
+    fields
+        Types of the fields of a dataclass or NamedTuple.
+    classes
+        The classes whose source the shipped script needs, those that others use first.
+    optional
+        None fits as well.
+    loose
+        Text fits as well as other values, so that text must be told apart.
+    gathered
+        A list that a foreach gathered; the engine makes it.
+    """
+
+    wire: ValueType
+    label: str
+    kind: str
+    accepts: Check
+    item: TypeSpec | None = None
+    fields: Mapping[str, TypeSpec] | None = None
+    classes: tuple[type, ...] = ()
+    optional: bool = False
+    loose: bool = False
+    gathered: bool = False
+
+    @property
+    def is_file(self) -> bool:
+        """Whether values are files or directories."""
+        return self.wire in ("file", "directory")
+
+
+class UnsupportedTypeError(Exception):
+    """An annotation whose values cannot travel; the message says why and what to use."""
+
+
+def is_finite_number(value: object) -> bool:
+    """Return whether a value fits `float`."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def is_json(value: object) -> bool:
+    """Return whether a value has a JSON form."""
+    if value is None or isinstance(value, str | bool | int):
+        return True
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, list | tuple):
+        return all(map(is_json, value))
+    if isinstance(value, dict):
+        return all(isinstance(key, str) for key in value) and all(map(is_json, value.values()))
+    return False
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_str(value: object) -> bool:
+    return isinstance(value, str) and not isinstance(value, File)
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, str | os.PathLike)
+
+
+STR = TypeSpec("str", "str", "_TEXT", _is_str)
+INT = TypeSpec("int", "int", "_INT", _is_int)
+FLOAT = TypeSpec("float", "float", "_FLOAT", is_finite_number)
+BOOL = TypeSpec("bool", "bool", "_BOOL", lambda value: isinstance(value, bool))
+FILE = TypeSpec("file", "File", "_FILE", _is_path)
+DIRECTORY = TypeSpec("directory", "Directory", "_DIRECTORY", _is_path)
+JSON = TypeSpec("json", "any", "_LOOSE", is_json, loose=True)
+LIST = TypeSpec("list", "list", "_list(_LOOSE)", lambda v: isinstance(v, list | tuple), item=JSON)
+DICT = TypeSpec("dict", "dict", "_dict(_LOOSE)", lambda v: isinstance(v, dict) and is_json(v))
+
+_SIMPLE: dict[object, TypeSpec] = {
+    str: STR,
+    int: INT,
+    float: FLOAT,
+    bool: BOOL,
+    File: FILE,
+    Directory: DIRECTORY,
+    list: LIST,
+    tuple: LIST,
+    dict: DICT,
+    object: JSON,
+    t.Any: JSON,
+}
+_WIRE: dict[ValueType, TypeSpec] = {
+    "str": STR,
+    "int": INT,
+    "float": FLOAT,
+    "bool": BOOL,
+    "file": FILE,
+    "directory": DIRECTORY,
+    "list": LIST,
+    "dict": DICT,
+    "json": JSON,
+}
+
+
+def spec_of_wire(value_type: ValueType) -> TypeSpec:
+    """Return the type that the IR declares by this word."""
+    return _WIRE[value_type]
+
+
+def spec_of_value(value: object) -> TypeSpec:
+    """Return the type of a JSON value."""
+    match value:
+        case bool():
+            return BOOL
+        case int():
+            return INT
+        case float():
+            return FLOAT
+        case File():
+            return DIRECTORY if isinstance(value, Directory) else FILE
+        case str():
+            return STR
+        case list() | tuple():
+            kinds = {spec_of_value(item) for item in value}
+            return list_of(kinds.pop()) if len(kinds) == 1 else LIST
+        case dict():
+            return DICT
+    return JSON
+
+
+def list_of(item: TypeSpec, *, gathered: bool = False) -> TypeSpec:
+    """Return the type of lists of a type."""
+    accepts = item.accepts
+    return TypeSpec(
+        "list",
+        f"list[{item.label}]",
+        f"_list({item.kind})",
+        lambda value: isinstance(value, list | tuple) and all(map(accepts, value)),
+        item=item,
+        classes=item.classes,
+        gathered=gathered,
+    )
+
+
+def spec_of(annotation: object) -> TypeSpec:
+    """Return the type that an annotation stands for.
+
+    Raises
+    ------
+    UnsupportedTypeError
+        Values of the type cannot travel between steps.
+    """
+    try:
+        return _SIMPLE[annotation]
+    except (KeyError, TypeError):  # not simple, or not hashable
+        pass
+    if isinstance(annotation, t.TypeVar):
+        return JSON
+    if isinstance(annotation, t.NewType):
+        return spec_of(annotation.__supertype__)
+    if isinstance(annotation, type) and t.get_origin(annotation) is None:
+        return _spec_of_class(annotation)
+    return _spec_of_generic(annotation)
+
+
+def _spec_of_generic(annotation: object) -> TypeSpec:
+    origin, args = t.get_origin(annotation), t.get_args(annotation)
+    if origin is t.Annotated:
+        return spec_of(args[0])
+    if origin is t.Literal:
+        return _choices(args)
+    if origin in (t.Union, types.UnionType):
+        return _union(args)
+    if origin is tuple and not (len(args) == 2 and args[1] is ...):
+        return _tuple_of([spec_of(arg) for arg in args])
+    if origin in (list, tuple, collections.abc.Sequence, collections.abc.Iterable):
+        return list_of(spec_of(args[0]))
+    if origin in (dict, collections.abc.Mapping, collections.abc.MutableMapping):
+        if args[0] is not str:
+            raise UnsupportedTypeError(f"the keys of {_label(annotation)} must be str")
+        return _dict_of(spec_of(args[1]))
+    raise UnsupportedTypeError(
+        f"values of {_label(annotation)} cannot travel between steps; use a JSON type or File"
+    )
+
+
+def _spec_of_class(cls: type) -> TypeSpec:
+    if is_record(cls):
+        return _record(cls)
+    if t.is_typeddict(cls):
+        return DICT
+    if issubclass(cls, enum.Enum):
+        return _enumeration(cls)
+    if issubclass(cls, os.PathLike):
+        raise UnsupportedTypeError(f"a {cls.__name__} does not travel; use couler.File")
+    raise UnsupportedTypeError(
+        f"values of {cls.__name__} cannot travel between steps; write them to a couler.File, "
+        "or return a dataclass or NamedTuple of JSON values"
+    )
+
+
+def is_record(cls: object) -> t.TypeGuard[type]:
+    """Return whether a class is a dataclass or a NamedTuple."""
+    if not isinstance(cls, type):
+        return False
+    return dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields"))
+
+
+def record_fields(cls: type) -> dict[str, TypeSpec]:
+    """Return the types of the fields of a dataclass or NamedTuple.
+
+    Raises
+    ------
+    UnsupportedTypeError
+        A field's values cannot travel between steps.
+    """
+    hints = t.get_type_hints(cls)
+    if dataclasses.is_dataclass(cls):
+        names = tuple(field.name for field in dataclasses.fields(cls) if field.init)
+    else:
+        names = cls._fields  # type: ignore[attr-defined]  # of a NamedTuple
+    fields = {}
+    for name in names:
+        try:
+            fields[name] = spec_of(hints.get(name, object))
+        except UnsupportedTypeError as error:
+            raise UnsupportedTypeError(f"the field {name} of {cls.__name__}: {error}") from None
+    return fields
+
+
+def _record(cls: type) -> TypeSpec:
+    fields = record_fields(cls)
+    arguments = "".join(f", {name}={spec.kind}" for name, spec in fields.items())
+    inner = dict.fromkeys(one for spec in fields.values() for one in spec.classes)
+    return TypeSpec(
+        "dict",
+        cls.__name__,
+        f"_record({cls.__name__}{arguments})",
+        lambda value: isinstance(value, cls),
+        fields=fields,
+        classes=(*inner, cls),
+    )
+
+
+def _enumeration(cls: type[enum.Enum]) -> TypeSpec:
+    is_text = all(isinstance(member.value, str) for member in cls)
+    return TypeSpec(
+        "str" if is_text else "json",
+        cls.__name__,
+        f"_Kind({cls.__name__}, (str, int, float), text={is_text})",
+        lambda value: isinstance(value, cls),
+        classes=(cls,),
+    )
+
+
+def _choices(values: tuple[object, ...]) -> TypeSpec:
+    kinds = {spec_of_value(value) for value in values}
+    of = kinds.pop() if len(kinds) == 1 else JSON
+    label = f"Literal[{', '.join(map(repr, values))}]"
+    return dataclasses.replace(
+        of, label=label, accepts=lambda v: any(v == one and type(v) is type(one) for one in values)
+    )
+
+
+def _tuple_of(items: list[TypeSpec]) -> TypeSpec:
+    def accepts(value: object) -> bool:
+        if not isinstance(value, list | tuple) or len(value) != len(items):
+            return False
+        return all(spec.accepts(one) for spec, one in zip(items, value, strict=True))
+
+    return TypeSpec(
+        "list",
+        f"tuple[{', '.join(spec.label for spec in items)}]",
+        f"_tuple({', '.join(spec.kind for spec in items)})",
+        accepts,
+        item=JSON,
+        classes=tuple(dict.fromkeys(one for spec in items for one in spec.classes)),
+    )
+
+
+def _dict_of(value_spec: TypeSpec) -> TypeSpec:
+    def accepts(value: object) -> bool:
+        return isinstance(value, dict) and all(
+            isinstance(key, str) and value_spec.accepts(one) for key, one in value.items()
+        )
+
+    return TypeSpec(
+        "dict",
+        f"dict[str, {value_spec.label}]",
+        f"_dict({value_spec.kind})",
+        accepts,
+        item=value_spec,
+        classes=value_spec.classes,
+    )
+
+
+def _union(members: tuple[object, ...]) -> TypeSpec:
+    specs = [spec_of(member) for member in members if member is not type(None)]
+    optional = len(specs) < len(members)
+    if len(specs) == 1:
+        return _optional(specs[0])
+    if any(spec.classes or spec.is_file for spec in specs):
+        raise UnsupportedTypeError(
+            f"{' | '.join(spec.label for spec in specs)}: only JSON types can be mixed"
+        )
+    checks = [spec.accepts for spec in specs]
+    label = " | ".join(spec.label for spec in specs) + (" | None" if optional else "")
+    return TypeSpec(
+        "json",
+        label,
+        "_LOOSE",
+        lambda value: (optional and value is None) or any(check(value) for check in checks),
+        optional=optional,
+        loose=any(spec.wire in ("str", "json") for spec in specs),
+    )
+
+
+def _optional(spec: TypeSpec) -> TypeSpec:
+    return dataclasses.replace(
+        spec,
+        wire=spec.wire if spec.is_file else "json",
+        label=f"{spec.label} | None",
+        kind=spec.kind if spec.is_file else f"_optional({spec.kind})",
+        accepts=lambda value: value is None or spec.accepts(value),
+        fields=None,
+        optional=True,
+        loose=spec.wire == "str" or spec.loose,
+    )
+
+
+def _label(annotation: object) -> str:
+    return str(annotation).replace("typing.", "")
+
+
+def json_form(value: object) -> object:
+    """Return the JSON form of a Python value: dataclasses as objects, tuples as lists."""
+    if isinstance(value, enum.Enum):
+        return json_form(value.value)
+    if isinstance(value, File):
+        return str(value)
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return {key: json_form(one) for key, one in value._asdict().items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {
+            field.name: json_form(getattr(value, field.name)) for field in dataclasses.fields(value)
+        }
+    if isinstance(value, dict):
+        return {key: json_form(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [json_form(one) for one in value]
+    return value
+
+
+def fits(given: TypeSpec, wanted: TypeSpec) -> bool:
+    """Return whether values of one type can be handed over where another is wanted.
+
+    A type that is only known to be JSON fits everything but files: the reader checks it.
+    """
+    if given is wanted:
+        return True
+    if given.is_file or wanted.is_file:
+        return given.wire == wanted.wire
+    if wanted.wire == "json":
+        return True
+    if given.wire == "json":
+        return not given.optional or wanted.optional
+    if given.wire == "list" and wanted.wire == "list":
+        return given.item is None or wanted.item is None or fits(given.item, wanted.item)
+    return given.wire == wanted.wire or (given.wire == "int" and wanted.wire == "float")

@@ -1,0 +1,81 @@
+"""Durations and quantities, as programs write them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
+_DURATION = re.compile(rf"(?:{_PART.pattern})+")
+
+
+def parse_duration(value: object) -> float:
+    """Return a duration in seconds.
+
+    Parameters
+    ----------
+    value
+        Seconds (> 0), or text of numbers with the units ms, s, m, h and d.
+
+    Raises
+    ------
+    ValueError
+        It is no duration, or not a positive one.
+
+    Examples
+    --------
+    >>> parse_duration("1h30m"), parse_duration(90), parse_duration("10")
+    (5400.0, 90.0, 10.0)
+    """
+    seconds: float
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{value!r} is no duration; write seconds, or text such as '20m'")
+    if isinstance(value, str):
+        text = value.replace(" ", "")
+        if re.fullmatch(r"\d+(\.\d+)?", text):
+            seconds = float(text)
+        elif _DURATION.fullmatch(text):
+            seconds = sum(float(n) * _UNITS[unit] for n, unit in _PART.findall(text))
+        else:
+            raise ValueError(f"{value!r} is no duration; write '90s', '20m', '1h30m' or '2d'")
+    else:
+        seconds = float(value)
+    if not seconds > 0 or math.isinf(seconds):
+        raise ValueError(f"{value!r} is no duration; it must be more than 0 seconds")
+    return seconds
+
+
+def quantity(value: object) -> str:
+    """Return an amount of a resource as text; other text is left for verification to judge.
+
+    Raises
+    ------
+    ValueError
+        It is neither text nor a number of at least 0.
+
+    Examples
+    --------
+    >>> quantity(2), quantity(0.5), quantity("1Gi")
+    ('2', '500m', '1Gi')
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{value!r} is no quantity; write '500m', '1Gi' or a number")
+    if not math.isfinite(value) or value < 0:
+        raise ValueError(f"{value!r} is no quantity")
+    return str(int(value)) if value == int(value) else f"{math.ceil(value * 1000)}m"
+
+
+def memory(value: object) -> str:
+    """Return an amount of memory or disk as text.
+
+    Raises
+    ------
+    ValueError
+        It is no quantity, or a number so small that it was not meant as bytes.
+    """
+    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**20:
+        raise ValueError(f"{value!r} would be bytes; write '{value:g}Gi' or '{value:g}Mi'")
+    return quantity(value)

@@ -1,0 +1,312 @@
+"""Workflows as programs write them."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from types import ModuleType, TracebackType
+
+from couler.dsl import assembly, objects
+from couler.dsl._context import current, entered_scope
+from couler.dsl._places import caller_frame
+from couler.dsl.builder import Builder
+from couler.dsl.handles import Expression
+from couler.dsl.options import StepOptions
+from couler.dsl.scope import Scope
+from couler.dsl.types import JSON, STR, TypeSpec
+from couler.errors import DefinitionError
+from couler.ir import values
+from couler.ir import workflow as ir
+from couler.ir.diagnostics import Diagnostic
+
+if t.TYPE_CHECKING:
+    from couler import stages
+    from couler.backends.base import Artifact
+
+
+class DefaultOptions(StepOptions, total=False):
+    """Options that a workflow gives to all its steps, and the image of steps that name none."""
+
+    image: str | None
+
+
+class StepDefaults:
+    """Options for every step of a workflow that does not state its own.
+
+    Parameters
+    ----------
+    options
+        The image, retries, timeout, environment, pull policy, resources and placement, named as
+        in a step.
+
+    Examples
+    --------
+    >>> import couler
+    >>> defaults = couler.StepDefaults(image="python:3.12-slim", retry=2, memory="1Gi")
+    """
+
+    def __init__(self, **options: t.Unpack[DefaultOptions]) -> None:
+        self.options: dict[str, t.Any] = dict(options)
+
+
+class Parameters:
+    """The parameters of a workflow, as attributes or by `[name]`."""
+
+    def __init__(self, specs: Mapping[str, TypeSpec], scope: Scope) -> None:
+        self._specs = specs
+        self._scope = scope
+
+    def __getitem__(self, name: str) -> t.Any:
+        spec = self._specs.get(name, JSON)  # verification reports a name that is unknown
+        return Expression(self._scope, values.ParamRef(name=name), spec, name)
+
+    def __getattr__(self, name: str) -> t.Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._specs)
+
+
+class RunFacts:
+    """What a run knows of itself: `id`, `logical_date` and, in exit handlers, `status`."""
+
+    @property
+    def id(self) -> t.Any:
+        """The engine's name of the run."""
+        return Expression(None, values.RunRef(field="id"), STR, "run_id")
+
+    @property
+    def logical_date(self) -> t.Any:
+        """The time that the run stands for, in ISO 8601 and UTC."""
+        return Expression(None, values.RunRef(field="logical_date"), STR, "logical_date")
+
+    @property
+    def status(self) -> t.Any:
+        """`succeeded` or `failed`; for exit handlers only."""
+        return Expression(None, values.RunRef(field="status"), STR, "status")
+
+
+class Workflow:
+    """A workflow; the steps made in its `with` block are its steps.
+
+    In the block only data, `>>` and conditions order the steps.
+
+    Parameters
+    ----------
+    name
+        Lower-case letters, digits and `-`.
+    defaults
+        Options for every step that does not state its own.
+    schedule
+        A cron expression, or a `Schedule`; None for a workflow that is started by hand.
+    labels, annotations
+        Put on the workflow by engines that know them.
+    max_parallel
+        How many steps run at the same time.
+    timeout
+        Bound of the whole run: seconds, or text such as `"2h"`.
+    keep
+        How long after its end the engine keeps the run: seconds, or text such as `"7d"`.
+    description
+        For people.
+    service_account
+        Account of the cluster that the steps run as.
+    engine
+        Settings for single engines, put into what they are given as they are.
+    params
+        Parameters whose names are those of other arguments here.
+    parameters
+        Names of parameters with their defaults, with a type for a parameter that every run must
+        give, or with a `Parameter`.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("greeting", person="you") as wf:
+    ...     hello = couler.run_container("busybox", ["echo", wf.params.person], step_name="hello")
+    >>> [step.name for step in wf.to_ir().steps]
+    ['hello']
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        defaults: StepDefaults | None = None,
+        schedule: str | objects.Schedule | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+        max_parallel: int | None = None,
+        timeout: objects.Duration | None = None,
+        keep: objects.Duration | None = None,
+        description: str | None = None,
+        service_account: str | None = None,
+        engine: Mapping[str, object] | None = None,
+        params: Mapping[str, object] | None = None,
+        **parameters: object,
+    ) -> None:
+        context = current()
+        outer = None if context.scope is None else context.scope.builder
+        self._builder = builder = Builder(ordered=False, outer=outer)
+        self._block: AbstractContextManager[None] | None = None
+        builder.name = name
+        builder.workflow = self
+        builder.source = builder.here()
+        assembly.set_fields(
+            builder,
+            labels=labels and dict(labels),
+            annotations=annotations and dict(annotations),
+            max_parallel=max_parallel,
+            description=description,
+            engine=engine and dict(engine),
+        )
+        assembly.set_duration(builder, "timeout_s", "timeout", timeout)
+        assembly.set_duration(builder, "keep_s", "keep", keep)
+        if service_account is not None:
+            builder.pod["service_account"] = service_account
+        if schedule is not None:
+            assembly.set_schedule(builder, schedule)
+        if defaults is not None:
+            assembly.set_defaults(builder, defaults.options)
+        for key, value in {**(params or {}), **parameters}.items():
+            assembly.add_parameter(builder, key, value)
+        if context.collected is not None:
+            context.collected.append(self)
+
+    @classmethod
+    def _implicit(cls, name: str) -> Workflow:
+        """Return the workflow that a program is which opens none."""
+        workflow = cls.__new__(cls)
+        workflow._builder = Builder(ordered=True)
+        workflow._block = None
+        workflow._builder.name = name
+        workflow._builder.workflow = workflow
+        settings = current().settings
+        if settings.service_account is not None:
+            workflow._builder.pod["service_account"] = settings.service_account
+        return workflow
+
+    @property
+    def name(self) -> str:
+        """Name of the workflow."""
+        return self._builder.name
+
+    @property
+    def params(self) -> Parameters:
+        """The parameters, as values of the workflow."""
+        return Parameters(self._builder.specs, self._builder.root)
+
+    @property
+    def run_facts(self) -> RunFacts:
+        """What a run knows of itself: its id, its date and its status."""
+        return RunFacts()
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """What was found wrong while the workflow was built, in program order."""
+        return self._builder.diagnostics
+
+    def __enter__(self) -> Workflow:
+        if self._block is not None:
+            raise DefinitionError(
+                f'CLR140 the workflow "{self.name}" is open already; its blocks cannot be nested'
+            )
+        self._block = entered_scope(self._builder.root)
+        self._block.__enter__()
+        self._builder.block = caller_frame().f_code
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        block, self._block = self._block, None
+        self._builder.block = None
+        if block is not None:
+            block.__exit__(kind, error, trace)
+
+    def on_exit(
+        self,
+        handler: Callable[..., object],
+        *args: object,
+        status: assembly.Status = "any",
+        name: str | None = None,
+        **kwargs: object,
+    ) -> None:
+        """Run steps when the run has ended.
+
+        Parameters
+        ----------
+        handler
+            Makes the steps: a typed step, or a function that calls steps.
+        args, kwargs
+            Arguments for it.
+        status
+            Run them after `success`, after `failure`, or after `any` end.
+        name
+            Name of the handler; that of the function by default.
+        """
+        base = name or getattr(handler, "__name__", "<lambda>")
+        if base.startswith("<"):
+            base = f"on-{status}"
+        assembly.add_handler(self._builder, base, status, lambda: handler(*args, **kwargs))
+
+    def output(self, name: str, value: object) -> None:
+        """Give a value out as a result of the workflow.
+
+        Parameters
+        ----------
+        name
+            Name of the result.
+        value
+            A handle, or a part of one.
+        """
+        assembly.add_output(self._builder, name, value)
+
+    def to_ir(self) -> ir.Workflow:
+        """Return the workflow as IR; see `diagnostics` for what was found wrong with it."""
+        return assembly.build_workflow(self._builder)
+
+    def plan(self, engine: str | None = None, **options: t.Any) -> stages.Plan:
+        """Check the workflow and run the passes over it; see `couler.stages.plan`."""
+        return t.cast("stages.Plan", _stages().plan(self, engine=engine, **options))
+
+    def compile(self, engine: str, **options: t.Any) -> Artifact:
+        """Turn the workflow into files for an engine; see `couler.stages.compile`."""
+        return t.cast("Artifact", _stages().compile(self, engine, **options))
+
+    def run(self, **options: t.Any) -> t.Any:
+        """Run the workflow; see `couler.stages.run`.
+
+        Under `couler compile` and the like, which run the program to get at its workflows,
+        nothing runs and None comes back.
+        """
+        if current().collected is not None:
+            return None
+        return _stages().run(self, **options)
+
+    def show(self, as_: str = "tree") -> str:
+        """Return a picture of the workflow: `tree`, `mermaid`, `dot`, `svg` or `json`."""
+        return t.cast(str, _stages().show(self, as_))
+
+    def _repr_svg_(self) -> str:
+        return self.show("svg")
+
+    def __rich_repr__(self) -> t.Iterator[tuple[str, object]]:
+        yield "name", self.name
+        yield "parameters", list(self._builder.parameters)
+        yield "steps", list(self._builder.root.names())
+
+    def __repr__(self) -> str:
+        return f"<couler workflow {self.name}, {len(self._builder.root.drafts)} steps>"
+
+
+def _stages() -> ModuleType:
+    from couler import stages
+
+    return stages
