@@ -6,12 +6,13 @@ workflow = flow(
     "files",
     sh(
         "write",
-        'cd "$COULER_WORK"; mkdir data; printf 'a\\nb\\n' > data/raw",
+        'cd "$COULER_WORK"; mkdir data; printf "a\\nb\\n" > data/raw',
         outputs=[out("raw", "file", "data/raw")],
     ),
     sh(
         "change",
-        "cd $COULER_WORK; cat in/place > out.txt; echo c >> out.txt; echo spoilt > in/place",
+        # What it does to its own copy is its own affair.
+        'cd "$COULER_WORK"; cat in/place > out.txt; echo c >> out.txt; echo spoilt > in/place',
         inputs=[given("raw", ref("write", "raw"), "file", "in/place")],
         outputs=[out("changed", "file", "out.txt")],
     ),
