@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
+import sysconfig
 import traceback
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import couler
-from couler.errors import DefinitionError, NoWorkflowError, SeveralWorkflowsError
+from couler.errors import CoulerError, DefinitionError, NoWorkflowError, SeveralWorkflowsError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
-from couler.stages import AnyWorkflow, ProgramWorkflow
+from couler.stages.workflows import AnyWorkflow, as_ir
 
 RAISED = "CLR001"
 NO_WORKFLOW = "CLR002"
 SEVERAL_WORKFLOWS = "CLR003"
 NO_SUCH_WORKFLOW = "CLR004"
+
+_CODED = re.compile(r"(CLR\d{3}) (.*)", re.DOTALL)
+"""A message of the DSL that begins with its code."""
 
 
 class LoadError(DefinitionError):
@@ -77,13 +82,12 @@ def load_program(path: str, name: str | None = None) -> Loaded:
     """
     from couler.dsl.submit import collect  # a workflow that is read from a file needs no DSL
 
-    with _as_main(path) as module, _standard_output_to_error(), collect() as submitted:
-        _execute(path, module)
-        found = _workflows(module, submitted)
-        chosen = _choose(path, name, found)
+    with _as_main(path) as module, _standard_output_to_error():
+        with collect() as built:
+            _execute(path, module)
+        chosen = _choose(path, name, _by_variable(module, built))
         # Within the program's environment: it looks at source files and at __main__.
-        workflow = chosen if isinstance(chosen, Workflow) else chosen.to_ir()
-        diagnostics = () if isinstance(chosen, Workflow) else tuple(chosen.diagnostics)
+        workflow, diagnostics = as_ir(chosen)
     return Loaded(workflow, diagnostics)
 
 
@@ -130,55 +134,73 @@ def _execute(path: str, module: types.ModuleType) -> None:
         if error.code not in (None, 0):
             raise _raised(path, error, f"the program ended with {error.code!r}") from error
     except Exception as error:  # a program can raise anything; the cause is kept
-        what = f"the program raised {type(error).__name__}"
-        raise _raised(path, error, f"{what}: {error}" if str(error) else what) from error
+        raise _raised(path, error, _summary(error)) from error
+
+
+def _summary(error: Exception) -> str:
+    if isinstance(error, CoulerError):
+        return str(error)
+    what = f"the program raised {type(error).__name__}"
+    return f"{what}: {error}" if str(error) else what
 
 
 def _raised(path: str, error: BaseException, message: str) -> LoadError:
-    frames = _their_frames(traceback.extract_tb(error.__traceback__))
+    """Return the error that shows of a traceback the program's own lines."""
+    known = _CODED.fullmatch(message)
+    code, message = known.groups() if known else (RAISED, message)
+    report = traceback.TracebackException.from_exception(error)
+    is_theirs = _theirs(path)
+    frames = [frame for frame in report.stack if is_theirs(frame)]
     if isinstance(error, SyntaxError) and error.filename and error.lineno:
         place = SourceRef(file=error.filename, line=error.lineno)
     elif frames:
         place = SourceRef(file=frames[-1].filename, line=frames[-1].lineno or 1)
     else:
         place = SourceRef(file=path, line=1)
-    report = traceback.TracebackException.from_exception(error)
-    _leave_out_ours(report)
-    return LoadError(Diagnostic(RAISED, message, source=place), "".join(report.format()))
+    _keep_frames(report, is_theirs)
+    return LoadError(Diagnostic(code, message, source=place), "".join(report.format()))
 
 
-def _leave_out_ours(report: traceback.TracebackException) -> None:
-    report.stack = traceback.StackSummary.from_list(_their_frames(report.stack))
+def _theirs(path: str) -> Callable[[traceback.FrameSummary], bool]:
+    """Return what tells the program's own lines from those of installed packages and of Python."""
+    own = str(Path(path).absolute().parent) + os.sep
+    installed = [str(Path(couler.__file__).parent), *sysconfig.get_paths().values()]
+    others = tuple(folder + os.sep for folder in installed if not own.startswith(folder + os.sep))
+
+    def is_theirs(frame: traceback.FrameSummary) -> bool:
+        file = str(Path(frame.filename).absolute())
+        return not frame.filename.startswith("<frozen ") and not file.startswith(others)
+
+    return is_theirs
+
+
+def _keep_frames(
+    report: traceback.TracebackException, is_kept: Callable[[traceback.FrameSummary], bool]
+) -> None:
+    kept = [frame for frame in report.stack if is_kept(frame)]
+    report.stack = traceback.StackSummary.from_list(kept)
     for cause in (report.__cause__, report.__context__):
         if cause is not None:
-            _leave_out_ours(cause)
+            _keep_frames(cause, is_kept)
 
 
-def _their_frames(frames: Sequence[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
-    ours = str(Path(couler.__file__).parent) + os.sep
-    return [
-        frame
-        for frame in frames
-        if not frame.filename.startswith(ours) and not frame.filename.startswith("<frozen ")
-    ]
-
-
-def _workflows(
-    module: types.ModuleType, submitted: Sequence[AnyWorkflow]
-) -> dict[str, AnyWorkflow]:
+def _by_variable(module: types.ModuleType, built: Sequence[AnyWorkflow]) -> dict[str, AnyWorkflow]:
     """Return each workflow once, by the variable that holds it or else by its own name."""
     found: dict[str, AnyWorkflow] = {}
     seen: set[int] = set()
-    for name, value in list(vars(module).items()):
-        is_workflow = isinstance(value, Workflow | ProgramWorkflow) and not isinstance(value, type)
-        if is_workflow and id(value) not in seen:
+    for name, value in vars(module).items():
+        if id(value) not in seen and (_is_one_of(value, built) or isinstance(value, Workflow)):
             seen.add(id(value))
             found[name] = value
-    for workflow in submitted:
+    for workflow in built:
         if id(workflow) not in seen:
             seen.add(id(workflow))
-            found[_name_of(workflow)] = workflow
+            found[workflow.name] = workflow
     return found
+
+
+def _is_one_of(value: object, built: Sequence[AnyWorkflow]) -> bool:
+    return any(value is workflow for workflow in built)
 
 
 def _choose(path: str, name: str | None, found: dict[str, AnyWorkflow]) -> AnyWorkflow:
@@ -197,16 +219,12 @@ def _choose(path: str, name: str | None, found: dict[str, AnyWorkflow]) -> AnyWo
         raise _SeveralWorkflowsLoadError(Diagnostic(SEVERAL_WORKFLOWS, message, source=start))
     if name in found:
         return found[name]
-    same = [workflow for workflow in found.values() if _name_of(workflow) == name]
+    same = [workflow for workflow in found.values() if workflow.name == name]
     if len(same) == 1:
         return same[0]
-    known = [*found, *map(_name_of, found.values())]
+    known = [*found, *(workflow.name for workflow in found.values())]
     message = (
         f'the program defines no workflow "{name}"; it defines: {", ".join(found)}.'
         f"{did_you_mean(name, known)}"
     )
     raise _NoWorkflowLoadError(Diagnostic(NO_SUCH_WORKFLOW, message, source=start))
-
-
-def _name_of(workflow: AnyWorkflow) -> str:
-    return workflow.name

@@ -27,7 +27,7 @@ Table = Mapping[str, Mapping[Feature, Support]]
 def command(session: Session, names: tuple[str, ...], format_: str | None) -> None:
     """Show what each engine can do.
 
-    A feature is native to an engine, made from other things that the engine does, or refused;
+    A feature is native to an engine, lowered to other things that the engine does, or refused;
     -v adds how and why. For one ENGINE or several, or for all that are installed.
     """
     backends = [get_backend(name) for name in names or backend_names()]
@@ -92,7 +92,7 @@ def _word(support: Support) -> str:
         case Native():
             return "native"
         case Lowered():
-            return "made"
+            return "lowered"
         case Unsupported():
             return "no"
     t.assert_never(support)
@@ -103,7 +103,7 @@ def _note(support: Support) -> str:
         case Native():
             return ""
         case Lowered():
-            return f"made by {support.by}"
+            return f"lowered: {support.by}"
         case Unsupported():
             return f"no: {support.reason}"
     t.assert_never(support)
@@ -118,7 +118,7 @@ def _show_text(session: Session, table: Table) -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    colours = {"native": "green", "made": "yellow", "no": "red"}
+    colours = {"native": "green", "lowered": "yellow", "no": "red"}
     rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
     rich_table.add_column("feature", no_wrap=True)
     for name in table:
