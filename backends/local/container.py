@@ -21,7 +21,7 @@ from couler.backends.local.leaf import (
 from couler.backends.local.masking import Masker
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.process import ProcessEnd, run_process
-from couler.backends.local.store import Store, remove
+from couler.backends.local.store import Store
 from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.errors import EvaluationError
 from couler.ir.paths import StepPath
@@ -47,15 +47,16 @@ def attempt_process(
     limits
         What can end it early.
     """
-    folder = place.attempt(bound.path, attempt)
-    remove(folder)  # of an earlier attempt of the group around it
+    folder = place.make_folder(bound.path)
     work = folder / "work"
-    work.mkdir(parents=True)
+    work.mkdir()
     try:
         inputs = put_inputs(bound, place.store, work)
         directory = _directory(bound.step.working_dir, work)
     except VALUE_ERRORS as error:
         return Attempt(False, message=str(error))
+    except OSError as error:
+        return Attempt(False, message=f"its inputs cannot be put in place: {error}", kind="error")
     words = bound.words
     if isinstance(action, Script):
         script = folder / "script"
@@ -76,7 +77,10 @@ def attempt_process(
         outputs = keep_outputs(bound, place.store, work, end.stdout)
     except VALUE_ERRORS as error:
         return Attempt(False, message=str(error), exit_code=0, kind="error")
-    remove(folder)
+    except OSError as error:
+        told = f"its outputs cannot be kept: {error}"
+        return Attempt(False, message=told, exit_code=0, kind="error")
+    shutil.rmtree(folder, ignore_errors=True)  # what a process has made read-only stays
     return Attempt(True, outputs, exit_code=0)
 
 
@@ -96,7 +100,8 @@ def put_inputs(bound: Bound, store: Store, work: Path) -> dict[str, str]:
     variables = {}
     for given in bound.step.inputs:
         stored = bound.inputs[given.name]
-        text = to_text(stored)
+        # Not as an argument would show it: text that is declared `json` has its quotes here.
+        text = stored.text if isinstance(stored, Single) else to_text(stored)
         if is_file(given.type):
             path = work_path(work, given.path or f"inputs/{given.name}")
             _put_files(given, stored, store, path)
@@ -168,7 +173,7 @@ def _keep(output: Output, path: StepPath, store: Store, work: Path, stdout: byte
         return Single(location, output.type)
     with source.open("rb") as file:
         content = file.read(KEEP_BYTES + 1)
-    return read_output(content, output, what=output.path, cut_newline=output.type != "str")
+    return read_output(content, output, what=output.path, cut_newline=True)
 
 
 def _directory(wanted: str | None, work: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import threading
 import time
 from collections.abc import Mapping
@@ -42,9 +43,11 @@ class Place:
         """Return where the log of a step's instance is written."""
         return self.folder / "logs" / f"{path}.log"
 
-    def attempt(self, path: StepPath, attempt: int) -> Path:
-        """Return the folder that an attempt has for itself."""
-        return self.folder / "work" / str(path) / f"attempt-{attempt}"
+    def make_folder(self, path: StepPath) -> Path:
+        """Make the folder that an attempt has for itself."""
+        parent = self.folder / "work" / str(path)
+        parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix="attempt-", dir=parent))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The corpus: small workflows, each with the outcome that docs/semantics.md gives it.
 
 A case is a folder with a `workflow.py` that defines `workflow`, `expected` and, where they are
-needed, `parameters` and `secrets`. Every engine that can run here runs all cases.
+needed, `parameters`, `secrets` and `config_maps`. Every engine that can run here runs all cases.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ class Case:
         What a run of it gives.
     parameters
         What the run is started with, see `parameters_with`.
-    secrets
-        Secrets that must be there: name, key, value.
+    secrets, config_maps
+        What must be there: name, key, value.
     """
 
     name: str
@@ -42,6 +42,7 @@ class Case:
     expected: Expected
     parameters: Mapping[str, object]
     secrets: Mapping[str, Mapping[str, str]]
+    config_maps: Mapping[str, Mapping[str, str]]
 
     def parameters_with(self, shared: Path) -> dict[str, t.Any]:
         """Return the parameters with a folder in the place of `SHARED`."""
@@ -68,4 +69,5 @@ def _load(name: str) -> Case:
         module.expected,
         getattr(module, "parameters", {}),
         getattr(module, "secrets", {}),
+        getattr(module, "config_maps", {}),
     )

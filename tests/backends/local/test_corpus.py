@@ -15,16 +15,17 @@ from tests.corpus import Case, cases
 def test_outcome(case: Case, tmp_path: Path) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
-    secrets = {
-        f"COULER_SECRET_{name}_{key}": value
-        for name, entries in case.secrets.items()
+    entries = {
+        f"COULER_{kind}_{name}_{key}": value
+        for kind, maps in (("SECRET", case.secrets), ("CONFIG", case.config_maps))
+        for name, entries in maps.items()
         for key, value in entries.items()
     }
     result = LocalBackend().run(
         case.workflow,
         parameters=case.parameters_with(shared),
         work_dir=tmp_path / "run",
-        environ={**os.environ, **secrets},
+        environ={**os.environ, **entries},
     )
     expected = case.expected
     states = {path: step.status for path, step in result.steps.items()}

@@ -3,7 +3,7 @@
 from tests.corpus.build import Expected, compare, flow, ref, sh
 
 workflow = flow(
-    "when",
+    "when-true-and-false",
     sh("toss", "echo heads"),
     sh("heads", "echo won", when=compare(ref("toss"), "==", "heads")),
     sh("tails", "echo lost", when=compare(ref("toss"), "==", "tails")),

@@ -1,0 +1,22 @@
+"""Parameters of every type: given, by default, and with choices."""
+
+from couler.ir.workflow import Parameter
+from tests.corpus.build import Expected, flow, param, parameter, sh
+
+workflow = flow(
+    "parameters",
+    sh("show", 'echo "$1|$2|$3|$4|$5"', *map(param, ("text", "n", "x", "flag", "tree"))),
+    parameters=[
+        parameter("text"),
+        parameter("n", 1, "int"),
+        parameter("x", 0.5, "float"),
+        Parameter(name="flag", type="bool", default=True, choices=(True, False)),
+        parameter("tree", {"a": [1]}, "dict"),
+    ],
+)
+parameters = {"text": "given $(X)", "n": "7", "flag": False}
+expected = Expected(
+    "succeeded",
+    succeeded="show",
+    outputs={"show": {"result": 'given $(X)|7|0.5|false|{"a":[1]}'}},
+)
