@@ -65,6 +65,17 @@ class App(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
+    def invoke(self, ctx: click.Context) -> t.Any:
+        """Run the command; a reader that has gone ends it in silence, as it ends other programs."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Python would fail again when it flushes at its end.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            ctx.exit(128 + signal.SIGPIPE)
+        return result
+
     def main(  # type: ignore[override]  # click overloads it by the value of standalone_mode
         self,
         args: Sequence[str] | None = None,
@@ -88,7 +99,6 @@ class App(click.Group):
     ) -> int:
         try:
             code = super().main(args, prog_name, standalone_mode=False, **extra)
-            sys.stdout.flush()
         except click.ClickException as error:
             error.show()
             return error.exit_code
@@ -98,10 +108,6 @@ class App(click.Group):
         except CoulerError as error:
             self._explain(session, error)
             return error.exit_code
-        except BrokenPipeError:
-            # The reader has gone. Python would fail again when it flushes at its end.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 128 + signal.SIGPIPE
         except OSError as error:
             if error.errno not in _FAULTS_OF_THE_SYSTEM:
                 raise

@@ -1,0 +1,119 @@
+"""A command line in a folder of its own, with nothing set outside of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
+import click.testing
+import pytest
+
+from couler.cli import app
+
+GREET = """
+ir_version: "1"
+name: greet
+parameters:
+- {name: who, default: you}
+- {name: times, type: int, default: 2}
+steps:
+- name: hello
+  action: {kind: container, image: busybox, command: [sh, -c, 'echo "hi $COULER_INPUT_who"']}
+  inputs: [{name: who, value: {kind: param, name: who}}]
+- name: again
+  action: {kind: container, image: busybox, command: [sh, -c, 'echo "$COULER_INPUT_text"']}
+  inputs: [{name: text, value: {kind: step, step: hello}}]
+outputs:
+- {name: greeting, value: {kind: step, step: again}}
+"""
+
+CLEAN_ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith("COULER_") and name not in ("NO_COLOR", "FORCE_COLOR")
+}
+
+
+class Outcome(t.NamedTuple):
+    """What a command gave."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> t.Any:
+        """Standard output as JSON."""
+        return json.loads(self.out)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder, without settings from outside."""
+    monkeypatch.chdir(tmp_path)
+    for name in set(os.environ) - set(CLEAN_ENVIRONMENT):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-settings"))
+    return tmp_path
+
+
+@pytest.fixture
+def write(folder: Path) -> Callable[[str, str], str]:
+    """Write a file: ``write(name, text)``; gives the name."""
+
+    def write_file(name: str, text: str) -> str:
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(textwrap.dedent(text).lstrip("\n"), encoding="utf-8")
+        return name
+
+    return write_file
+
+
+@pytest.fixture
+def greet(write: Callable[[str, str], str]) -> str:
+    """A workflow of two steps, one parameter of each kind and one output."""
+    return write("greet.yaml", GREET)
+
+
+def make_runner() -> click.testing.CliRunner:
+    """Return a runner that tells standard output from standard error, on every version of click."""
+    try:
+        return click.testing.CliRunner(mix_stderr=False)  # before click 8.2
+    except TypeError:
+        return click.testing.CliRunner()
+
+
+@pytest.fixture
+def couler() -> Callable[..., Outcome]:
+    """Call the command line in this process: ``couler("show", "flow.yaml")``."""
+
+    def call(*arguments: str, input: str | None = None) -> Outcome:
+        result = make_runner().invoke(app, arguments, input=input, prog_name="couler")
+        return Outcome(result.exit_code, result.stdout, result.stderr)
+
+    return call
+
+
+@pytest.fixture
+def couler_process(folder: Path) -> Callable[..., Outcome]:
+    """Call the command line as a process of its own."""
+
+    def call(*arguments: str, **environment: str) -> Outcome:
+        done = subprocess.run(
+            [sys.executable, "-m", "couler.cli", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=folder,
+            env={**CLEAN_ENVIRONMENT, "XDG_CONFIG_HOME": str(folder), **environment},
+        )
+        return Outcome(done.returncode, done.stdout, done.stderr)
+
+    return call

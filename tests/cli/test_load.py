@@ -1,0 +1,217 @@
+"""Getting at the workflow of a FILE."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ONE = """
+import couler
+
+with couler.Workflow("one") as flow:
+    couler.run_container("busybox", ["true"], step_name="a")
+"""
+
+TWO = (
+    ONE
+    + """
+with couler.Workflow("two") as other:
+    couler.run_container("busybox", ["true"], step_name="b")
+"""
+)
+
+
+def test_program(couler: Callable, write: Callable) -> None:
+    told = couler("show", write("one.py", ONE))
+    assert told == (0, "one\n└─ a  container busybox\n", "")
+
+
+def test_ir_from_a_file_and_from_standard_input(couler: Callable, greet: str, folder: Path) -> None:
+    tree = couler("show", greet).out
+    as_json = couler("show", greet, "--as", "ir").out
+    (folder / "greet.json").write_text(as_json)
+    assert couler("show", "greet.json").out == tree
+    assert couler("show", "-", input=as_json).out == tree
+    assert couler("show", "-", input=Path(greet).read_text()).out == tree
+
+
+@pytest.mark.parametrize("name", ["flow", "one"])
+def test_workflow_is_chosen_by_variable_or_by_name(
+    couler: Callable, write: Callable, name: str
+) -> None:
+    assert couler("show", write("two.py", TWO) + f":{name}").out.startswith("one\n")
+
+
+def test_several_workflows_are_listed(couler: Callable, write: Callable) -> None:
+    told = couler("show", write("two.py", TWO))
+    assert (told.code, told.out) == (1, "")
+    assert "CLR003" in told.err
+    assert "two.py:flow, two.py:other" in told.err
+
+
+def test_no_workflow_of_that_name(couler: Callable, write: Callable) -> None:
+    told = couler("show", write("two.py", TWO) + ":othr")
+    assert (told.code, told.out) == (1, "")
+    assert "CLR004" in told.err
+    assert 'Did you mean "other"?' in told.err
+
+
+def test_program_without_a_workflow(couler: Callable, write: Callable) -> None:
+    told = couler("show", write("none.py", "import couler\n"))
+    assert (told.code, told.out) == (1, "")
+    assert "none.py:1  CLR002 error" in told.err
+
+
+def test_workflow_that_a_program_submits(couler: Callable, write: Callable) -> None:
+    file = write(
+        "submits.py",
+        """
+        import couler
+
+        class Refuse:
+            def submit(self, workflow):
+                raise AssertionError("nothing is submitted")
+
+        couler.run_container("busybox", ["true"], step_name="a")
+        couler.run_container("busybox", ["true"], step_name="b")
+        couler.run(submitter=Refuse())
+        """,
+    )
+    assert couler("show", file).out == (
+        "submits\n├─ a  container busybox\n└─ b  container busybox  <- a\n"
+    )
+
+
+def test_program_runs_as_a_program(couler: Callable, write: Callable, folder: Path) -> None:
+    write("near.py", "NAME = 'from-a-neighbour'\n")
+    file = write(
+        "sub/main.py",
+        """
+        import os, pathlib, sys
+        sys.path.insert(1, os.getcwd())
+        import near, couler
+        assert __name__ == "__main__"
+        assert sys.modules["__main__"].__dict__ is globals()
+        assert sys.argv == ["sub/main.py"], sys.argv
+        assert sys.path[0] == str(pathlib.Path("sub").absolute())
+        assert pathlib.Path(__file__).samefile("sub/main.py")
+        with couler.Workflow(near.NAME):
+            couler.run_container("busybox", ["true"], step_name="a")
+        if __name__ != "__main__":
+            raise SystemExit(1)
+        raise SystemExit
+        """,
+    )
+    before = (sys.argv, list(sys.path), sys.modules["__main__"])
+    told = couler("show", file)
+    assert (told.code, told.err) == (0, "")
+    assert told.out.startswith("from-a-neighbour\n")
+    assert (sys.argv, list(sys.path), sys.modules["__main__"]) == before
+
+
+def test_what_a_program_prints_does_not_spoil_the_artifact(
+    couler_process: Callable, write: Callable
+) -> None:
+    file = write("loud.py", "import os\nprint('loud')\nos.system('echo child')\n" + ONE)
+    told = couler_process("show", file)
+    assert told.out == "one\n└─ a  container busybox\n"
+    assert sorted(told.err.split()) == ["child", "loud"]
+
+
+def test_raising_program_shows_its_own_lines_alone(couler: Callable, write: Callable) -> None:
+    file = write(
+        "bad.py",
+        """
+        import json
+        import couler
+
+        def read(text):
+            return json.loads(text)
+
+        read("{")
+        """,
+    )
+    told = couler("show", file)
+    assert (told.code, told.out) == (1, "")
+    assert told.err.startswith("error: bad.py:5  CLR001 error  the program raised JSONDecodeError")
+    assert told.err.count("  File ") == 2
+    assert 'File "bad.py", line 7, in <module>' in told.err
+    assert os.sep + "json" + os.sep not in told.err
+    assert "couler" + os.sep + "cli" not in told.err
+
+
+def test_debug_shows_all_lines(couler: Callable, write: Callable) -> None:
+    told = couler("show", "--debug", write("bad.py", "1/0\n"))
+    assert "couler" + os.sep + "cli" in told.err
+
+
+@pytest.mark.parametrize(
+    ("program", "place", "what"),
+    [
+        ("x = 1\ndef f(:\n", "bad.py:2", "SyntaxError"),
+        ("import sys\nsys.exit(3)\n", "bad.py:2", "ended with 3"),
+        ("import sys\nsys.exit('stop')\n", "bad.py:2", "ended with 'stop'"),
+        ("import no_such_module\n", "bad.py:1", "ModuleNotFoundError"),
+    ],
+)
+def test_program_that_stops(
+    couler: Callable, write: Callable, program: str, place: str, what: str
+) -> None:
+    told = couler("show", write("bad.py", program))
+    assert (told.code, told.out) == (1, "")
+    assert f"error: {place}  CLR001" in told.err
+    assert what in told.err.splitlines()[0]
+
+
+def test_error_of_the_dsl_keeps_its_code(couler: Callable, write: Callable) -> None:
+    told = couler("show", write("bad.py", "import couler\n\ncouler.run()\n"))
+    assert (told.code, told.out) == (1, "")
+    assert told.err.startswith("error: bad.py:3  CLR135 error  couler.run")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "what"),
+    [
+        ("no.json", "{", "no.json:1: no JSON"),
+        ("no.yaml", "a: [", "no YAML"),
+        ("no.yaml", "kind: Workflow\n", "ir_version is None"),
+        ("no.json", '{"ir_version": "1", "name": 3}', "name:"),
+    ],
+)
+def test_file_that_is_no_workflow(
+    couler: Callable, write: Callable, name: str, text: str, what: str
+) -> None:
+    told = couler("show", write(name, text))
+    assert (told.code, told.out) == (1, "")
+    assert "CLR005" in told.err
+    assert what in told.err
+
+
+def test_bytes_that_are_no_text(couler: Callable, folder: Path) -> None:
+    (folder / "no.yaml").write_bytes(b"\xff\xfe")
+    told = couler("show", "no.yaml")
+    assert (told.code, told.out) == (1, "")
+    assert "CLR005" in told.err
+
+
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [("gone.py", "there is no file gone.py"), (".", "is a folder"), ("a.txt", "neither .py")],
+)
+def test_wrong_file_is_wrong_usage(couler: Callable, write: Callable, file: str, what: str) -> None:
+    write("a.txt", "")
+    told = couler("show", file)
+    assert (told.code, told.out) == (2, "")
+    assert what in told.err
+
+
+def test_two_programs_one_after_the_other(couler: Callable, write: Callable) -> None:
+    first = write("one.py", ONE)
+    second = write("other.py", ONE.replace('"one"', '"other"'))
+    assert couler("show", first).out.startswith("one\n")
+    assert couler("show", second).out.startswith("other\n")
+    assert couler("show", first).out.startswith("one\n")
