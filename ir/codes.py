@@ -7,6 +7,12 @@ example that run as tests.
 from __future__ import annotations
 
 CODES: dict[str, str] = {
+    # 001-049: getting at the workflow of a file
+    "CLR001": "program that ends before its workflow is built",
+    "CLR002": "program without a workflow",
+    "CLR003": "program with several workflows",
+    "CLR004": "no workflow of that name",
+    "CLR005": "file that is no workflow",
     # 150-174: names and references
     "CLR150": "illegal name",
     "CLR151": "name used twice",
@@ -56,7 +62,6 @@ CODES: dict[str, str] = {
     "CLR311": "back-off factor that is no whole number",
     "CLR312": "script that Argo would read as its own",
     "CLR313": "files of a foreach that do not lie in one folder",
-    "CLR314": "output of the workflow that reads a parameter",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",
     "CLR402": "request above its limit",
@@ -76,7 +81,7 @@ CODES: dict[str, str] = {
     "CLR416": "path used twice",
     "CLR417": "bad toleration",
     "CLR418": "packages or function without Python",
-    "CLR419": "condition on a deleted resource",
+    "CLR419": "job that the cluster refuses",
     "CLR420": "bad name of a resource",
     "CLR421": "bad volume setting",
     "CLR422": "bad DNS setting",

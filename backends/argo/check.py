@@ -37,14 +37,6 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
         for value in (parameter.default, *parameter.choices):
             if isinstance(value, str) and has_tag(value):
                 yield _read_by_argo(f'parameter "{parameter.name}"', value, None, workflow)
-    for output in workflow.outputs:
-        if any(isinstance(value, ParamRef) for value in walk(output.value)):
-            yield Diagnostic(
-                "CLR314",
-                f'argo: the workflow\'s output "{output.name}" reads a parameter; Argo evaluates '
-                "outputs without parameters. Let a step give out the value.",
-                source=workflow.source,
-            )
     for scope in scopes(workflow):
         siblings = {step.name: step for step in scope.steps}
         for step in scope.steps:

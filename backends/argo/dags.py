@@ -14,10 +14,17 @@ from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names, legal
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.references import AT, INDEX, Renderer, global_name, is_item_wrapper
+from couler.backends.argo.references import (
+    AT,
+    INDEX,
+    OutputRenderer,
+    Renderer,
+    global_name,
+    is_item_wrapper,
+)
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.backends.argo.templates import file_outputs, key_parameter
-from couler.ir.values import StepRef
+from couler.ir.values import Literal, OrElse, ParamRef, StepRef, walk
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Input, Output, Step
 
@@ -126,12 +133,14 @@ class Scopes:
         rules = StartRules(view.steps, task_names)
         template: Tree = {"name": name}
         self.templates.append(template)
+        shown = OutputRenderer(view, task_names, location)
+        inputs = [*inputs, *_parameters_in(outputs)] if view.owner is None else inputs
         if inputs:
             template["inputs"] = {"parameters": [{"name": given} for given in inputs]}
         if outputs:
             template["outputs"] = {
                 "parameters": [
-                    _output(output, renderer, gathers=gathers, kept=kept) for output in outputs
+                    _output(output, shown, gathers=gathers, kept=kept) for output in outputs
                 ]
             }
         if parallelism is not None:
@@ -194,8 +203,7 @@ class Scopes:
         if step.when is not None:
             task["when"] = tag(renderer.condition(step.when))
         if step.foreach is not None:
-            indexed = isinstance(step.action, Group) and self._contains_files(step)
-            task.update(fan_out(step, step.foreach, renderer, indexed=indexed))
+            task.update(fan_out(step, step.foreach, renderer))
         parameters = self._arguments(step, renderer)
         if parameters:
             task["arguments"] = {"parameters": parameters}
@@ -267,11 +275,19 @@ def _loops_below(steps: Iterable[Step]) -> int:
     )
 
 
+def _parameters_in(outputs: Iterable[Output]) -> list[str]:
+    """The parameters of the workflow that its outputs read; Argo gives them to the entrypoint."""
+    read = (value for output in outputs for value in walk(output.value))
+    return list(dict.fromkeys(value.name for value in read if isinstance(value, ParamRef)))
+
+
 def _output(
     output: Output, renderer: Renderer, *, gathers: bool, kept: Mapping[str, str] | None
 ) -> Tree:
     value = output.value
     assert value is not None, "the outputs of a scope have values"
+    if output.default is not None:
+        value = OrElse(value=value, default=Literal(value=output.default))
     expression = renderer.expression(value)
     if gathers:
         is_text = output.type == "str" or is_file(output.type)

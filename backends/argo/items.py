@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.references import INDEX, Renderer
+from couler.backends.argo.references import INDEX, Renderer, keeps_files
 from couler.backends.argo.scope import json_text, wire_text
 from couler.ir.policies import Foreach
-from couler.ir.values import ItemRef, Literal, Value
+from couler.ir.values import ItemRef, Literal, StepRef, Value
 from couler.ir.wire import MAX_ITEMS
 from couler.ir.workflow import Step
 
@@ -20,7 +20,7 @@ _SAFE_INTEGER = 2**53
 _TOO_MANY = f"a foreach over an output takes at most {MAX_ITEMS:,} items"
 
 
-def fan_out(step: Step, foreach: Foreach, renderer: Renderer, *, indexed: bool) -> Tree:
+def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
     """Return the fields of a task that give it one instance an item.
 
     Parameters
@@ -29,18 +29,36 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer, *, indexed: bool) 
         The step and its foreach.
     renderer
         Of the scope that the lists are read in.
-    indexed
-        The instances need to know the position of their item.
     """
     as_json = {name for name in foreach.over if _is_read_as_json(step, name)}
+    as_objects = renderer.has_object_items(step, foreach)
     if all(isinstance(items, Literal) for items in foreach.over.values()):
         lists = {name: t.cast("Literal", items).value for name, items in foreach.over.items()}
-        return {"withItems": _literal_items(lists, as_json, indexed=indexed)}
-    names = list(foreach.over)
-    if names == ["item"] and not indexed and not as_json:
-        items = renderer.expression(foreach.over["item"], step)
-        return {"withParam": _bounded(items)}
-    return {"withParam": _zipped(foreach.over, as_json, renderer, step, indexed=indexed)}
+        if as_objects:
+            return {"withItems": _object_items(lists, as_json, indexed=keeps_files(step))}
+        [(name, values)] = lists.items()
+        return {"withItems": [_item(value, name in as_json) for value in values]}
+    if as_objects or as_json:
+        rows = _rows(foreach.over, as_json, renderer, step, as_objects=as_objects)
+        return {"withParam": rows}
+    [items] = foreach.over.values()
+    text = renderer.text(items, step, "list")
+    if _is_bounded(items, renderer):
+        return {"withParam": text}
+    return {"withParam": _bounded(renderer.expression(items, step))}
+
+
+def _is_bounded(items: Value, renderer: Renderer) -> bool:
+    """Whether a list is known to be short enough, as a foreach within the bound made it."""
+    if not isinstance(items, StepRef):
+        return False
+    producer = renderer.view.steps.get(items.step)
+    if producer is None or producer.foreach is None:
+        return False
+    return all(
+        not isinstance(source, Literal) or len(source.value) <= MAX_ITEMS
+        for source in producer.foreach.over.values()
+    )
 
 
 def _is_read_as_json(step: Step, name: str) -> bool:
@@ -50,17 +68,15 @@ def _is_read_as_json(step: Step, name: str) -> bool:
     )
 
 
-def _literal_items(
+def _object_items(
     lists: dict[str, Sequence[t.Any]], as_json: set[str], *, indexed: bool
-) -> list[t.Any]:
-    count = len(next(iter(lists.values())))
-    if list(lists) == ["item"] and not indexed:
-        return [_item(value, "item" in as_json) for value in lists["item"]]
-    items = []
-    for index in range(count):
+) -> list[Tree]:
+    rows = zip(*lists.values(), strict=True)
+    items: list[Tree] = []
+    for index, row in enumerate(rows):
         item: Tree = {INDEX: str(index)} if indexed else {}
-        for name, values in lists.items():
-            item[name] = _item(values[index], name in as_json)
+        for name, value in zip(lists, row, strict=True):
+            item[name] = _item(value, name in as_json)
         items.append(item)
     return items
 
@@ -78,19 +94,20 @@ def _bounded(items: str) -> str:
     return tag(f"{condition} ? {items} : {quote(_TOO_MANY)}")
 
 
-def _zipped(
+def _rows(
     over: dict[str, Value],
     as_json: set[str],
     renderer: Renderer,
     step: Step,
     *,
-    indexed: bool,
+    as_objects: bool,
 ) -> str:
-    """Lists side by side as a list of objects; an index out of range fails the step."""
+    """Lists side by side; an index out of range, of lists of different lengths, fails the step."""
     lists = {name: f"fromJSON({renderer.expression(items, step)})" for name, items in over.items()}
     lengths = [f"len({items})" for items in lists.values()]
     count = lengths[0] if len(lengths) == 1 else f"max({', '.join(lengths)})"
-    pairs = [f"'{INDEX}', string(#)"] if indexed else []
+    pairs = [f"'{INDEX}', string(#)"] if keeps_files(step) else []
+    texts = []
     for name, items in lists.items():
         element = f"{items}[#]"
         text = (
@@ -98,6 +115,10 @@ def _zipped(
             if name in as_json
             else f"map([{element}], type(#) == 'string' ? # : toJson(#))[0]"
         )
+        texts.append(text)
         pairs.append(f"{quote(name)}, {text}")
-    rows = f"toJson(map(0..({count} - 1), sprig.dict({', '.join(pairs)})))"
+    row = f"sprig.dict({', '.join(pairs)})" if as_objects else texts[0]
+    rows = f"toJson(map(0..({count} - 1), {row}))"
+    if all(_is_bounded(items, renderer) for items in over.values()):
+        return tag(rows)
     return tag(f"{count} <= {MAX_ITEMS} ? {rows} : {quote(_TOO_MANY)}")

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from couler.backends.argo.expressions import json_literal, member, quote, tag
 from couler.backends.argo.scope import ScopeView, can_be_skipped, is_stdout, json_text, wire_text
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.policies import Foreach
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -81,21 +82,20 @@ class Renderer:
             return "".join(
                 part if isinstance(part, str) else self.text(part, step) for part in value.parts
             )
-        simple = self._simple(value)
+        simple = self._simple(value, step)
         if simple is not None and not self._must_convert(value, step, want):
             return "{{" + simple + "}}"
         if isinstance(value, StepRef) and self._is_location(value):
             return self.location_of(value)
         return tag(self._converted(value, step, want))
 
-    def _simple(self, value: Value) -> str | None:
+    def _simple(self, value: Value, step: Step | None) -> str | None:
         """Return the name of the variable that holds a value as it is, if there is one."""
         match value:
             case ParamRef():
-                scope = "workflow" if self.view.owner is None else "inputs"
-                return f"{scope}.parameters.{value.name}"
+                return f"{self._parameters}.{value.name}"
             case ItemRef():
-                return self._item(value.name)
+                return self._item(value.name, step)
             case RunRef(field="id"):
                 return "workflow.name"
             case RunRef(field="logical_date"):
@@ -111,11 +111,26 @@ class Renderer:
         return None
 
     @property
+    def _parameters(self) -> str:
+        return "workflow.parameters" if self.view.owner is None else "inputs.parameters"
+
+    def _fact(self, name: str) -> str:
+        """A fact of the run in an expression."""
+        return name
+
+    @property
     def _logical_date(self) -> str:
         return "workflow.scheduledTime" if self.view.scheduled else "workflow.creationTimestamp"
 
-    def _item(self, name: str) -> str:
-        return "item" if name == "item" else f"item.{name}"
+    def _item(self, name: str, step: Step | None) -> str:
+        assert step is not None, "items are read by their step"
+        assert step.foreach is not None, "only a foreach has items"
+        return f"item.{name}" if self.has_object_items(step, step.foreach) else "item"
+
+    @staticmethod
+    def has_object_items(step: Step, foreach: Foreach) -> bool:
+        """Return whether the items of a foreach are objects: of several lists, or numbered."""
+        return len(foreach.over) > 1 or keeps_files(step)
 
     def _must_convert(self, value: Value, step: Step | None, want: ValueType) -> bool:
         have = self.view.type_of(value, step)
@@ -138,14 +153,13 @@ class Renderer:
             case Literal():
                 return quote(wire_text(value.value))
             case ParamRef():
-                scope = "workflow" if self.view.owner is None else "inputs"
-                return member(scope, "parameters", value.name)
+                return member(self._parameters, value.name)
             case ItemRef():
-                return self._item(value.name)
+                return self._item(value.name, step)
             case RunRef(field="id"):
-                return "workflow.name"
+                return self._fact("workflow.name")
             case RunRef(field="logical_date"):
-                return self._logical_date
+                return self._fact(self._logical_date)
             case RunRef():
                 return "(workflow.status == 'Succeeded' ? 'succeeded' : 'failed')"
             case StepRef():
@@ -171,7 +185,7 @@ class Renderer:
             return member("workflow", "outputs", "parameters", global_name(value), optional=True)
         producer = self.view.steps[value.step]
         if self._is_location(value):
-            return quote_location(self.location_of(value))
+            return self._quoted_location(self.location_of(value))
         task = member("tasks", self._task_names[value.step])
         if producer.foreach is not None:
             listed = member(task, "outputs", "parameters", value.output, optional=True)
@@ -270,6 +284,22 @@ class Renderer:
             return f"{self.location}/{value.output}/{{{{inputs.parameters.{INDEX}}}}}"
         return f"{self.location}/{value.step}/{value.output}"
 
+    def _quoted_location(self, location: str) -> str:
+        """An expression for a location, which holds tags of its own."""
+        parts: list[str] = []
+        rest = location
+        while rest:
+            before, opening, behind = rest.partition("{{")
+            if before:
+                parts.append(quote(before))
+            if not opening:
+                break
+            inner, _, rest = behind.partition("}}")
+            scope, *names = inner.split(".")
+            name = member(scope, *names)
+            parts.append(self._fact(name) if scope == "workflow" else name)
+        return "(" + " + ".join(parts) + ")"
+
     # JSON values and conditions --------------------------------------------------------------
 
     def json_value(self, value: Value, step: Step | None = None) -> str:
@@ -310,7 +340,7 @@ class Renderer:
 
     def _compare(self, left: Value, op: Operator, right: Value) -> str:
         kinds = self.view.type_of(left), self.view.type_of(right)
-        if all(kind in _TEXTS for kind in kinds):
+        if all(kind in _TEXTS for kind in kinds) or kinds == ("bool", "bool"):
             return f"{self.expression(left)} {op} {self.expression(right)}"
         if any(kind in _NUMBERS for kind in kinds):
             return f"{self._number(left)} {op} {self._number(right)}"
@@ -341,6 +371,20 @@ class Renderer:
         )
 
 
+class OutputRenderer(Renderer):
+    """Writes the outputs of a scope, which Argo evaluates without facts of the run.
+
+    The facts are tags in quotes, replaced before; parameters are inputs of the template.
+    """
+
+    @property
+    def _parameters(self) -> str:
+        return "inputs.parameters"
+
+    def _fact(self, name: str) -> str:
+        return "'{{" + name + "}}'"
+
+
 def _ends_in_brace(template: Template) -> bool:
     """Whether a tag would follow a brace, which Argo would take for a part of the tag."""
     return any(isinstance(part, str) and part.endswith("{") for part in template.parts)
@@ -356,6 +400,20 @@ def _json_path_key(key: str) -> str:
     return f"'{escaped}'"
 
 
+def keeps_files(step: Step) -> bool:
+    """Return whether a process inside of a group keeps a file.
+
+    Takes time linear in the steps inside.
+    """
+    if not isinstance(step.action, Group):
+        return False
+    return any(
+        keeps_files(inner)
+        or any(is_file(output.type) and output.value is None for output in inner.outputs)
+        for inner in step.action.steps
+    )
+
+
 def is_item_wrapper(step: Step) -> bool:
     """Return whether a step is the group that `lower` makes around the one step of a foreach."""
     return (
@@ -364,28 +422,6 @@ def is_item_wrapper(step: Step) -> bool:
         and step.action.transparent
         and len(step.action.steps) == 1
     )
-
-
-def quote_location(location: str) -> str:
-    """Return an expression for a location, which holds tags of its own.
-
-    Examples
-    --------
-    >>> quote_location("{{workflow.name}}/split/train")
-    "(workflow.name + '/split/train')"
-    """
-    parts: list[str] = []
-    rest = location
-    while rest:
-        before, opening, behind = rest.partition("{{")
-        if before:
-            parts.append(quote(before))
-        if not opening:
-            break
-        inner, _, rest = behind.partition("}}")
-        scope, *names = inner.split(".")
-        parts.append(member(scope, *names))
-    return "(" + " + ".join(parts) + ")"
 
 
 def global_name(reference: StepRef) -> str:

@@ -11,7 +11,7 @@ from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.conditions import Compare
 from couler.ir.policies import Backoff, Foreach, Loop, Retry, SourceRef
-from couler.ir.values import ItemRef, Literal, ParamRef, RoundRef, StepRef
+from couler.ir.values import ItemRef, Literal, RoundRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import (
     Container,
@@ -64,14 +64,6 @@ TAG = "{{workflow.name}}"
         (
             of(Step(name="a", action=Script(image="r-base", command=("Rscript",), source=TAG))),
             "CLR312",
-        ),
-        (
-            of(
-                run("a"),
-                parameters=(Parameter(name="p"),),
-                outputs=(Output(name="o", value=ParamRef(name="p")),),
-            ),
-            "CLR314",
         ),
     ],
 )

@@ -116,10 +116,12 @@ def test_values(renderer: Renderer, value: Value, want: str, text: str) -> None:
     assert renderer.text(value, None, want) == text  # type: ignore[arg-type]  # any of the types
 
 
-def test_an_item_is_known_by_its_name(renderer: Renderer) -> None:
-    step = Step(name="s", action=RUN, foreach=Foreach(over={"x": Literal(value=["a"])}))
-    assert renderer.text(ItemRef(name="x"), step) == "{{item.x}}"
-    assert renderer.text(ItemRef()) == "{{item}}"
+def test_an_item_is_known_by_its_name_if_there_are_several_lists(renderer: Renderer) -> None:
+    letters = Literal(value=["a"])
+    one = Step(name="s", action=RUN, foreach=Foreach(over={"x": letters}))
+    assert renderer.text(ItemRef(name="x"), one) == "{{item}}"
+    two = Step(name="s", action=RUN, foreach=Foreach(over={"x": letters, "y": letters}))
+    assert renderer.text(ItemRef(name="x"), two) == "{{item.x}}"
 
 
 @pytest.mark.parametrize(
