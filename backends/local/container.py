@@ -5,6 +5,7 @@ The image is not used. Each attempt has a new folder, `COULER_WORK`, in which it
 
 from __future__ import annotations
 
+import shutil
 import typing as t
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath

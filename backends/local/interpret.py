@@ -251,7 +251,7 @@ class Interpreter:
         given = [end.outputs if end.state == "succeeded" else None for end in ends]
         try:
             outputs = gather(names, given)
-        except WireError as error:
+        except VALUE_ERRORS as error:
             return End("failed", message=str(error))
         if failed:
             told = f"{len(failed)} of {len(ends)} items failed: {', '.join(failed[:10])}"
