@@ -12,7 +12,7 @@ from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
-from couler.ir.walk import scopes, step_values
+from couler.ir.walk import read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import Group, Job, Script, Step, Workflow
 
@@ -45,11 +45,11 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
 
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
     is_process = not isinstance(step.action, Group)
-    for field, text in step_values(step):
-        if "{{" in str(text):
+    if read_values(step):
+        for field, text in step_values(step):
             yield from _check_text(step, path, field, text, is_process=is_process)
     action = step.action
-    if isinstance(action, Job) and "{{" in str(action.manifest):
+    if isinstance(action, Job):
         manifest = dump_json(action.manifest)
         if has_tag(manifest):
             yield _read_by_argo(f'the manifest of step "{path}"', manifest, path, step)

@@ -221,24 +221,23 @@ def _shape_key(step: Step, holes: list[Hole], gathers: bool) -> t.Any:
     action = step.action
     what: t.Any = action
     if isinstance(action, Container):
-        fixed = tuple(word if isinstance(word, str) else None for word in action.command)
-        what = (action.image, fixed, len(action.args))
+        what = (action.image, _fixed_words(action.command), len(action.args))
     elif isinstance(action, Http):
         headers = tuple((h.name, h.secret, h.config) for h in action.headers)
         what = ("http", action.method, headers, action.body is None, action.success_codes)
-    hostile = tuple(
+    hostile = [
         (index, hole.text)
         for index, hole in enumerate(holes)
         if isinstance(hole.text, str) and "{{" in hole.text and has_tag(hole.text)
-    )
+    ]
     cache = step.cache and (step.cache.name, step.cache.max_age_s, static_digest(step))
     return (
         what,
-        hostile,
+        tuple(hostile),
         gathers,
-        tuple((given.name, given.type, given.path, given.many) for given in step.inputs),
+        tuple((g.name, g.type, g.path, g.many) for g in step.inputs) if step.inputs else (),
         step.outputs,
-        tuple((v.name, v.secret, v.config, v.value is None) for v in step.env),
+        tuple((v.name, v.secret, v.config, v.value is None) for v in step.env) if step.env else (),
         step.env_from,
         step.mounts,
         step.retry,
@@ -254,6 +253,12 @@ def _shape_key(step: Step, holes: list[Hole], gathers: bool) -> t.Any:
         step.annotations or None,
         step.engine or None,
     )
+
+
+def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:
+    if all(isinstance(word, str) for word in words):
+        return t.cast("tuple[str, ...]", words)
+    return tuple(word if isinstance(word, str) else None for word in words)
 
 
 def _template_name(step: Step, *, shared: bool) -> str:
