@@ -131,7 +131,7 @@ def _check_job(view: ScopeView, step: Step, action: Job) -> None:
     missing = [key for key in ("apiVersion", "kind") if not action.manifest.get(key)]
     if missing:
         view.add(
-            "CLR420", step, f"its manifest has no {' and no '.join(missing)}. Add what is missing."
+            "CLR419", step, f"its manifest has no {' and no '.join(missing)}. Add what is missing."
         )
 
 

@@ -10,7 +10,7 @@ from couler.ir.conditions import Compare, Condition, Not, compare
 from couler.ir.values import Literal, Value
 from couler.ir.verify.logic import Logic
 from couler.ir.verify.scope import Reason, conjuncts
-from couler.ir.verify.types import Kind
+from couler.ir.verify.types import FILE_TYPES, Kind
 from couler.ir.verify.values import Reader
 
 _UNORDERED = ("list", "dict", "bool")
@@ -80,8 +80,9 @@ def _check_comparisons(reader: Reader, condition: Condition, field: str, logic: 
     for comparison in _comparisons(condition):
         left = reader.kind(comparison.left, field)
         right = reader.kind(comparison.right, field)
-        reader.not_a_file(left, field)
-        reader.not_a_file(right, field)
+        if left.type in FILE_TYPES or right.type in FILE_TYPES:
+            reader.not_a_file(left if left.type in FILE_TYPES else right, field)
+            continue
         problem = _problem(comparison, left, right) or _problem(_swap(comparison), right, left)
         if problem is not None:
             reader.add("CLR181", f"{field} compares {problem}.")
@@ -104,7 +105,7 @@ def _problem(comparison: Compare, left: Kind, right: Kind) -> str | None:
             f"{'null' if is_null else left} by {comparison.op}, but only numbers and texts "
             "have an order. Compare by == or !=, or compare a part of it"
         )
-    if isinstance(value, Literal) and isinstance(value.value, str) and _SAMPLES.get(right.family):
+    if isinstance(value, Literal) and isinstance(value.value, str) and right.family in _SAMPLES:
         try:
             compare(value.value, "==", _SAMPLES[right.family])
         except ConditionError:

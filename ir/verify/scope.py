@@ -141,6 +141,8 @@ class Reason(t.NamedTuple):
     condition: Condition | None = None
     failed: str | None = None
     """Name of the step whose failure is asked for."""
+    succeeded: str | None = None
+    """Name of the step whose success is needed."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Reason) and self.key == other.key

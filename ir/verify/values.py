@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.policies import AnyOf
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -33,7 +34,7 @@ from couler.ir.verify.types import (
     literal_kind,
     output_kinds,
 )
-from couler.ir.wire import is_file
+from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Step
 
 _NOTHING: Mapping[str, str] = {}
@@ -83,20 +84,19 @@ class Reader:
         """Report an error of the current step."""
         self.view.add(code, self.step, message)
 
-    def text(self, value: Value, field: str) -> None:
+    def text(self, value: Value, field: str, covered: bool = False) -> None:
         """Check a value that is used as text."""
-        kind = self.kind(value, field)
+        kind = self.kind(value, field, covered)
         if kind.type in FILE_TYPES:
             self.not_a_file(kind, field)
 
     def not_a_file(self, kind: Kind, field: str) -> None:
-        """Refuse a file where a value is needed."""
-        if kind.type in FILE_TYPES:
-            self.add(
-                "CLR177",
-                f"{field} uses {kind} as a value, but a file has none. "
-                "Declare an input of that type, and use the path of the input.",
-            )
+        """Report a file where a value is needed."""
+        self.add(
+            "CLR177",
+            f"{field} uses {kind} as a value, but a file has none. "
+            "Declare an input of that type, and use the path of the input.",
+        )
 
     def kind(self, value: Value, field: str, covered: bool = False) -> Kind:
         """Check a value and return its type.
@@ -152,7 +152,7 @@ class Reader:
             case Template():
                 for part in value.parts:
                     if not isinstance(part, str):
-                        self.not_a_file(self.kind(part, field, covered), field)
+                        self.text(part, field, covered)
                 return TEXT
         t.assert_never(value)
 
@@ -261,7 +261,7 @@ class Reader:
 
     def _field(self, value: Field, field: str, covered: bool) -> Kind:
         kind = self.kind(value.of, field, covered)
-        if is_file(kind.type):
+        if kind.type in FILE_TYPES:
             self.not_a_file(kind, field)
             return ANY
         if not value.path:
@@ -291,9 +291,17 @@ class Reader:
             return logic.formula(reason.condition)
         if reason.failed is not None:
             return logic.fact(f"failed {reason.failed}")
-        if reason.key.startswith("succeeded "):
-            return logic.negation(logic.fact("failed " + reason.key.removeprefix("succeeded ")))
+        if reason.succeeded is not None and self._is_never_omitted(reason.succeeded):
+            return logic.negation(logic.fact(f"failed {reason.succeeded}"))
         return logic.fact(reason.key)
+
+    def _is_never_omitted(self, name: str) -> bool:
+        """Return whether a step cannot be omitted where the current step runs."""
+        producer = self.view.steps[name]
+        if any(isinstance(entry, AnyOf) for entry in producer.depends_on):
+            return False
+        own = _strict_dependencies(self.step) if self.step is not None else frozenset()
+        return _strict_dependencies(producer) <= own
 
     def _missing(self, value: Value) -> frozenset[Reason]:
         """Return what must hold, beyond what is known, for a value to have outputs to read."""
@@ -308,7 +316,7 @@ class Reader:
                     return frozenset()
                 missing = self.view.reasons(value.step) - self._known()
                 if value.step in self.loose:
-                    missing |= {Reason(f"succeeded {value.step}")}
+                    missing |= {Reason(f"succeeded {value.step}", succeeded=value.step)}
                 return missing
             case OrElse():
                 return self._missing(value.value) and self._missing(value.default)
@@ -373,7 +381,14 @@ class Reader:
 
 
 def _has_default(step: Step, name: str) -> bool:
+    if step.foreach is not None:  # the default is that of one item
+        return False
     return any(output.name == name and output.default is not None for output in step.outputs)
+
+
+def _strict_dependencies(step: Step) -> frozenset[str]:
+    named = (entry for entry in step.depends_on if isinstance(entry, str))
+    return frozenset((*named, *implied_dependencies(step)))
 
 
 def show(value: object) -> str:
