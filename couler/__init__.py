@@ -9,6 +9,7 @@ from importlib import import_module as _import_module
 __version__ = "0.1.0"
 
 __all__ = [
+    "Artifact",
     "Cache",
     "Condition",
     "CoulerError",
@@ -20,6 +21,7 @@ __all__ = [
     "Gpu",
     "ImagePullPolicy",
     "ImagePullSecret",
+    "LocalArtifact",
     "Parameter",
     "Retry",
     "Schedule",
@@ -38,14 +40,21 @@ __all__ = [
     "chain",
     "completion",
     "concurrent",
+    "create_local_artifact",
+    "create_parameter_artifact",
     "equal",
+    "exec_while",
     "failure",
     "first_of",
     "group",
+    "loop",
+    "map",
     "not_equal",
     "or_else",
     "run",
     "run_container",
+    "run_job",
+    "run_script",
     "set_default_submitter",
     "smaller",
     "smaller_equal",
@@ -57,6 +66,10 @@ __all__ = [
 if _t.TYPE_CHECKING:
     from couler.dsl._prelude import Directory as Directory
     from couler.dsl._prelude import File as File
+    from couler.dsl.artifacts import Artifact as Artifact
+    from couler.dsl.artifacts import LocalArtifact as LocalArtifact
+    from couler.dsl.artifacts import create_local_artifact as create_local_artifact
+    from couler.dsl.artifacts import create_parameter_artifact as create_parameter_artifact
     from couler.dsl.conditions import Condition as Condition
     from couler.dsl.conditions import bigger as bigger
     from couler.dsl.conditions import bigger_equal as bigger_equal
@@ -75,6 +88,9 @@ if _t.TYPE_CHECKING:
     from couler.dsl.handles import chain as chain
     from couler.dsl.handles import completion as completion
     from couler.dsl.handles import failure as failure
+    from couler.dsl.iteration import map as map
+    from couler.dsl.loops import exec_while as exec_while
+    from couler.dsl.loops import loop as loop
     from couler.dsl.objects import Cache as Cache
     from couler.dsl.objects import DnsConfig as DnsConfig
     from couler.dsl.objects import DnsConfigOption as DnsConfigOption
@@ -89,6 +105,8 @@ if _t.TYPE_CHECKING:
     from couler.dsl.objects import VolumeMount as VolumeMount
     from couler.dsl.options import ImagePullPolicy as ImagePullPolicy
     from couler.dsl.processes import run_container as run_container
+    from couler.dsl.processes import run_job as run_job
+    from couler.dsl.processes import run_script as run_script
     from couler.dsl.step import step as step
     from couler.dsl.submit import Submitter as Submitter
     from couler.dsl.submit import run as run
@@ -101,6 +119,7 @@ if _t.TYPE_CHECKING:
 # Public name -> the module that defines it. Type checkers read the same names as
 # `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
 _EXPORTS: dict[str, str] = {
+    "Artifact": "couler.dsl.artifacts",
     "Cache": "couler.dsl.objects",
     "Condition": "couler.dsl.conditions",
     "CoulerError": "couler.errors",
@@ -112,6 +131,7 @@ _EXPORTS: dict[str, str] = {
     "Gpu": "couler.dsl.objects",
     "ImagePullPolicy": "couler.dsl.options",
     "ImagePullSecret": "couler.dsl.objects",
+    "LocalArtifact": "couler.dsl.artifacts",
     "Parameter": "couler.dsl.objects",
     "Retry": "couler.dsl.objects",
     "Schedule": "couler.dsl.objects",
@@ -129,14 +149,21 @@ _EXPORTS: dict[str, str] = {
     "chain": "couler.dsl.handles",
     "completion": "couler.dsl.handles",
     "concurrent": "couler.dsl.control",
+    "create_local_artifact": "couler.dsl.artifacts",
+    "create_parameter_artifact": "couler.dsl.artifacts",
     "equal": "couler.dsl.conditions",
+    "exec_while": "couler.dsl.loops",
     "failure": "couler.dsl.handles",
     "first_of": "couler.dsl.control",
     "group": "couler.dsl.control",
+    "loop": "couler.dsl.loops",
+    "map": "couler.dsl.iteration",
     "not_equal": "couler.dsl.conditions",
     "or_else": "couler.dsl.control",
     "run": "couler.dsl.submit",
     "run_container": "couler.dsl.processes",
+    "run_job": "couler.dsl.processes",
+    "run_script": "couler.dsl.processes",
     "set_default_submitter": "couler.dsl.submit",
     "smaller": "couler.dsl.conditions",
     "smaller_equal": "couler.dsl.conditions",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 
 if t.TYPE_CHECKING:
-    from couler.dsl.builder import Scope
+    from couler.dsl.scope import Scope
     from couler.dsl.workflow import Workflow
 
 

@@ -41,7 +41,6 @@ class _Kind:
         types: tuple[type, ...] = (object,),
         *,
         text: bool = False,
-        loose: bool = False,
         item: _Kind | None = None,
         fields: dict[str, _Kind] | None = None,
         make: typing.Callable[..., typing.Any] = dict,
@@ -49,7 +48,6 @@ class _Kind:
         self.build = build  # makes the value from its JSON form, where they differ
         self.types = types  # of the JSON form, for outputs
         self.text = text  # travels as it is, not as JSON
-        self.loose = loose  # may be text that is no JSON
         self.item = item
         self.fields = fields
         self.make = make
@@ -58,32 +56,24 @@ class _Kind:
         return value if self.build is None else self.build(value)
 
     def read(self, name: str) -> typing.Any:
-        """Return an input, which came whole or in parts."""
+        """Return an input, which came whole or in parts: `x`, or `x_0`, `x_1`, or `x_field`."""
         text = os.environ.get("COULER_INPUT_" + name)
-        if text is None and self.fields is not None:
-            return self.read_fields(name, self.fields)
-        if text is None and self.item is not None:
-            count = 0
-            while _is_given(f"{name}_{count}", self.item):
-                count += 1
-            return [self.item.read(f"{name}_{index}") for index in range(count)]
         if text is None:
-            sys.exit(f"the input {name} is missing")
+            return self.read_parts(name)
         if self.item is not None and self.item.build in (File, Directory):
-            count = len(os.listdir(text))
-            return [self.item.decode(os.path.join(text, str(index))) for index in range(count)]
-        if self.text or name in os.environ.get("COULER_TEXT", "").split(","):
-            return self.decode(text)
-        try:
-            return self.decode(json.loads(text))
-        except json.JSONDecodeError:
-            if not self.loose:
-                raise
-            return self.decode(text)
+            places = {int(entry): os.path.join(text, entry) for entry in os.listdir(text)}
+            files = [places.get(index) for index in range(max(places, default=-1) + 1)]
+            return [file and self.item.decode(file) for file in files]
+        return self.decode(text if self.text else json.loads(text))
 
-    def read_fields(self, name: str, fields: dict[str, _Kind]) -> typing.Any:
-        given = {key: of for key, of in fields.items() if _is_given(f"{name}_{key}", of)}
-        return self.make(**{key: of.read(f"{name}_{key}") for key, of in given.items()})
+    def read_parts(self, name: str) -> typing.Any:
+        if self.fields is not None:
+            given = {key: of for key, of in self.fields.items() if _is_given(f"{name}_{key}", of)}
+            return self.make(**{key: of.read(f"{name}_{key}") for key, of in given.items()})
+        values: list[typing.Any] = []
+        while self.item is not None and _is_given(f"{name}_{len(values)}", self.item):
+            values.append(self.item.read(f"{name}_{len(values)}"))
+        return values
 
 
 _TEXT = _Kind(types=(str,), text=True)
@@ -91,7 +81,6 @@ _INT = _Kind(types=(int,))
 _BOOL = _Kind(types=(bool,))
 _FLOAT = _Kind(float, (int, float))
 _JSON = _Kind()
-_LOOSE = _Kind(loose=True)
 _FILE = _Kind(File, text=True)
 _DIRECTORY = _Kind(Directory, text=True)
 
@@ -104,6 +93,7 @@ def _tuple(*items: _Kind) -> _Kind:
     return _Kind(
         lambda value: tuple(item.decode(one) for item, one in zip(items, value, strict=True)),
         (list,),
+        item=_JSON,
     )
 
 
@@ -113,9 +103,7 @@ def _dict(item: _Kind) -> _Kind:
 
 def _optional(item: _Kind) -> _Kind:
     return _Kind(
-        lambda value: None if value is None else item.decode(value),
-        (*item.types, type(None)),
-        loose=item.text,
+        lambda value: None if value is None else item.decode(value), (*item.types, type(None))
     )
 
 
@@ -166,21 +154,19 @@ def _write(name: str, value: typing.Any, kind: _Kind) -> None:
         _keep(name, value, path)
         return
     value = _plain(value)
-    is_bool = isinstance(value, bool) and object not in kind.types and bool not in kind.types
-    if is_bool or not isinstance(value, kind.types):
+    if not isinstance(value, kind.types) or (isinstance(value, bool) and int in kind.types):
         sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
     try:
         data = _dump(value)
     except (TypeError, ValueError) as error:
         sys.exit(f"the output {name} has no JSON form: {error}")
-    text = value if kind.text else data
+    text = str(value) if kind.text else data
     size = len(text.encode())
     if size > 65536:
         sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-    with open(path + ".gather", "w", encoding="utf-8", newline="") as file:
-        file.write(_dump(data))
+    for place, content in ((path, text), (path + ".gather", _dump(data))):
+        with open(place, "w", encoding="utf-8", newline="") as file:
+            file.write(content + "\n")  # who reads it takes one newline away
 
 
 def _keep(name: str, source: typing.Any, path: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import typing as t
 from collections.abc import Mapping
 
@@ -19,13 +18,12 @@ if t.TYPE_CHECKING:
 
 def make_inputs(
     scope: Scope, step: str, arguments: Mapping[str, Argument], given: Mapping[str, object]
-) -> tuple[list[Input], list[str]]:
-    """Return the inputs of a step, and the names of those that are text though JSON could be.
+) -> list[Input]:
+    """Return the inputs of a step.
 
     Arguments that do not fit are reported and left out.
     """
     inputs: list[Input] = []
-    raw: list[str] = []
     for name, value in given.items():
         argument = arguments.get(name)
         if argument is None:
@@ -36,8 +34,8 @@ def make_inputs(
                 continue
             report_type(scope, step, name, spec, value)
             continue
-        _add(scope, step, name, spec, value, inputs, raw)
-    return inputs, raw
+        _add(scope, step, name, spec, value, inputs)
+    return inputs
 
 
 def _add(
@@ -47,25 +45,23 @@ def _add(
     spec: TypeSpec,
     value: object,
     inputs: list[Input],
-    raw: list[str],
 ) -> None:
     if isinstance(value, Value):
         if isinstance(value, StepHandle) and value._draft.returns.is_record and spec.fields:
-            _add_fields(scope, step, name, spec.fields, value, inputs, raw)
+            _add_fields(scope, step, name, spec.fields, value, inputs)
             return
+        value = scope.bring(value)
         given = value._spec
         if not fits(given, spec):
             report_type(scope, step, name, spec, value)
             return
-        if spec.loose and given.wire == "str":
-            raw.append(name)
-        inputs.append(make_input(name, scope.resolve(value), _carried(given, spec)))
+        inputs.append(make_input(name, value._ir(), spec))
     elif _holds_value(value):
         if spec.fields is not None and not isinstance(value, dict):
-            _add_fields(scope, step, name, spec.fields, value, inputs, raw)
+            _add_fields(scope, step, name, spec.fields, value, inputs)
         elif isinstance(value, list | tuple) and (spec.item is not None or spec is JSON):
             for index, item in enumerate(value):
-                _add(scope, step, f"{name}_{index}", spec.item or JSON, item, inputs, raw)
+                _add(scope, step, f"{name}_{index}", spec.item or JSON, item, inputs)
         else:
             scope.builder.report(
                 "CLR103",
@@ -75,15 +71,8 @@ def _add(
             )
     elif not spec.accepts(value):
         report_type(scope, step, name, spec, value)
-    elif spec.loose and isinstance(value, str):
-        inputs.append(Input(name=name, value=literal(json.dumps(value)), type="json"))
     else:
         inputs.append(Input(name=name, value=literal(value), type=spec.wire))
-
-
-def _carried(given: TypeSpec, wanted: TypeSpec) -> TypeSpec:
-    """Return the type that the input declares: the wanted one, but for JSON that is known."""
-    return given if wanted.wire == "json" else wanted
 
 
 def _add_fields(
@@ -93,14 +82,13 @@ def _add_fields(
     fields: Mapping[str, TypeSpec],
     value: t.Any,
     inputs: list[Input],
-    raw: list[str],
 ) -> None:
     for field, spec in fields.items():
         part = getattr(value, field, None)
         if part is None and isinstance(value, StepHandle):
             report_type(scope, step, f"{name}.{field}", spec, value)
             return
-        _add(scope, step, f"{name}_{field}", spec, part, inputs, raw)
+        _add(scope, step, f"{name}_{field}", spec, part, inputs)
 
 
 def _holds_value(value: object) -> bool:

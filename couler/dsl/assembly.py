@@ -23,6 +23,7 @@ from couler.dsl.types import (
     spec_of_value,
 )
 from couler.ir import workflow as ir
+from couler.ir.storage import SecretKey
 
 Status: t.TypeAlias = t.Literal["success", "failure", "any"]
 
@@ -164,7 +165,7 @@ def build_workflow(builder: Builder) -> ir.Workflow:
         fields["pod"] = pod
     if named:
         fields["secrets"] = tuple(
-            ir.SecretKey(secret=secret.name, key=key)
+            SecretKey(secret=secret.name, key=key)
             for secret in named.values()
             for key in secret.keys
         )

@@ -11,11 +11,12 @@ from couler.dsl._context import current, set_scope
 from couler.dsl._places import caller_frame, function_name, shown_file
 from couler.dsl.scope import Scope
 from couler.dsl.secrets import Secret
+from couler.dsl.shipping import ShippingError, plain_script
 from couler.dsl.types import TypeSpec
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.storage import EmptyVolume, Volume
-from couler.ir.workflow import Container, Output, Parameter
+from couler.ir.workflow import Output, Parameter
 
 if t.TYPE_CHECKING:
     from couler.dsl.workflow import Workflow
@@ -51,7 +52,8 @@ class Builder:
         self.secrets: dict[str, Secret] = {}
         self.prepared: dict[object, t.Any] = {}
         """What all calls of a typed step share, by the step."""
-        self.containers: dict[tuple[t.Any, ...], Container] = {}
+        self._scripts: dict[object, str] = {}
+        self._image_names: dict[str, str] = {}
         self._scratch: dict[str, Volume] = {}
         self._diagnostics: dict[Diagnostic, None] = {}
         self._sources: dict[tuple[str, int], SourceRef] = {}
@@ -101,6 +103,12 @@ class Builder:
             )
         return self.secrets[name]
 
+    def record(self) -> None:
+        """Show a workflow that the program is, now that it has a step, to `collect`."""
+        collected = current().collected
+        if self.implicit and collected is not None and self.workflow not in collected:
+            collected.append(t.cast("Workflow", self.workflow))
+
     def here(self) -> SourceRef:
         """Return where the user's program called."""
         frame = caller_frame()
@@ -114,16 +122,42 @@ class Builder:
             source = self._sources[key] = SourceRef(file=shown_file(filename), line=line)
         return source
 
-    def locate(self, fallback: str) -> tuple[str, SourceRef]:
+    def locate(self, image: str, function: str | None = None) -> tuple[str, SourceRef]:
         """Return a name for a step that was given none, and the place of the call.
 
         The name is that of the function that made the step, if it is one that makes steps: not
-        the program itself, a lambda, or the function that holds the `with Workflow` block.
+        the program itself, a lambda, or the function that holds the `with Workflow` block. Else
+        it is that of the function that the step runs, or of its image.
         """
         frame = caller_frame()
         code = frame.f_code
         name = None if code is self.block else function_name(code)
-        return name or fallback, self.place(code.co_filename, frame.f_lineno)
+        if name is None:
+            is_named = function is not None and not function.startswith("<")
+            name = function if is_named else self._image_name(image)
+        return name, self.place(code.co_filename, frame.f_lineno)
+
+    def _image_name(self, image: str) -> str:
+        name = self._image_names.get(image)
+        if name is None:
+            stem = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
+            name = re.sub("[^a-zA-Z0-9]+", "-", stem).strip("-") or "step"
+            self._image_names[image] = name
+        return name
+
+    def script(self, function: t.Any, step: str) -> str:
+        """Return the script that calls a function; report one that cannot be shipped."""
+        text = self._scripts.get(function)
+        if text is None:
+            try:
+                text = plain_script(function)
+            except ShippingError as error:
+                code = getattr(function, "__code__", None)
+                place = self.place(code.co_filename, code.co_firstlineno) if code else None
+                self.report(error.code, f'step "{step}": {error}', step=step, source=place)
+                text = "pass\n"
+            self._scripts[function] = text
+        return text
 
 
 def current_scope() -> Scope:

@@ -33,6 +33,10 @@ class Condition:
         """Return its result if that is known while the workflow is built."""
         return None
 
+    def _completed(self, value: Value) -> Condition:
+        """Return the condition with a value in place of sides that are missing."""
+        return self
+
     def __and__(self, other: Condition | bool) -> Condition:
         return Combination(ir.And, (self, as_test(other)))
 
@@ -64,8 +68,7 @@ class Comparison(Condition):
         self.op = op
         self.right = right
 
-    def completed(self, value: Value) -> Condition:
-        """Return the condition on a value, if it was given one side only."""
+    def _completed(self, value: Value) -> Condition:
         return Comparison(value, self.op, self.left) if self.right is _MISSING else self
 
     def _build(self, resolve: Resolve) -> ir.Condition:
@@ -123,6 +126,9 @@ class Combination(Condition):
             return decides
         return None if None in known else not decides
 
+    def _completed(self, value: Value) -> Condition:
+        return Combination(self.kind, tuple(item._completed(value) for item in self.items))
+
     def __repr__(self) -> str:
         return f"<couler condition {self.kind.__name__.lower()} of {list(self.items)!r}>"
 
@@ -144,6 +150,9 @@ class Negation(Condition):
     def _known(self) -> bool | None:
         known = self.item._known()
         return None if known is None else not known
+
+    def _completed(self, value: Value) -> Condition:
+        return Negation(self.item._completed(value))
 
     def __invert__(self) -> Condition:
         return self.item

@@ -11,7 +11,7 @@ from couler.dsl._context import entered_scope
 from couler.dsl.builder import current_scope
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft
-from couler.dsl.handles import OutputHandle, StepHandle, Value, as_value, combine, spec_of_argument
+from couler.dsl.handles import StepHandle, Value, as_value, combine, spec_of_argument
 from couler.dsl.options import StepOptions, step_fields
 from couler.dsl.scope import Scope, new_group
 from couler.dsl.types import JSON, STR
@@ -68,11 +68,7 @@ class When(t.Generic[R]):
 
 def _position(condition: Condition) -> object:
     """Return what the conditions on the same outputs have in common."""
-    reads = [
-        (value._draft, value._output) if isinstance(value, OutputHandle) else value
-        for value in condition._values()
-    ]
-    return ("when", frozenset(reads))
+    return ("when", frozenset((value._home, value._ir()) for value in condition._values()))
 
 
 @t.overload

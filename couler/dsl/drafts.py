@@ -7,9 +7,8 @@ import typing as t
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir.conditions import Condition
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, SourceRef
-from couler.ir.storage import EnvVar
 from couler.ir.values import StepRef
-from couler.ir.workflow import STDOUT, Action, Group, Input, Output, Step
+from couler.ir.workflow import Action, Group, Input, Output, Step
 
 if t.TYPE_CHECKING:
     from couler.dsl.scope import Scope
@@ -17,8 +16,6 @@ if t.TYPE_CHECKING:
 Outcome: t.TypeAlias = t.Literal["success", "failure", "completion"]
 Edge: t.TypeAlias = "tuple[tuple[Draft, Outcome], ...]"
 """Alternatives of which one is enough; mostly there is one."""
-
-STDOUT_OUTPUT = Output(name=STDOUT)
 
 
 class Returns(t.NamedTuple):
@@ -30,8 +27,8 @@ class Returns(t.NamedTuple):
     """The output that the handle itself stands for."""
     is_record: bool = False
     """The outputs are the fields of a dataclass or NamedTuple."""
-    has_stdout: bool = False
-    """Standard output can be read as `result`."""
+    on_read: dict[str, Output] = {}  # noqa: RUF012  # never changed
+    """Outputs that are declared only if something reads them."""
 
 
 class Draft:
@@ -76,18 +73,6 @@ class Draft:
         self.pass_from: tuple[str, ...] = ()
         self.source: SourceRef | None = None
 
-    def declare_stdout(self) -> None:
-        """Give out the standard output, if the step does not yet."""
-        if STDOUT_OUTPUT not in self.outputs:
-            self.outputs = (*self.outputs, STDOUT_OUTPUT)
-
-    def mark_text(self, names: list[str]) -> None:
-        """Tell the script which inputs are text although they could be other values."""
-        options = {} if self.options is None else dict(self.options)
-        variable = EnvVar(name="COULER_TEXT", value=",".join(names))
-        options["env"] = (*options.get("env", ()), variable)
-        self.options = options
-
     def add_edge(self, *options: tuple[Draft, Outcome]) -> None:
         """Wait for one of several steps to end in a certain way."""
         if self.edges is None:
@@ -97,8 +82,9 @@ class Draft:
 
     def ref(self, output: str) -> StepRef:
         """Return the reference to an output, for steps of the same scope."""
-        if output == STDOUT and self.returns.has_stdout:
-            self.declare_stdout()
+        lazy = self.returns.on_read.get(output) if self.returns.on_read else None
+        if lazy is not None and lazy not in self.outputs:
+            self.outputs = (*self.outputs, lazy)
         return StepRef(step=self.name, output=output)
 
     def spec(self, output: str) -> TypeSpec:
@@ -129,6 +115,8 @@ class Draft:
         if self.loop is not None:
             fields["loop"] = self.loop
         action = self.action if self.body is None else Group(steps=self.body.build())
+        if action is None:
+            raise AssertionError(f"the step {self.name} has no action")
         return Step(name=self.name, action=action, source=self.source, **fields)
 
     def _depends_on(self, ordered: bool) -> tuple[str | Dependency | AnyOf, ...]:

@@ -5,11 +5,12 @@ They can be passed to steps, compared, taken apart and given defaults; they are 
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 from collections.abc import Iterable, Iterator
 
 from couler.dsl._context import current
-from couler.dsl.types import JSON, TypeSpec, is_json, json_form, spec_of_value
+from couler.dsl.types import JSON, TypeSpec, is_json, json_form, list_of, spec_of_value
 from couler.errors import DefinitionError
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
@@ -76,7 +77,7 @@ class Value:
         )
 
     def __getitem__(self, key: str | int) -> t.Any:
-        if not isinstance(key, str | int) or isinstance(key, bool):
+        if isinstance(key, bool) or type(key) not in (str, int):
             raise DefinitionError(
                 f"CLR111 {self!r}[{key!r}]: a part is named by text or an index, not by {key!r}"
             )
@@ -223,6 +224,22 @@ class OutputHandle(Value):
         draft = self._draft
         return draft.name if self._output == draft.returns.main else f"{draft.name}_{self._output}"
 
+    def __rshift__(self, after: t.Any) -> t.Any:
+        chain(self, after)
+        return after
+
+    def __rrshift__(self, before: t.Any) -> t.Any:
+        chain(before, self)
+        return self
+
+    def __lshift__(self, before: t.Any) -> t.Any:
+        chain(before, self)
+        return before
+
+    def __rlshift__(self, after: t.Any) -> t.Any:
+        chain(self, after)
+        return self
+
     def __repr__(self) -> str:
         return f"<couler value {self._draft.name}.{self._output}>"
 
@@ -280,22 +297,6 @@ class StepHandle(OutputHandle):
         """Name of the step in its workflow."""
         return self._draft.name
 
-    def __rshift__(self, after: t.Any) -> t.Any:
-        chain(self, after)
-        return after
-
-    def __rrshift__(self, before: t.Any) -> StepHandle:
-        chain(before, self)
-        return self
-
-    def __lshift__(self, before: t.Any) -> t.Any:
-        chain(before, self)
-        return before
-
-    def __rlshift__(self, after: t.Any) -> StepHandle:
-        chain(self, after)
-        return self
-
     def __repr__(self) -> str:
         return f"<couler step {self._draft.name}>"
 
@@ -329,6 +330,50 @@ class ProcessHandle(StepHandle):
         return super().__getitem__(key)
 
 
+class LiftedHandle(OutputHandle):
+    """A value inside a map or loop, for the scope around; it is given out when it is read."""
+
+    __slots__ = ("_inner", "_value")
+
+    def __init__(self, group: Draft, inner: Scope, value: Value) -> None:
+        self._draft = group
+        self._output = ""
+        self._inner = inner
+        self._value = value
+
+    def _ir(self) -> ir.Value:
+        return self._draft.ref(self._inner.export_name(self._inner.bring(self._value)))
+
+    @property
+    def _spec(self) -> TypeSpec:
+        spec = self._value._spec
+        return spec if self._draft.foreach is None else list_of(spec, gathered=True)
+
+    def _hint(self) -> str:
+        return f"{self._draft.name}_{self._value._hint()}"
+
+    def _lift(self, value: object) -> object:
+        return LiftedHandle(self._draft, self._inner, value) if isinstance(value, Value) else value
+
+    def __getattr__(self, name: str) -> t.Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return self._lift(getattr(self._value, name))
+
+    def __getitem__(self, key: str | int) -> t.Any:
+        if isinstance(self._value, ProcessHandle):
+            return self._lift(self._value[key])
+        return super().__getitem__(key)
+
+    def __iter__(self) -> Iterator[t.Any]:
+        if isinstance(self._value, StepHandle):
+            return iter([self._lift(one) for one in self._value])
+        return super().__iter__()
+
+    def __repr__(self) -> str:
+        return f"<couler value {self._draft.name}/{self._value!r:.80}>"
+
+
 class Ending:
     """How a step must end for another to start; made by `failure`, `completion` and `any_of`."""
 
@@ -350,7 +395,7 @@ def chain(*steps: t.Any) -> None:
     steps
         Handles or lists of handles; each waits for all of those before it.
     """
-    for before, after in zip(steps, steps[1:], strict=False):
+    for before, after in itertools.pairwise(steps):
         for last in _drafts(after):
             for options in _endings(before):
                 _connect(options, last)
@@ -425,6 +470,7 @@ def _connect(options: tuple[tuple[Draft, Outcome], ...], after: Draft) -> None:
                     "CLR118", f'step "{before.name}" belongs to another workflow', step=after.name
                 )
                 return
+            before.scope.is_pinned = True
             before = owner
         lifted.append((before, outcome))
     meeting = max((around.index(before.scope) for before, _ in lifted), default=0)

@@ -1,15 +1,17 @@
-"""Steps that run several times: for each item of a list, or while a condition holds."""
+"""Steps that run for each item of a list."""
 
 from __future__ import annotations
 
+import inspect
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import current
 from couler.dsl.arguments import make_inputs, report_type
+from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
 from couler.dsl.builder import current_scope
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
-from couler.dsl.scope import Scope
+from couler.dsl.scope import Scope, free_among
 from couler.dsl.types import JSON, TypeSpec, json_form, spec_of_value
 from couler.errors import DefinitionError
 from couler.ir import values
@@ -17,6 +19,8 @@ from couler.ir.policies import Foreach
 
 if t.TYPE_CHECKING:
     from couler.dsl.step import TypedStep
+
+R = t.TypeVar("R")
 
 
 class Items(t.NamedTuple):
@@ -27,20 +31,21 @@ class Items(t.NamedTuple):
     """Type of one item."""
     length: int | None
     """If it is known while the workflow is built."""
-    plain: t.Sequence[object] | None
+    plain: Sequence[object] | None
     """The items, if they are known."""
 
 
-def read_items(scope: Scope, name: str, given: object) -> Items:
+def read_items(scope: Scope, given: object) -> Items:
     """Return the items of an argument of `map`; report one that is no list."""
     if isinstance(given, Value):
-        spec = given._spec
-        if spec.wire not in ("list", "json"):
+        value = scope.bring(given)
+        spec = value._spec
+        if spec.wire not in ("list", "json") and not spec.is_untyped:
             scope.builder.report(
                 "CLR127", f"{given!r} is {spec.label} and no list, so map cannot go over it"
             )
-        length = given._draft.length if isinstance(given, OutputHandle) else None
-        return Items(scope.resolve(given), spec.item or JSON, length, None)
+        length = value._draft.length if isinstance(value, OutputHandle) else None
+        return Items(value._ir(), spec.item or JSON, length, None)
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         scope.builder.report(
             "CLR127",
@@ -61,6 +66,90 @@ def check_lengths(scope: Scope, what: str, lists: Mapping[str, Items]) -> int | 
         shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         scope.builder.report("CLR126", f"{what}: the lists must be equally long, but {shown}")
     return next(iter(lengths.values()), None)
+
+
+def map(  # named as the ancestor's
+    function: Callable[..., R], *lists: object, max_parallel: int | None = None
+) -> R | list[R]:
+    """Run what a function makes once for each item of one or more lists.
+
+    Parameters
+    ----------
+    function
+        Is called once, with a handle to an item of each list; makes the steps.
+    lists
+        Lists, ranges, tuples, or values of the workflow that are lists; all as long.
+    max_parallel
+        How many items run at the same time; None for no bound.
+
+    Returns
+    -------
+    list
+        A handle to the list of what the function returns, in the order of the items.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("squares") as wf:
+    ...     sizes = couler.map(
+    ...         lambda n: couler.run_container("busybox", ["expr", n, "*", n], step_name="square"),
+    ...         range(3))
+    ...     total = couler.run_container("busybox", ["echo"], args=[sizes], step_name="total")
+    >>> [(step.name, step.foreach is not None) for step in wf.to_ir().steps]
+    [('square', True), ('total', False)]
+    """
+    scope = current_scope()
+    if not lists:
+        raise DefinitionError("CLR127 couler.map needs a function and at least one list")
+    if any(_holds_values(one) for one in lists):
+        return _unrolled(scope, "map", function, lists)
+    group, inner = open_body(scope)
+    names = _item_names(function, len(lists))
+    items = {name: read_items(scope, given) for name, given in zip(names, lists, strict=True)}
+    handles = []
+    for name, one in items.items():
+        item = values.ItemRef(name=name)
+        inner.add_input(name, item, one.spec)
+        handles.append(Expression(inner, values.ParamRef(name=name), one.spec, name))
+    result = run_body(inner, lambda: function(*handles))
+    if not inner.drafts:
+        scope.builder.report("CLR128", "couler.map: the function makes no step")
+        return t.cast(R, result)
+    foreach = Foreach(
+        over={name: one.value for name, one in items.items()}, max_parallel=max_parallel
+    )
+    length = check_lengths(scope, "couler.map", items)
+    single = only_step(inner, result)
+    step = group if single is None else single
+    step.foreach, step.length = foreach, length
+    if single is not None:
+        lift(single, scope, group, {})
+        return t.cast("list[R]", StepHandle(single) if result is None else result)
+    scope.add(group, body_name(function, "map"))
+    return t.cast("list[R]", outside(result, group, inner))
+
+
+def body_name(function: object, fallback: str) -> str:
+    """Return the name of the group that a function makes."""
+    name = getattr(function, "__name__", "<lambda>")
+    return fallback if name.startswith("<") else str(name)
+
+
+def _item_names(function: Callable[..., object], count: int) -> list[str]:
+    """Return names for the items: those of the function's parameters where it has them."""
+    try:
+        parameters = [
+            one.name
+            for one in inspect.signature(function).parameters.values()
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):  # built in, without a signature
+        parameters = []
+    names: list[str] = []
+    for index in range(count):
+        base = parameters[index] if index < len(parameters) else "item"
+        names.append(free_among(set(names), base))
+    return names
 
 
 def map_typed(
@@ -91,9 +180,14 @@ def map_typed(
         builder.report("CLR127", f'step "{step._name}": map needs a list', step=step._name)
         return step._make(scope, known)
     if any(_holds_values(value) for value in over.values()):
-        return _unrolled(scope, step, fixed, over)
+        return _unrolled(
+            scope,
+            f'step "{step._name}"',
+            lambda *row: step(**fixed, **dict(zip(over, row, strict=True))),
+            tuple(over.values()),
+        )
     draft = step._draft(scope)
-    items = {name: read_items(scope, name, value) for name, value in over.items()}
+    items = {name: read_items(scope, value) for name, value in over.items()}
     draft.length = check_lengths(scope, f'step "{step._name}"', items)
     foreach: dict[str, values.Value] = {}
     given: dict[str, object] = {name: value for name, value in known.items() if name not in over}
@@ -106,9 +200,7 @@ def map_typed(
         foreach[name] = one.value
         spec = argument.spec if one.plain is not None else one.spec
         given[name] = Expression(scope, values.ItemRef(name=name), spec, name)
-    draft.inputs, raw = make_inputs(scope, step._name, signature.arguments, given)
-    if raw:
-        draft.mark_text(raw)
+    draft.inputs = make_inputs(scope, step._name, signature.arguments, given)
     if foreach:
         draft.foreach = Foreach(over=foreach, max_parallel=max_parallel)
     return StepHandle(scope.add(draft, step._name))
@@ -119,20 +211,26 @@ def _holds_values(given: object) -> bool:
 
 
 def _unrolled(
-    scope: Scope,
-    step: TypedStep[..., t.Any],
-    fixed: Mapping[str, object],
-    over: Mapping[str, object],
-) -> list[object]:
-    """Call a step for each item of lists that hold handles: one step each, in one position."""
-    columns = {name: list(t.cast("t.Iterable[object]", value)) for name, value in over.items()}
-    if len({len(column) for column in columns.values()}) > 1:
+    scope: Scope, what: str, function: Callable[..., t.Any], lists: tuple[object, ...]
+) -> list[t.Any]:
+    """Call a function for each item of lists that hold handles: a step each, in one position."""
+    known = [isinstance(one, list | tuple | range) for one in lists]
+    if not all(known):
         scope.builder.report(
-            "CLR126", f'step "{step._name}": the lists must be equally long', step=step._name
+            "CLR127",
+            f"{what}: a list that holds values of the workflow cannot be joined with one that is "
+            "known only when the workflow runs",
         )
-    results = []
+        return []
+    columns = [list(t.cast("t.Iterable[object]", one)) for one in lists]
+    if len({len(column) for column in columns}) > 1:
+        lengths = ", ".join(str(len(column)) for column in columns)
+        scope.builder.report(
+            "CLR126", f"{what}: the lists must be equally long, but have {lengths} items"
+        )
     position = object()
-    for row in zip(*columns.values(), strict=False):
+    results = []
+    for row in zip(*columns, strict=False):
         with scope.branch(position):
-            results.append(step(**fixed, **dict(zip(columns, row, strict=True))))
+            results.append(function(*row))
     return results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
@@ -110,7 +111,7 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
                 step=step,
             )
             continue
-        _guard(builder, step, name, lambda make=make, value=value: make(builder, fields, value))
+        _guard(builder, step, name, functools.partial(make, builder, fields, value))
     if any(name in given for name in _RESOURCES):
         _guard(builder, step, "resources", lambda: _resources(fields, given))
     if any(name in given for name in _PLACEMENT):

@@ -45,7 +45,8 @@ class Scope:
         self.when: Condition | None = None
         self.order = ProgramOrder()
         self.nodes: Nodes | None = None
-        self.moved_to: Scope | None = None
+        self.is_pinned = False
+        """Something outside refers to the group, so it must stay one."""
         self._recorders: list[list[Draft]] = []
         self._captured: dict[tuple[Scope | None, ir.Value], str] = {}
         self._exported: dict[ir.Value, str] = {}
@@ -69,6 +70,8 @@ class Scope:
         draft.when = self.when
         if self.builder.ordered:
             self.order.place(draft)
+        if len(self.drafts) == 1:
+            self.builder.record()
         for recorder in self._recorders:
             recorder.append(draft)
         return draft
@@ -124,10 +127,12 @@ class Scope:
 
     def resolve(self, value: Value) -> ir.Value:
         """Return a value as the steps of this scope can read it."""
+        return self.bring(value)._ir()
+
+    def bring(self, value: Value) -> Value:
+        """Return a value of any scope of the workflow as one of this scope."""
         home = value._home
-        if home is self or home is None:
-            return value._ir()
-        return self._bring(value, home)._ir()
+        return value if home is self or home is None else self._bring(value, home)
 
     def _bring(self, value: Value, home: Scope) -> Value:
         around = list(self.outwards())
@@ -174,14 +179,14 @@ class Scope:
     def _export(self, value: Value) -> Value:
         """Return a value of this group as the scope around it can read it."""
         assert self.owner is not None
-        assert self.parent is not None
+        self.is_pinned = True
         name = self.export_name(value)
         return value._exported(self.owner, name)
 
     def export_name(self, value: Value) -> str:
         """Return the name of the group's output that gives a value of this scope out."""
         assert self.owner is not None
-        inner = self.resolve(value)
+        inner = value._ir()
         name = self._exported.get(inner)
         if name is None:
             returns = self.owner.returns

@@ -40,6 +40,11 @@ class ShippingError(Exception):
         self.code = code
 
 
+def default_image() -> str:
+    """Return the image of typed steps that name none: the Python that runs this program."""
+    return f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
+
+
 def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> str:
     """Return the script of a typed step.
 
@@ -99,6 +104,25 @@ def plain_script(function: AnyFunction) -> str:
     _check_names(function, source, set())
     future = _FUTURE + "\n\n" if getattr(function, "__annotations__", None) else ""
     return f"{future}{source}\n\n{name}()\n"
+
+
+def python_preamble(text: str, line: str) -> str:
+    """Put a line into a Python script: after its docstring and `from __future__` imports."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return line + text
+    end = 0
+    for index, node in enumerate(body):
+        is_docstring = index == 0 and isinstance(node, ast.Expr)
+        is_future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if not (is_docstring or is_future):
+            break
+        end = node.end_lineno or 0
+    lines = text.splitlines(keepends=True)
+    if end and not lines[end - 1].endswith("\n"):
+        lines[end - 1] += "\n"
+    return "".join([*lines[:end], line, *lines[end:]])
 
 
 def _function_source(function: AnyFunction) -> tuple[str, str]:
@@ -200,15 +224,12 @@ def _class_in_cells(name: str) -> str | None:
 
 def _import_line(name: str, value: object) -> str | None:
     """Return the import that gives a name of the standard library."""
-    if isinstance(value, ModuleType):
-        module, attribute = value.__name__, None
-    else:
-        module, attribute = getattr(value, "__module__", None), getattr(value, "__name__", None)
-    if module is None or module.partition(".")[0] not in sys.stdlib_module_names:
+    is_module = isinstance(value, ModuleType)
+    module = str(getattr(value, "__name__" if is_module else "__module__", ""))
+    attribute = str(getattr(value, "__name__", ""))
+    if module.partition(".")[0] not in sys.stdlib_module_names or not attribute:
         return None
-    if attribute is None:
-        if not isinstance(value, ModuleType):
-            return None
+    if is_module:
         return f"import {module}" if module == name else f"import {module} as {name}"
     return f"from {module} import {attribute}" + ("" if attribute == name else f" as {name}")
 
@@ -240,7 +261,8 @@ def _check_names(function: AnyFunction, source: str, provided: set[str]) -> list
 
 
 def _compile(source: str) -> CodeType:
-    return compile(source, "<step>", "exec", flags=_FLAGS, dont_inherit=True)
+    code = compile(source, "<step>", "exec", flags=_FLAGS, dont_inherit=True)
+    return t.cast(CodeType, code)
 
 
 def _free_names(code: CodeType) -> set[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
@@ -13,7 +12,7 @@ from couler.dsl.arguments import make_inputs
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.options import StepOptions, step_fields
-from couler.dsl.shipping import ShippingError, typed_script
+from couler.dsl.shipping import ShippingError, default_image, typed_script
 from couler.dsl.signature import Signature, read_signature
 from couler.errors import DefinitionError
 from couler.ir.diagnostics import did_you_mean
@@ -38,11 +37,6 @@ class TypedStepOptions(StepOptions, total=False):
     command: Sequence[str]
 
 
-def default_image() -> str:
-    """Return the image of typed steps that name none: the Python that runs this program."""
-    return f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
-
-
 class TypedStep(t.Generic[P, R]):
     """A function that becomes a step where it is called inside a workflow.
 
@@ -60,6 +54,7 @@ class TypedStep(t.Generic[P, R]):
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Make a step, inside a workflow; else run the function."""
         scope = current().scope
         if scope is None:
             if any(isinstance(one, Value) for one in (*args, *kwargs.values())):
@@ -164,10 +159,7 @@ class TypedStep(t.Generic[P, R]):
         if not signature.required <= given.keys():
             self._check_complete(scope.builder, given)
         draft = self._draft(scope)
-        inputs, raw = make_inputs(scope, self._name, signature.arguments, given)
-        draft.inputs = inputs
-        if raw:
-            draft.mark_text(raw)
+        draft.inputs = make_inputs(scope, self._name, signature.arguments, given)
         return StepHandle(scope.add(draft, self._name))
 
     def _draft(self, scope: Scope) -> Draft:

@@ -25,15 +25,11 @@ def collect() -> Iterator[list[Workflow]]:
     """Record the workflows that a program builds in a block, instead of running them.
 
     Gives the list of the workflows, in the order of the program: those that it opens with
-    `couler.Workflow`, those that it hands to `couler.run`, and at the end the one that it has
-    built without handing it over.
+    `couler.Workflow`, and those that its steps outside of such blocks make up.
     """
     found: list[Workflow] = []
     with entered(Context(None, found, current().settings)):
         yield found
-        workflow = _implicit()
-        if workflow is not None:
-            found.append(workflow)
 
 
 def run(submitter: object = None) -> t.Any:
@@ -67,7 +63,6 @@ def run(submitter: object = None) -> t.Any:
             "block are run by the method run() of that workflow"
         )
     if context.collected is not None:
-        context.collected.append(workflow)
         return None
     chosen = submitter if submitter is not None else context.settings.submitter
     if chosen is None:

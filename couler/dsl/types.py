@@ -39,10 +39,10 @@ class TypeSpec:
         The classes whose source the shipped script needs, those that others use first.
     optional
         None fits as well.
-    loose
-        Text fits as well as other values, so that text must be told apart.
     gathered
         A list that a foreach gathered; the engine makes it.
+    is_untyped
+        Text that a process wrote, which may read as any value.
     """
 
     wire: ValueType
@@ -53,8 +53,8 @@ class TypeSpec:
     fields: Mapping[str, TypeSpec] | None = None
     classes: tuple[type, ...] = ()
     optional: bool = False
-    loose: bool = False
     gathered: bool = False
+    is_untyped: bool = False
 
     @property
     def is_file(self) -> bool:
@@ -102,9 +102,10 @@ FLOAT = TypeSpec("float", "float", "_FLOAT", is_finite_number)
 BOOL = TypeSpec("bool", "bool", "_BOOL", lambda value: isinstance(value, bool))
 FILE = TypeSpec("file", "File", "_FILE", _is_path)
 DIRECTORY = TypeSpec("directory", "Directory", "_DIRECTORY", _is_path)
-JSON = TypeSpec("json", "any", "_LOOSE", is_json, loose=True)
-LIST = TypeSpec("list", "list", "_list(_LOOSE)", lambda v: isinstance(v, list | tuple), item=JSON)
-DICT = TypeSpec("dict", "dict", "_dict(_LOOSE)", lambda v: isinstance(v, dict) and is_json(v))
+PRINTED = TypeSpec("str", "text", "_TEXT", _is_str, is_untyped=True)
+JSON = TypeSpec("json", "any", "_JSON", is_json)
+LIST = TypeSpec("list", "list", "_list(_JSON)", lambda v: isinstance(v, list | tuple), item=JSON)
+DICT = TypeSpec("dict", "dict", "_dict(_JSON)", lambda v: isinstance(v, dict) and is_json(v))
 
 _SIMPLE: dict[object, TypeSpec] = {
     str: STR,
@@ -338,10 +339,9 @@ def _union(members: tuple[object, ...]) -> TypeSpec:
     return TypeSpec(
         "json",
         label,
-        "_LOOSE",
+        "_JSON",
         lambda value: (optional and value is None) or any(check(value) for check in checks),
         optional=optional,
-        loose=any(spec.wire in ("str", "json") for spec in specs),
     )
 
 
@@ -354,7 +354,6 @@ def _optional(spec: TypeSpec) -> TypeSpec:
         accepts=lambda value: value is None or spec.accepts(value),
         fields=None,
         optional=True,
-        loose=spec.wire == "str" or spec.loose,
     )
 
 
@@ -386,13 +385,14 @@ def json_form(value: object) -> object:
 def fits(given: TypeSpec, wanted: TypeSpec) -> bool:
     """Return whether values of one type can be handed over where another is wanted.
 
-    A type that is only known to be JSON fits everything but files: the reader checks it.
+    A type that is only known to be JSON, or text that a process wrote, fits everything but
+    files: the reader checks it.
     """
     if given is wanted:
         return True
     if given.is_file or wanted.is_file:
         return given.wire == wanted.wire
-    if wanted.wire == "json":
+    if wanted.wire == "json" or given.is_untyped:
         return True
     if given.wire == "json":
         return not given.optional or wanted.optional

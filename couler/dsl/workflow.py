@@ -251,7 +251,7 @@ class Workflow:
         name
             Name of the handler; that of the function by default.
         """
-        base = name or getattr(handler, "__name__", "<lambda>")
+        base = str(name or getattr(handler, "__name__", "<lambda>"))
         if base.startswith("<"):
             base = f"on-{status}"
         assembly.add_handler(self._builder, base, status, lambda: handler(*args, **kwargs))

@@ -1,0 +1,150 @@
+"""What containers and scripts give out: values and files at declared paths."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from couler.dsl._prelude import Directory, File
+from couler.dsl.drafts import Returns
+from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_wire
+from couler.ir.wire import ValueType
+from couler.ir.workflow import STDOUT, Output
+
+if t.TYPE_CHECKING:
+    from couler.dsl.builder import Builder
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A value or file that a process writes at a path.
+
+    Attributes
+    ----------
+    path
+        Where the process writes it; relative paths start at `COULER_WORK`.
+    is_global
+        Kept for programs of the ancestor; every step can read every output.
+    type
+        `str`, `int`, ... for a value; `file` or `directory` for what is kept as it is.
+    name
+        Name of the output; by default that of the file.
+    default
+        The value, where the process does not write the file.
+    """
+
+    path: str
+    is_global: bool = False
+    type: ValueType = "str"
+    name: str | None = None
+    default: object = None
+
+
+class LocalArtifact(Artifact):
+    """A file that a process writes at a path."""
+
+    __slots__ = ()
+
+
+def create_parameter_artifact(
+    path: str,
+    is_global: bool = False,
+    *,
+    type: object = str,
+    name: str | None = None,
+    default: object = None,
+) -> Artifact:
+    """Declare a value that a process writes to a file.
+
+    Parameters
+    ----------
+    path
+        Where the process writes it.
+    is_global
+        Kept for programs of the ancestor; every step can read every output.
+    type
+        Python type of the value.
+    name
+        Name of the output; by default that of the file.
+    default
+        The value, where the process does not write the file.
+
+    Raises
+    ------
+    ValueError
+        Values of the type cannot travel between steps.
+    """
+    try:
+        wire = spec_of(type).wire
+    except UnsupportedTypeError as error:
+        raise ValueError(str(error)) from error
+    return Artifact(path, is_global, wire, name, default)
+
+
+def create_local_artifact(path: str, is_global: bool = False) -> LocalArtifact:
+    """Declare a file that a process writes, and that other steps can read as a file."""
+    return LocalArtifact(path, is_global, "file")
+
+
+def read_outputs(builder: Builder, output: object, step: str) -> Returns:
+    """Return what a process gives out by its argument `output`; report what is wrong with it.
+
+    Parameters
+    ----------
+    output
+        An artifact, a path, a file, a list of them, or a dict of them by name. The standard output
+        can be read as `result` in any case.
+    """
+    if isinstance(output, Mapping):
+        entries = [(str(name), entry) for name, entry in output.items()]
+    else:
+        given = output if isinstance(output, list | tuple) else [output]
+        entries = [(_name_of(entry), entry) for entry in given]
+    outputs: list[Output] = []
+    specs: dict[str, TypeSpec] = {}
+    for base, entry in entries:
+        artifact = _as_artifact(entry)
+        if artifact is None:
+            builder.report(
+                "CLR105",
+                f'step "{step}": output: {entry!r:.60} is no artifact; write '
+                "couler.create_parameter_artifact(path), couler.File(path) or a path",
+                step=step,
+            )
+            continue
+        name = base
+        while name in specs:
+            name += "_2"
+        spec = PRINTED if artifact.type == "str" else spec_of_wire(artifact.type)
+        outputs.append(
+            Output(name=name, type=artifact.type, path=artifact.path, default=artifact.default)
+        )
+        specs[name] = spec
+    main = outputs[0].name if outputs else STDOUT
+    specs.setdefault(STDOUT, PRINTED)
+    return Returns(tuple(outputs), specs, main=main)
+
+
+def _as_artifact(entry: object) -> Artifact | None:
+    if isinstance(entry, Artifact):
+        return entry
+    if isinstance(entry, Directory):
+        return Artifact(entry.path, type="directory")
+    if isinstance(entry, File):
+        return Artifact(entry.path, type="file")
+    if isinstance(entry, str):
+        return Artifact(entry)
+    return None
+
+
+def _name_of(entry: object) -> str:
+    """Return a name for an output: its own, or that of its file without the ending."""
+    if isinstance(entry, Artifact) and entry.name is not None:
+        return entry.name
+    path = entry.path if isinstance(entry, Artifact) else str(entry)
+    stem = os.path.basename(path.rstrip("/")).partition(".")[0]
+    name = re.sub(r"[^-_a-zA-Z0-9]+", "_", stem).strip("_")
+    return name if re.match("[a-zA-Z_]", name) else f"output_{name}".rstrip("_")

@@ -1,0 +1,170 @@
+"""The body of a map or loop: the steps that a function makes, as one step or as a group."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping
+
+from couler.dsl._context import entered_scope
+from couler.dsl.drafts import Draft
+from couler.dsl.handles import LiftedHandle, OutputHandle, StepHandle, Value
+from couler.dsl.scope import Scope, new_group
+from couler.ir import values as ir
+from couler.ir.storage import EnvVar
+from couler.ir.workflow import Container
+
+
+def open_body(scope: Scope) -> tuple[Draft, Scope]:
+    """Return a group for the steps of a body, and their scope; the group is in no scope yet."""
+    group, inner = new_group(scope)
+    group.source = scope.builder.here()
+    return group, inner
+
+
+def run_body(inner: Scope, function: Callable[[], object]) -> object:
+    """Make the steps of a body, and return what its function returned."""
+    with entered_scope(inner):
+        return function()
+
+
+def only_step(inner: Scope, result: object) -> Draft | None:
+    """Return the step that the body is, if it is one step and nothing needs a group around it.
+
+    A condition would be evaluated once for all items if the step stood alone, a foreach or loop of
+    its own would meet the one around it, and a part of an output is computed in the group.
+    """
+    if len(inner.drafts) != 1 or inner.is_pinned:
+        return None
+    draft = inner.drafts[0]
+    if draft.when is not None or draft.foreach is not None or draft.loop is not None:
+        return None
+    return draft if _are_outputs(result, draft, inner) else None
+
+
+def _are_outputs(result: object, draft: Draft, inner: Scope) -> bool:
+    """Return whether every value of a body's scope is an output of its only step."""
+    if isinstance(result, OutputHandle) and result._draft is draft:
+        return True
+    if isinstance(result, Value):
+        return result._home is not inner
+    if isinstance(result, list | tuple):
+        return all(_are_outputs(one, draft, inner) for one in result)
+    if isinstance(result, dict):
+        return all(_are_outputs(one, draft, inner) for one in result.values())
+    return True
+
+
+def lift(draft: Draft, scope: Scope, group: Draft, given: Mapping[str, ir.Value]) -> Draft:
+    """Move the only step of a body out of its group, into the scope around.
+
+    Parameters
+    ----------
+    draft
+        The step.
+    scope
+        Where it goes.
+    group
+        The group that is given up; the values of its inputs are read directly.
+    given
+        Values for inputs of the group that mean something else outside of it.
+    """
+    inputs: dict[str, ir.Value] = {one.name: one.value for one in group.inputs}
+    inputs.update(given)
+    draft.scope = scope
+    draft.edges = group.edges
+    _replace_params(draft, inputs)
+    return scope.add(draft, draft.name)
+
+
+def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
+    def replace(value: ir.Value) -> ir.Value:
+        return replace_params(value, given)
+
+    def replace_text(text: str | ir.Value) -> str | ir.Value:
+        return text if isinstance(text, str) else replace(text)
+
+    draft.inputs = [one.model_copy(update={"value": replace(one.value)}) for one in draft.inputs]
+    action = draft.action
+    if isinstance(action, Container):
+        draft.action = Container(
+            image=action.image,
+            command=tuple(map(replace_text, action.command)),
+            args=tuple(map(replace_text, action.args)),
+        )
+    if draft.options:
+        draft.options = {name: _in_option(value, replace) for name, value in draft.options.items()}
+
+
+def _in_option(value: t.Any, replace: Callable[[ir.Value], ir.Value]) -> t.Any:
+    if isinstance(value, tuple) and value and isinstance(value[0], EnvVar):
+        return tuple(
+            one
+            if one.value is None or isinstance(one.value, str)
+            else one.model_copy(update={"value": replace(one.value)})
+            for one in value
+        )
+    salt = getattr(value, "salt", None)
+    if salt is not None and not isinstance(salt, str):
+        return value.model_copy(update={"salt": replace(salt)})
+    return value
+
+
+def replace_params(value: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
+    """Return a value with the inputs of a group replaced by other values.
+
+    Examples
+    --------
+    >>> replace_params(ir.Field(of=ir.ParamRef(name="x"), path=("a",)), {"x": ir.ItemRef()})
+    Field(kind='field', of=ItemRef(kind='item', name='item'), path=('a',))
+    """
+    match value:
+        case ir.ParamRef():
+            return given.get(value.name, value)
+        case ir.Field():
+            return _field(replace_params(value.of, given), value.path)
+        case ir.OrElse():
+            return ir.OrElse(
+                value=replace_params(value.value, given),
+                default=replace_params(value.default, given),
+            )
+        case ir.FirstOf():
+            return ir.FirstOf(options=tuple(replace_params(one, given) for one in value.options))
+        case ir.Template():
+            parts = tuple(
+                part if isinstance(part, str) else replace_params(part, given)
+                for part in value.parts
+            )
+            return ir.Template(parts=parts)
+        case ir.Literal() | ir.StepRef() | ir.ItemRef() | ir.RoundRef() | ir.RunRef():
+            return value
+    t.assert_never(value)
+
+
+def _field(of: ir.Value, path: tuple[str | int, ...]) -> ir.Field:
+    if isinstance(of, ir.Field):
+        return ir.Field(of=of.of, path=(*of.path, *path))
+    return ir.Field(of=of, path=path)
+
+
+def outside(result: object, group: Draft, inner: Scope) -> t.Any:
+    """Return what the function of a body returned, as handles for the scope around the group.
+
+    Parameters
+    ----------
+    result
+        Handles, alone or in lists, tuples and dicts; nothing stands for the group itself.
+    group, inner
+        The group that the body has become, and its scope.
+    """
+    if result is None:
+        return StepHandle(group)
+    if isinstance(result, Value):
+        is_inside = result._home is not None and inner in result._home.outwards()
+        return LiftedHandle(group, inner, result) if is_inside else result
+    if isinstance(result, tuple) and hasattr(result, "_fields"):
+        return type(result)(*(outside(one, group, inner) for one in result))
+    if isinstance(result, list | tuple):
+        return type(result)(outside(one, group, inner) for one in result)
+    if isinstance(result, dict):
+        return {key: outside(one, group, inner) for key, one in result.items()}
+    return result

@@ -1,0 +1,187 @@
+"""Explicit graphs of the ancestor's style: paths of functions, and dependencies by name."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Sequence
+
+from couler.dsl.builder import current_scope
+from couler.dsl.depends import DependsError, parse_depends
+from couler.dsl.drafts import Draft
+from couler.dsl.handles import OutputHandle
+from couler.dsl.scope import Scope
+from couler.errors import DefinitionError
+from couler.ir.workflow import Container, Input
+
+R = t.TypeVar("R")
+
+
+class Nodes:
+    """The steps of a `dag`, by their names: the same name is the same step in all its paths."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._known: dict[tuple[str, int], Draft] = {}
+        self._met: dict[str, int] = {}
+        self._results: dict[int, tuple[Callable[..., object], list[Draft]]] = {}
+
+    def find(self, draft: Draft, base: str) -> Draft | None:
+        """Return the step that a function of another path has made under this name."""
+        count = self._met[base] = self._met.get(base, 0) + 1
+        known = self._known.get((base, count))
+        if known is None:
+            self._known[base, count] = draft
+            return None
+        if (known.action, known.inputs) != (draft.action, draft.inputs) and known.body is None:
+            self._scope.builder.report(
+                "CLR130",
+                f'dag: two different steps are called "{base}"; give one another step_name',
+                step=known.name,
+            )
+        return known
+
+    def visit(self, function: Callable[[], object]) -> list[Draft]:
+        """Make the steps of a function, or find those that another path has made by it."""
+        seen = self._results.get(id(function))
+        if seen is not None:
+            return seen[1]
+        self._met = {}
+        with self._scope.recording() as made:
+            function()
+        steps = list(dict.fromkeys(made))
+        self._results[id(function)] = (function, steps)  # kept, so that its id stays its own
+        return steps
+
+
+def dag(dependency_graph: Sequence[Sequence[Callable[[], object]]]) -> None:
+    """Make steps that run along paths of a graph.
+
+    Parameters
+    ----------
+    dependency_graph
+        Paths: lists of functions that make steps, each of which waits for those of the function
+        before it. The same `step_name` in several paths is the same step.
+
+    Raises
+    ------
+    DefinitionError
+        It is no list of lists of functions.
+
+    Examples
+    --------
+    >>> import couler
+    >>> def job(name):
+    ...     return couler.run_container("busybox", ["echo"], args=[name], step_name=name)
+    >>> with couler.Workflow("diamond") as wf:
+    ...     couler.dag([
+    ...         [lambda: job("a"), lambda: job("b"), lambda: job("d")],
+    ...         [lambda: job("a"), lambda: job("c"), lambda: job("d")],
+    ...     ])
+    >>> [(step.name, step.depends_on) for step in wf.to_ir().steps]
+    [('a', ()), ('b', ('a',)), ('d', ('b', 'c')), ('c', ('a',))]
+    """
+    if not isinstance(dependency_graph, list | tuple):
+        raise DefinitionError("CLR130 couler.dag takes a list of lists of functions")
+    scope = current_scope()
+    scope.builder.ordered = False
+    outer = scope.nodes
+    scope.nodes = nodes = Nodes(scope)
+    try:
+        for path in dependency_graph:
+            before: list[Draft] = []
+            for function in path if isinstance(path, list | tuple) else [path]:
+                if not callable(function):
+                    raise DefinitionError(f"CLR130 couler.dag: {function!r:.60} is no function")
+                steps = nodes.visit(function)
+                for step in steps:
+                    for other in before:
+                        if other is not step and other.scope is step.scope:
+                            step.add_edge((other, "success"))
+                before = steps or before
+    finally:
+        scope.nodes = outer
+
+
+def set_dependencies(
+    step_function: Callable[[], R],
+    dependencies: str | Sequence[str] | None = None,
+    *,
+    pass_outputs: bool = True,
+) -> R:
+    """Make the steps of a function wait for steps that are named, before or after this call.
+
+    Parameters
+    ----------
+    step_function
+        Makes the steps.
+    dependencies
+        Names of steps that must succeed; or a text such as `"a && (b.Failed || c.Succeeded)"`.
+    pass_outputs
+        Append the declared outputs of steps that a list names to the arguments of the steps.
+
+    Returns
+    -------
+    object
+        What the function returned.
+
+    Examples
+    --------
+    >>> import couler
+    >>> def job(name):
+    ...     return couler.run_container("busybox", ["echo"], args=[name], step_name=name)
+    >>> with couler.Workflow("chain") as wf:
+    ...     first = couler.set_dependencies(lambda: job("second"), ["first"])
+    ...     second = couler.set_dependencies(lambda: job("first"))
+    >>> wf.to_ir().steps[0].depends_on
+    ('first',)
+    """
+    if not callable(step_function):
+        raise DefinitionError(f"CLR130 set_dependencies: {step_function!r:.60} is no function")
+    scope = current_scope()
+    scope.builder.ordered = False
+    with scope.recording() as made:
+        result = step_function()
+    if dependencies is None:
+        return result
+    if isinstance(dependencies, str):
+        try:
+            parsed = parse_depends(dependencies)
+        except DependsError as error:
+            scope.builder.report(error.code, f"set_dependencies: {error}")
+            return result
+        for draft in made:
+            draft.depends = [*(draft.depends or ()), *parsed]
+        return result
+    names = tuple(
+        name._draft.name if isinstance(name, OutputHandle) else str(name) for name in dependencies
+    )
+    for draft in made:
+        draft.depends = [*(draft.depends or ()), *names]
+        if pass_outputs:
+            draft.pass_from = (*draft.pass_from, *names)
+    return result
+
+
+def pass_outputs_on(scope: Scope) -> None:
+    """Give steps the declared outputs of those that they depend on by name.
+
+    It is done when all steps are known, as a name may be that of a later step.
+    """
+    for draft in scope.drafts:
+        names, draft.pass_from = draft.pass_from, ()
+        for name in names:
+            before = scope.find(name)
+            if before is not None and before is not draft:
+                _pass_outputs(draft, before)
+
+
+def _pass_outputs(draft: Draft, before: Draft) -> None:
+    lazy = before.returns.on_read.values()
+    for output in (*before.returns.outputs, *lazy):
+        ref = before.ref(output.name)
+        if output.type in ("file", "directory"):
+            given = Input(name=output.name, value=ref, type=output.type, path=output.path)
+            if given not in draft.inputs:
+                draft.inputs = (*draft.inputs, given)
+        elif isinstance(draft.action, Container):
+            draft.action = draft.action.model_copy(update={"args": (*draft.action.args, ref)})
