@@ -17,6 +17,7 @@ from couler.backends.base import (
 from couler.backends.local.capabilities import CAPABILITIES
 from couler.backends.local.container import leads_out
 from couler.errors import EngineOptionError, InvalidWorkflowError, UnsupportedFeatureError
+from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.serialize import write_json, write_yaml
 from couler.ir.walk import scopes
@@ -93,8 +94,8 @@ class LocalBackend:
     ) -> RunResult:
         """Run a verified workflow on this machine and return how it ended.
 
-        See `couler.backends.local.run.run`, which this calls after checking that the engine can
-        do what the workflow asks.
+        A failed step is no error: the result tells of it. The arguments are those of
+        `couler.backends.local.run.run`.
 
         Raises
         ------
@@ -105,6 +106,7 @@ class LocalBackend:
         """
         from couler.backends.local.run import run
 
+        workflow = resolve_defaults(workflow)
         target = Target()
         missing = tuple(unsupported_uses(workflow, self, target, {}))
         if missing:

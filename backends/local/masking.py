@@ -43,7 +43,7 @@ class Masker:
         text = self._replace(self._held + chunk)
         # The end may be the beginning of a secret; it waits for what follows.
         keep = len(self._needles[0]) - 1
-        shown = text[: len(text) - keep] if keep else text
+        shown = text[: max(0, len(text) - keep)]
         self._held = text[len(shown) :]
         return shown
 

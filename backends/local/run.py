@@ -23,7 +23,6 @@ from couler.backends.local.signals import stop_on_signals
 from couler.backends.local.store import Store
 from couler.backends.local.values import VALUE_ERRORS, Outputs, RunFacts, Single, View
 from couler.errors import ConfigurationError, ParameterError
-from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import PathPart, StepPath
 from couler.ir.values import Value
 from couler.ir.walk import references
@@ -51,7 +50,8 @@ def run(
     Parameters
     ----------
     workflow
-        A workflow that was verified, and that `LocalBackend` can run.
+        A verified workflow without defaults (`resolve_defaults`), of features that
+        `LocalBackend` has.
     parameters
         Values of its parameters; text is read as the declared type.
     work_dir
@@ -69,7 +69,6 @@ def run(
     ConfigurationError
         A secret or a package is missing, or the folder is not empty.
     """
-    workflow = resolve_defaults(workflow)
     environ = os.environ if environ is None else environ
     entries = Entries(environ)
     bound = bind_parameters(workflow.parameters, parameters or {})

@@ -1,0 +1,81 @@
+"""What the local engine declares, refuses and compiles."""
+
+from __future__ import annotations
+
+import pytest
+
+from couler.backends.base import Backend, Lowered, Target, Unsupported
+from couler.backends.local import LocalBackend
+from couler.errors import EngineOptionError, InvalidWorkflowError, UnsupportedFeatureError
+from couler.ir.features import Feature
+from couler.ir.serialize import read_json, read_yaml
+from couler.ir.workflow import Container, Step, Suspend
+from tests.corpus import Case, cases
+from tests.corpus.build import flow, given, out, sh
+
+LOCAL = LocalBackend()
+
+
+def test_is_a_backend() -> None:
+    assert isinstance(LOCAL, Backend)
+
+
+def test_every_feature_has_an_entry_with_words() -> None:
+    capabilities = LOCAL.capabilities(Target())
+    assert set(capabilities) == set(Feature)
+    for support in capabilities.values():
+        words = getattr(support, "by", None) or getattr(support, "reason", "native")
+        assert isinstance(words, str)
+        assert words
+        assert not words.endswith(".")
+
+
+def test_what_it_cannot_do_is_refused_before_the_start_and_told_at_once() -> None:
+    workflow = flow(
+        "w",
+        Step(name="ask", action=Suspend()),
+        Step(name="image", action=Container(image="busybox")),
+    )
+    with pytest.raises(UnsupportedFeatureError) as caught:
+        LOCAL.run(workflow)
+    steps = [diagnostic.step for diagnostic in caught.value.diagnostics]
+    assert steps == ["ask", "image"]
+
+
+def test_paths_outside_the_folder_are_refused() -> None:
+    workflow = flow(
+        "w",
+        sh("a", "true", outputs=[out("x", path="/tmp/x"), out("y", path="ok/y")]),
+        sh("b", "true", inputs=[given("f", "f", "file", "../f")]),
+        engine={"local": {"x": 1}, "argo": {}},
+    )
+    found = [(problem.code, problem.step) for problem in LOCAL.check(workflow, Target())]
+    assert found == [("CLR362", None), ("CLR361", "a"), ("CLR361", "b")]
+    with pytest.raises(InvalidWorkflowError, match="/tmp/x"):
+        LOCAL.run(workflow)
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_compiled_workflow_is_the_workflow(case: Case) -> None:
+    yaml = LOCAL.compile(case.workflow, Target())
+    json = LOCAL.compile(case.workflow, Target(profile="local"), format="json")
+    assert yaml.files[0].name == f"{case.workflow.name}.yaml"
+    assert read_yaml(yaml.to_text()) == case.workflow
+    assert read_json(json.to_text()) == case.workflow
+
+
+def test_unknown_formats_profiles_and_options_are_refused() -> None:
+    workflow = flow("w", sh("a", "true"))
+    with pytest.raises(EngineOptionError, match=r"no format 'jsn'.*Did you mean \"json\""):
+        LOCAL.compile(workflow, Target(), format="jsn")
+    with pytest.raises(EngineOptionError, match="no profile"):
+        LOCAL.capabilities(Target(profile="cloud"))
+    with pytest.raises(EngineOptionError, match="no options"):
+        LOCAL.compile(workflow, Target(options={"speed": 2}))
+
+
+def test_lowered_features_say_how() -> None:
+    support = LOCAL.capabilities(Target())[Feature.CONTAINER]
+    assert isinstance(support, Lowered)
+    assert "image is not used" in support.by
+    assert isinstance(LOCAL.capabilities(Target())[Feature.JOB], Unsupported)

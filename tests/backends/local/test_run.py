@@ -1,0 +1,362 @@
+"""A whole run: its result, its folder, its events, and how it ends early."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from couler.backends.local import LocalBackend
+from couler.backends.local.result import Event, RunResult
+from couler.errors import ConfigurationError, ParameterError
+from couler.ir.policies import Retry
+from couler.ir.storage import EnvVar, SecretKey
+from couler.ir.workflow import ExitHandler, Group, Parameter, Schedule, Script, Step, Workflow
+from tests.corpus.build import (
+    compare,
+    flow,
+    given,
+    group,
+    item,
+    last,
+    on_failure,
+    out,
+    param,
+    parameter,
+    ref,
+    sh,
+    while_,
+    words,
+)
+
+
+def run(workflow: Workflow, tmp_path: Path, **options: object) -> RunResult:
+    return LocalBackend().run(workflow, work_dir=tmp_path / "run", **options)  # type: ignore[arg-type]  # a shorthand
+
+
+def states(result: RunResult) -> dict[str, str]:
+    return {path: step.status for path, step in result.steps.items()}
+
+
+def test_events_tell_starts_and_ends_in_order(tmp_path: Path) -> None:
+    events: list[Event] = []
+    workflow = flow(
+        "w",
+        group("g", sh("a", "exit 1"), sh("b", "true", depends_on=["a"])),
+        sh("each", "true", foreach=[1]),
+        sh("off", "true", when=compare(1, "==", 2)),
+    )
+    run(workflow, tmp_path, on_event=events.append)
+    assert [(event.kind, str(event.path), event.status) for event in events] == [
+        ("started", "g", None),
+        ("started", "g/a", None),
+        ("finished", "g/a", "failed"),
+        ("finished", "g/b", "omitted"),
+        ("finished", "g", "failed"),
+        ("started", "each", None),
+        ("started", "each[0]", None),
+        ("finished", "each[0]", "succeeded"),
+        ("finished", "each", "succeeded"),
+        ("finished", "off", "skipped"),
+    ]
+    assert events[2].message == "it ended with exit code 1"
+
+
+def test_result_tells_of_each_step(tmp_path: Path) -> None:
+    workflow = flow(
+        "w",
+        sh("a", "echo out; echo err >&2; exit 7", retry=Retry(limit=1)),
+        sh("b", "true", depends_on=["a"]),
+    )
+    result = run(workflow, tmp_path)
+    failed, omitted = result.steps["a"], result.steps["b"]
+    assert (failed.attempts, failed.exit_code) == (2, 7)
+    assert failed.started is not None
+    assert result.started <= failed.started <= failed.finished <= result.finished
+    assert failed.log is not None
+    lines = failed.log.read_text(encoding="utf-8").splitlines()
+    assert sorted(lines[:2]) == ["err", "out"]
+    assert lines[2] == "--- attempt 2 ---"
+    assert sorted(lines[3:]) == ["err", "out"]
+    assert (omitted.attempts, omitted.started, omitted.log) == (0, None, None)
+    assert result.message == "failed: b"
+    told = json.loads(json.dumps(result.to_json()))
+    assert told["steps"]["a"]["log"] == str(failed.log)
+    assert told["status"] == "failed"
+
+
+def test_files_are_kept_where_the_result_says(tmp_path: Path) -> None:
+    workflow = flow(
+        "w",
+        sh("a", 'echo 1 > "$COULER_WORK/f"', outputs=[out("f", "file", "f")], foreach=[1, 2]),
+        outputs=[out("fs", "list", source=ref("a", "f"))],
+    )
+    result = run(workflow, tmp_path)
+    kept = result.steps["a[1]"].outputs["f"]
+    assert Path(kept).read_text(encoding="utf-8") == "1\n"
+    assert result.steps["a"].outputs["f"][1] == kept
+    assert result.work_dir == (tmp_path / "run").resolve()
+
+
+def test_folder_of_a_failed_attempt_stays_and_that_of_a_good_one_goes(tmp_path: Path) -> None:
+    workflow = flow(
+        "w", sh("good", 'echo x > "$COULER_WORK/x"'), sh("bad", 'echo x > "$COULER_WORK/x"; exit 1')
+    )
+    result = run(workflow, tmp_path)
+    work = result.work_dir / "work"
+    assert not list((work / "good").iterdir())
+    [attempt] = (work / "bad").iterdir()
+    assert (attempt / "work" / "x").is_file()
+
+
+def test_folder_must_be_new_or_empty(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    run(flow("w", sh("a", "true")), tmp_path)
+    with pytest.raises(ConfigurationError, match="not empty"):
+        run(flow("w", sh("a", "true")), tmp_path)
+
+
+def test_without_a_folder_a_run_makes_one() -> None:
+    result = LocalBackend().run(flow("w", sh("a", 'echo x > "$COULER_WORK/f"')))
+    assert result.status == "succeeded"
+    assert result.work_dir.stat().st_mode & 0o077 == 0  # for its owner alone
+
+
+def test_missing_program_fails_the_step_and_says_so(tmp_path: Path) -> None:
+    step = words("a", "no-such-program", "x", retry=Retry(limit=1, on=("error",)))
+    result = run(flow("w", step), tmp_path)
+    failed = result.steps["a"]
+    assert failed.message is not None
+    assert 'no program "no-such-program"' in failed.message
+    assert failed.attempts == 2  # it could not run: an error
+
+
+def test_text_that_no_process_can_be_given_fails_the_step(tmp_path: Path) -> None:
+    nul = sh("nul", "true", "a\0b")
+    half = words("half", "python", "-c", r"print('\"\\ud800\"')", result="json")
+    result = run(flow("w", nul, half, sh("reads", 'echo "$1"', ref("half"))), tmp_path)
+    assert states(result) == {"nul": "failed", "half": "succeeded", "reads": "failed"}
+
+
+def test_missing_working_directory(tmp_path: Path) -> None:
+    result = run(flow("w", sh("a", "true", working_dir="/no/such/folder")), tmp_path)
+    assert result.steps["a"].message == "the working directory /no/such/folder does not exist here"
+
+
+def test_output_that_is_no_text(tmp_path: Path) -> None:
+    result = run(flow("w", sh("a", r"printf '\377'")), tmp_path)
+    assert result.steps["a"].status == "failed"
+    assert "no UTF-8 text" in str(result.steps["a"].message)
+
+
+@pytest.mark.parametrize(
+    ("step", "advice"),
+    [
+        (words("a", "python", "-c", "print('x' * 70_000)"), "Return a File"),
+        (
+            sh("a", "echo yes", loop=while_(compare(last(), "==", "yes"), 2)),
+            "still holds after 2 rounds",
+        ),
+        (sh("a", 'echo "$1"', item(), foreach="abc"), "no JSON"),
+    ],
+)
+def test_message_says_how_to_mend(step: Step, advice: str, tmp_path: Path) -> None:
+    assert advice in str(run(flow("w", step), tmp_path).steps["a"].message)
+
+
+def test_secrets_come_from_variables_or_files_and_stay_out_of_logs(tmp_path: Path) -> None:
+    folder = tmp_path / "secrets" / "api"
+    folder.mkdir(parents=True)
+    (folder / "token").write_text("from a file", encoding="utf-8")
+    workflow = flow(
+        "w",
+        sh(
+            "a",
+            'echo "$P $T"; echo "$P" >&2; env | grep -c COULER_SECRET',
+            result=None,
+            env=[
+                EnvVar(name="P", secret=SecretKey(secret="my-db", key="pass.word")),
+                EnvVar(name="T", secret=SecretKey(secret="api", key="token")),
+            ],
+        ),
+    )
+    environ = {
+        "PATH": os.environ["PATH"],
+        "COULER_SECRET_my_db_pass_word": "hunter2",
+        "COULER_SECRETS_DIR": str(tmp_path / "secrets"),
+    }
+    result = run(workflow, tmp_path, environ=environ)
+    log = result.steps["a"].log
+    assert log is not None
+    # grep counts none: the variables of the start are not passed on.
+    assert sorted(log.read_text(encoding="utf-8").splitlines()) == ["***", "*** ***", "0"]
+
+
+def test_missing_secrets_stop_the_start_and_are_named_together(tmp_path: Path) -> None:
+    workflow = flow(
+        "w",
+        sh("a", "true", env=[EnvVar(name="P", secret=SecretKey(secret="db", key="user"))]),
+        secrets=[SecretKey(secret="db", key="pass")],
+    )
+    with pytest.raises(ConfigurationError) as caught:
+        run(workflow, tmp_path)
+    assert "COULER_SECRET_db_user" in str(caught.value)
+    assert "COULER_SECRET_db_pass" in str(caught.value)
+
+
+def test_missing_packages_stop_the_start(tmp_path: Path) -> None:
+    script = Script(image="python", source="1", packages=("no-such-package>=1", "pydantic"))
+    with pytest.raises(ConfigurationError, match=r"pip install 'no-such-package>=1'$"):
+        run(flow("w", Step(name="a", action=script)), tmp_path)
+
+
+PARAMETERS = [
+    parameter("n", type="int"),
+    Parameter(name="size", default="s", choices=("s", "m")),
+    parameter("text", "x"),
+]
+
+
+@pytest.mark.parametrize(
+    ("given_values", "told"),
+    [
+        ({}, 'parameter "n": a value is required'),
+        ({"n": 1, "sise": "s"}, 'there is no parameter "sise". Did you mean "size"?'),
+        ({"n": "many"}, "declared int"),
+        ({"n": 1.5}, "not of its type, int"),
+        ({"n": True}, "not of its type, int"),
+        ({"n": 1, "text": 3}, "not of its type, str"),
+        ({"n": 1, "size": "xl"}, "none of its choices: 's', 'm'"),
+        ({"n": 1, "text": "x" * 65_537}, "65,537 bytes"),
+    ],
+)
+def test_wrong_parameters_stop_the_start(
+    given_values: dict[str, object], told: str, tmp_path: Path
+) -> None:
+    workflow = flow("w", sh("a", "true"), parameters=PARAMETERS)
+    with pytest.raises(ParameterError) as caught:
+        run(workflow, tmp_path, parameters=given_values)
+    assert told in str(caught.value)
+
+
+def test_all_wrong_parameters_are_told_at_once(tmp_path: Path) -> None:
+    workflow = flow("w", sh("a", "true"), parameters=PARAMETERS)
+    with pytest.raises(ParameterError) as caught:
+        run(workflow, tmp_path, parameters={"size": "xl", "other": 1})
+    assert len(str(caught.value).splitlines()) == 3
+
+
+def test_file_as_a_parameter(tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("content", encoding="utf-8")
+    workflow = flow(
+        "w",
+        sh("a", 'cat "$COULER_INPUT_f"', inputs=[given("f", param("f"), "file")]),
+        parameters=[parameter("f", type="file")],
+    )
+    result = run(workflow, tmp_path, parameters={"f": str(tmp_path / "data")})
+    assert result.steps["a"].outputs["result"] == "content"
+    with pytest.raises(ParameterError, match="there is no file"):
+        LocalBackend().run(workflow, parameters={"f": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize("location", ["../../data", "/etc/hostname", "", "a/../../x", "nowhere"])
+def test_location_outside_the_store_is_refused(location: str, tmp_path: Path) -> None:
+    (tmp_path / "data").write_text("content", encoding="utf-8")
+    step = sh("a", 'cat "$COULER_INPUT_f"', inputs=[given("f", location, "file")])
+    assert states(run(flow("w", step), tmp_path)) == {"a": "failed"}
+
+
+def test_group_made_by_a_pass_does_not_show(tmp_path: Path) -> None:
+    inner = (sh("a", "echo 1"), sh("b", 'echo "$1"', ref("a")))
+    part = Step(
+        name="couler-part-1",
+        action=Group(steps=inner, transparent=True),
+        outputs=(out("b", source=ref("b")),),
+    )
+    result = run(flow("w", part, sh("c", 'echo "$1"', ref("couler-part-1", "b"))), tmp_path)
+    assert states(result) == {"a": "succeeded", "b": "succeeded", "c": "succeeded"}
+
+
+def test_schedule_is_noted_and_has_no_effect(tmp_path: Path) -> None:
+    workflow = flow("w", sh("a", "true"), schedule=Schedule(cron=("0 0 1 1 *",)))
+    result = run(workflow, tmp_path)
+    assert result.status == "succeeded"
+    assert "schedule" in result.notes[0]
+
+
+def test_lists_of_a_failed_foreach_are_not_there_for_an_exit_handler(tmp_path: Path) -> None:
+    from tests.corpus.build import or_else
+
+    tell = sh("tell", 'echo "$1"', or_else(ref("each"), "nothing"))
+    workflow = flow(
+        "w",
+        sh("each", "test $1 = 1 && echo 1", item(), foreach=[1, 2]),
+        exit_handlers=[ExitHandler(name="end", on="any", steps=(tell,))],
+    )
+    assert run(workflow, tmp_path).steps["exit:end/tell"].outputs["result"] == "nothing"
+
+
+PROGRAM = """
+import sys
+from pathlib import Path
+
+from couler.backends.local import LocalBackend
+from couler.ir.serialize import read_json
+
+def tell(event):
+    if event.kind == "started":
+        print(event.path, flush=True)
+
+workflow = read_json(Path(sys.argv[1]).read_text(encoding="utf-8"))
+result = LocalBackend().run(workflow, work_dir=Path(sys.argv[2]), on_event=tell)
+print("ended", result.status, {path: step.status for path, step in result.steps.items()})
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_interrupt_ends_the_step_and_runs_the_exit_handlers(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    from couler.ir.serialize import write_json
+
+    workflow = flow(
+        "w",
+        sh("first", "echo 1"),
+        sh(
+            "slow",
+            f"touch {tmp_path}/there; sleep 60",
+            depends_on=["first"],
+            retry=Retry(limit=3),
+        ),
+        sh("repair", "true", depends_on=[on_failure("slow")]),
+        exit_handlers=[ExitHandler(name="end", on="failure", steps=(sh("tell", "true"),))],
+    )
+    (tmp_path / "w.json").write_text(write_json(workflow), encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, tmp_path / "w.json", tmp_path / "run"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        while not (tmp_path / "there").exists():
+            time.sleep(0.02)
+            assert process.poll() is None
+        process.send_signal(number)
+        printed, _ = process.communicate(timeout=30)
+    *started, ended = printed.splitlines()
+    assert started == ["first", "slow", "exit:end", "exit:end/tell"]
+    assert ended == "ended cancelled " + str(
+        {
+            "first": "succeeded",
+            "slow": "failed",
+            "repair": "omitted",
+            "exit:end/tell": "succeeded",
+            "exit:end": "succeeded",
+        }
+    )
