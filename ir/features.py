@@ -11,6 +11,7 @@ import enum
 import typing as t
 from collections.abc import Callable, Iterator
 
+from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, Resources, SourceRef
 from couler.ir.storage import (
     ClaimVolume,
@@ -35,14 +36,7 @@ from couler.ir.values import (
     Value,
     walk,
 )
-from couler.ir.walk import (
-    Scope,
-    explicit_dependencies,
-    predecessors,
-    references,
-    scopes,
-    step_values,
-)
+from couler.ir.walk import Scope, explicit_dependencies, references, scopes, step_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
     Container,
@@ -179,8 +173,10 @@ def find_uses(workflow: Workflow) -> Iterator[Use]:
     for feature in found:
         yield Use(feature, None, workflow.source)
     for around in _surroundings(workflow):
+        handler = around.scope.handler
+        prefix = () if handler is None else (f"{HANDLER_PREFIX}{handler}",)
         for step in around.scope.steps:
-            path = "/".join((*around.scope.path, step.name))
+            path = "/".join((*prefix, *around.scope.path, step.name))
             found = []
             _add_step_features(step, around, found.append)
             for feature in found:
@@ -248,7 +244,7 @@ def _add_workflow_features(workflow: Workflow, add: Add) -> None:
     for handler in workflow.exit_handlers:
         add(Feature.EXIT_HANDLER)
         own = {step.name for step in handler.steps}
-        if any(name not in own for step in handler.steps for name in predecessors(step)):
+        if any(read.step not in own for step in handler.steps for read in references(step)):
             add(Feature.EXIT_HANDLER_READS_OUTPUT)
     for output in workflow.outputs:
         add(Feature.WORKFLOW_OUTPUT)

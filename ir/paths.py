@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+HANDLER_PREFIX = "exit:"
+"""Begins the path of an exit handler, and so those of its steps: `exit:notify/mail`."""
+
 _PART = re.compile(r"(?P<name>[^\[\]@/]+)(?:\[(?P<item>\d+)\])?(?:@(?P<round>\d+))?")
 
 

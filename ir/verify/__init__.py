@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.verify.actions import (
     check_action,
     check_inputs,
@@ -19,7 +20,7 @@ from couler.ir.verify.names import check_handler_name, check_step_names, check_v
 from couler.ir.verify.policies import check_foreach, check_policies, check_step_loop
 from couler.ir.verify.report import Report
 from couler.ir.verify.scope import ScopeView
-from couler.ir.verify.settings import check_settings
+from couler.ir.verify.settings import check_default_values, check_settings
 from couler.ir.verify.types import Kind
 from couler.ir.verify.values import Reader
 from couler.ir.workflow import Group, Step, Workflow
@@ -57,6 +58,8 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     parameters = {p.name: Kind(p.type) for p in workflow.parameters}
     domains = {p.name: p.choices for p in workflow.parameters if p.choices}
     view = ScopeView(report, workflow, workflow.steps, parameters=parameters, domains=domains)
+    if workflow.defaults is not None:
+        check_default_values(view, workflow.defaults)
     _check_scope(view, depth=0)
     check_value_names((o.name for o in workflow.outputs), "output", view.add_to_scope)
     check_outputs(view, workflow.outputs)
@@ -72,8 +75,9 @@ def _check_handlers(workflow: Workflow, main: ScopeView) -> None:
             workflow,
             handler.steps,
             parameters=main.parameters,
+            prefix=f"{HANDLER_PREFIX}{handler.name}/",
             domains=main.domains,
-            order=(len(workflow.steps) + index,),
+            order=(len(workflow.steps) + 1 + index,),
             handler=handler.name,
             outer=main.steps,
         )

@@ -46,7 +46,7 @@ def check_step_names(view: ScopeView) -> None:
 
 def _report_repeated_steps(view: ScopeView) -> None:
     seen: set[str] = set()
-    for step in view.all_steps:
+    for position, step in enumerate(view.all_steps):
         if step.name in seen:
             first = view.steps[step.name].source
             place = f" ({first})" if first is not None else ""
@@ -54,6 +54,7 @@ def _report_repeated_steps(view: ScopeView) -> None:
                 "CLR151",
                 step,
                 f"another step {view.where} has this name{place}. Give one of them another.",
+                position=position,
             )
         seen.add(step.name)
 

@@ -102,13 +102,23 @@ class ScopeView:
         """Report an error of the scope as a whole."""
         self.add(code, None, message)
 
-    def add(self, code: str, step: Step | None, message: str, severity: Severity = "error") -> None:
-        """Report a problem of a step, or of the scope as a whole."""
+    def add(
+        self,
+        code: str,
+        step: Step | None,
+        message: str,
+        severity: Severity = "error",
+        position: int | None = None,
+    ) -> None:
+        """Report a problem of a step, or of the scope as a whole.
+
+        The position is that of the step in its scope, where another has its name as well.
+        """
         if step is not None:
             self.report.add(
                 code,
                 f'step "{self.path(step)}": {message}',
-                order=(*self.order, self.position[step.name]),
+                order=(*self.order, self.position[step.name] if position is None else position),
                 step=self.path(step),
                 source=step.source,
                 severity=severity,
@@ -128,7 +138,7 @@ class ScopeView:
             self.report.add(
                 code,
                 f"{where}: {message}",
-                order=self.order,
+                order=self.order or (len(self.all_steps),),
                 source=self.workflow.source,
                 severity=severity,
             )

@@ -21,7 +21,8 @@ from couler.ir.verify.names import Add, check_value_names, check_workflow_name
 from couler.ir.verify.policies import retry_problems
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.report import Order, Report
-from couler.ir.verify.values import show
+from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.values import Reader, show
 from couler.ir.wire import MAX_VALUE_BYTES, encode, matches
 from couler.ir.workflow import Defaults, Parameter, PodSettings, Schedule, Workflow
 
@@ -126,6 +127,14 @@ def _check_defaults(defaults: Defaults, add: Add) -> None:
     check_variable_names(defaults.env, add)
     for variable in defaults.env:
         check_one_source(variable, f"defaults.env.{variable.name}", add)
+
+
+def check_default_values(view: ScopeView, defaults: Defaults) -> None:
+    """Check the values of a workflow's default environment."""
+    reader = Reader(view)
+    for variable in defaults.env:
+        if variable.value is not None and not isinstance(variable.value, str):
+            reader.text(variable.value, f"defaults.env.{variable.name}")
 
 
 def _check_pod(pod: PodSettings, add: Add) -> None:
