@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import click
+from click.shell_completion import CompletionItem
 
 import couler
 from couler.cli._session import Session, session_options
@@ -64,6 +65,15 @@ class App(click.Group):
         """Write the list of commands from the table, loading none."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command or an option, loading no command."""
+        commands = [
+            CompletionItem(name, help=text)
+            for name, text in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return [*commands, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def invoke(self, ctx: click.Context) -> t.Any:
         """Run the command; a reader that has gone ends it in silence, as it ends other programs."""

@@ -84,10 +84,11 @@ def load(source: Source) -> Loaded:
             return Loaded(read_json(text, file=name))
         return Loaded(read_yaml(text, file=name))
     except (SerializationError, UnicodeDecodeError) as error:
-        raise LoadError(Diagnostic(NOT_READABLE, str(error), source=_place(error, name))) from error
+        raise LoadError(_diagnostic(error, name)) from error
 
 
-def _place(error: Exception, file: str) -> SourceRef:
-    """Return the place that a message begins with, or the file's first line."""
-    match = re.match(re.escape(file) + r":(\d+):", str(error))
-    return SourceRef(file=file, line=int(match[1]) if match else 1)
+def _diagnostic(error: Exception, file: str) -> Diagnostic:
+    """Return an error as a diagnostic, at the place that its message begins with."""
+    match = re.fullmatch(rf"{re.escape(file)}(?::(\d+))?: (.*)", str(error), re.DOTALL)
+    line, message = match.groups() if match else (None, str(error))
+    return Diagnostic(NOT_READABLE, message, source=SourceRef(file=file, line=int(line or 1)))

@@ -28,6 +28,8 @@ NO_SUCH_WORKFLOW = "CLR004"
 _CODED = re.compile(r"(CLR\d{3}) (.*)", re.DOTALL)
 """A message of the DSL that begins with its code."""
 
+_OURS = str(Path(couler.__file__).parent) + os.sep
+
 
 class LoadError(DefinitionError):
     """FILE gives no workflow; `diagnostic` says why."""
@@ -140,7 +142,9 @@ def _execute(path: str, module: types.ModuleType) -> None:
 def _summary(error: Exception) -> str:
     if isinstance(error, CoulerError):
         return str(error)
-    what = f"the program raised {type(error).__name__}"
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    inside = " inside couler" if last.filename.startswith(_OURS) else ""
+    what = f"the program raised {type(error).__name__}{inside}"
     return f"{what}: {error}" if str(error) else what
 
 

@@ -25,8 +25,7 @@ class Settings:
         """Return the flag if it is given, else the setting, else None."""
         if flag is not None:
             return flag
-        value, _ = self.values.get(name, (None, ""))
-        return value
+        return _value(self.values, name)
 
     def choose(self, name: str, flag: str | None, known: tuple[str, ...]) -> str:
         """Return the flag, else the setting if this command knows it, else the first known.
@@ -53,9 +52,15 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     ------
     ConfigurationError
         A file cannot be read, or sets what does not exist.
+
+    Notes
+    -----
+    A profile belongs to its engine: where another engine is set, it falls away.
     """
     values: dict[str, tuple[str, str]] = {}
     for origin, table in _tables(folder, environment):
+        if table.get("engine", _value(values, "engine")) != _value(values, "engine"):
+            values.pop("profile", None)
         for name, value in table.items():
             if name not in NAMES:
                 near = difflib.get_close_matches(name, NAMES, n=1)
@@ -67,6 +72,11 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
                 raise ConfigurationError(f"{origin}: {name} must be a text, not {value!r}")
             values[name] = (value, origin)
     return Settings(values)
+
+
+def _value(values: Mapping[str, tuple[str, str]], name: str) -> str | None:
+    value, _ = values.get(name, (None, ""))
+    return value
 
 
 def _tables(
@@ -83,8 +93,8 @@ def _tables(
             if table is not None:
                 yield f"[tool.couler] of {project}", table
                 break
-    variables = {name: environment.get(f"COULER_{name.upper()}", "") for name in NAMES}
-    for name, value in variables.items():
+    for name in NAMES:  # the engine first: it takes away the profile of another
+        value = environment.get(f"COULER_{name.upper()}")
         if value:
             yield f"COULER_{name.upper()}", {name: value}
 

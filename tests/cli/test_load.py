@@ -176,7 +176,7 @@ def test_error_of_the_dsl_keeps_its_code(couler: Callable, write: Callable) -> N
 @pytest.mark.parametrize(
     ("name", "text", "what"),
     [
-        ("no.json", "{", "no.json:1: no JSON"),
+        ("no.json", "{", "no.json:1  CLR005 error  no JSON"),
         ("no.yaml", "a: [", "no YAML"),
         ("no.yaml", "kind: Workflow\n", "ir_version is None"),
         ("no.json", '{"ir_version": "1", "name": 3}', "name:"),

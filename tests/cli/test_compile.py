@@ -1,0 +1,158 @@
+"""`couler compile`: files for an engine, to standard output or to disk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from couler.backends.base import NATIVE, Artifact, ArtifactFile, Capabilities, Target
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.features import Feature
+from couler.ir.workflow import Workflow
+
+
+class TwoFiles:
+    """An engine that needs two files and a secret."""
+
+    name = "two-files"
+    profiles = ("two-files",)
+
+    def __init__(self, second: str = "more/second.txt") -> None:
+        self.second = second
+
+    def capabilities(self, target: Target) -> Capabilities:
+        return dict.fromkeys(Feature, NATIVE)
+
+    def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
+        yield Diagnostic("CLR399", "this is odd", severity="warning")
+
+    def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
+        files = (ArtifactFile("first.txt", "1\n"), ArtifactFile(self.second, "2\n"))
+        return Artifact(self.name, files, ("The secret s must exist.",))
+
+
+@pytest.fixture
+def two_files(monkeypatch: pytest.MonkeyPatch) -> Callable[[TwoFiles], None]:
+    def install(backend: TwoFiles) -> None:
+        for module in ("artifacts", "planning", "checks"):
+            monkeypatch.setattr(f"couler.stages.{module}.get_backend", lambda name: backend)
+
+    return install
+
+
+def test_artifact_is_all_of_standard_output(couler: Callable, greet: str) -> None:
+    told = couler("compile", greet, "-e", "argo")
+    assert (told.code, told.err) == (0, "")
+    assert yaml.safe_load(told.out)["kind"] == "Workflow"
+    assert told.out.endswith("\n")
+    assert not told.out.endswith("\n\n")
+
+
+def test_json(couler: Callable, greet: str) -> None:
+    told = couler("compile", greet, "-e", "argo", "--format", "json")
+    assert told.json["kind"] == "Workflow"
+
+
+def test_same_every_time(couler_process: Callable, greet: str) -> None:
+    first = couler_process("compile", greet, "-e", "argo", PYTHONHASHSEED="1")
+    second = couler_process("compile", greet, "-e", "argo", PYTHONHASHSEED="2")
+    assert first == second
+    assert first.code == 0
+
+
+def test_output_to_a_file(couler: Callable, greet: str, folder: Path) -> None:
+    told = couler("compile", greet, "-e", "argo", "-o", "out.yaml")
+    assert told == (0, "", "")
+    assert (folder / "out.yaml").read_text() == couler("compile", greet, "-e", "argo").out
+    assert (
+        couler("compile", greet, "-e", "argo", "-o", "-").out == (folder / "out.yaml").read_text()
+    )
+
+
+def test_output_to_a_folder(couler: Callable, greet: str, folder: Path) -> None:
+    assert couler("compile", greet, "-e", "local", "-o", "out/").code == 0
+    assert [path.name for path in (folder / "out").iterdir()] == ["greet.yaml"]
+
+
+def test_what_local_compiles_can_be_read_again(couler: Callable, greet: str, folder: Path) -> None:
+    assert couler("compile", greet, "-e", "local", "-o", "again.yaml").code == 0
+    assert couler("show", "again.yaml").out == couler("show", greet).out
+
+
+def test_several_files_need_a_folder(
+    couler: Callable, greet: str, folder: Path, two_files: Callable
+) -> None:
+    two_files(TwoFiles())
+    told = couler("compile", greet, "-e", "two-files")
+    assert (told.code, told.out) == (2, "")
+    assert "give -o FOLDER" in told.err
+    told = couler("compile", greet, "-e", "two-files", "-o", "out")
+    assert (told.code, told.out) == (0, "")
+    assert told.err == "CLR399 warning  this is odd\nnote: The secret s must exist.\n"
+    assert (folder / "out/first.txt").read_text() == "1\n"
+    assert (folder / "out/more/second.txt").read_text() == "2\n"
+    assert couler("compile", greet, "-e", "two-files", "-o", "out", "-q").err == ""
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/tmp/out.txt", "a/../../out.txt"])
+def test_no_file_leaves_the_folder(
+    couler: Callable, greet: str, folder: Path, two_files: Callable, name: str
+) -> None:
+    two_files(TwoFiles(name))
+    told = couler("compile", greet, "-e", "two-files", "-o", "deep/out")
+    assert told.code == 4
+    assert "outside the folder" in told.err
+
+
+def test_invalid_workflow_lists_all_errors(couler: Callable, write: Callable) -> None:
+    file = write(
+        "bad.yaml",
+        """
+        ir_version: "1"
+        name: bad
+        steps:
+        - {name: a, action: {kind: container, image: busybox}, depends_on: [nobody, b]}
+        - {name: b, action: {kind: container, image: busybox}, depends_on: [a]}
+        """,
+    )
+    told = couler("compile", file, "-e", "argo")
+    assert (told.code, told.out) == (1, "")
+    assert told.err.startswith('error: the workflow "bad" is not valid\n')
+    assert "CLR160" in told.err
+    assert "CLR202" in told.err
+
+
+def test_engine_must_be_chosen(couler: Callable, greet: str) -> None:
+    told = couler("compile", greet)
+    assert (told.code, told.out) == (2, "")
+    assert "-e ENGINE (argo, local" in told.err
+
+
+def test_engine_and_profile_from_settings(
+    couler: Callable, greet: str, write: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("pyproject.toml", '[tool.couler]\nengine = "argo"\nprofile = "nope"\n')
+    told = couler("compile", greet)
+    assert told.code == 2
+    assert "argo has no profile 'nope'" in told.err
+    assert couler("compile", greet, "--profile", "argo").code == 0
+    assert couler("compile", greet, "-e", "local").code == 0
+    monkeypatch.setenv("COULER_ENGINE", "local")
+    monkeypatch.setenv("COULER_FORMAT", "json")
+    assert json.loads(couler("compile", greet).out)["name"] == "greet"
+
+
+@pytest.mark.parametrize("option", ["novalue", "=x"])
+def test_option_needs_a_name_and_a_value(couler: Callable, greet: str, option: str) -> None:
+    told = couler("compile", greet, "-e", "argo", "--option", option)
+    assert (told.code, told.out) == (2, "")
+    assert "NAME=VALUE" in told.err
+
+
+def test_unknown_option_and_format_are_refused(couler: Callable, greet: str) -> None:
+    assert couler("compile", greet, "-e", "local", "--option", "x=1").code == 2
+    assert couler("compile", greet, "-e", "local", "--format", "toml").code == 2

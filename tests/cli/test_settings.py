@@ -1,0 +1,81 @@
+"""Flags beat variables, these pyproject.toml, that the user's file, that the defaults."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from couler.cli._settings import Settings, read_settings
+from couler.errors import ConfigurationError
+
+
+def test_each_source_beats_the_next(tmp_path: Path) -> None:
+    user = tmp_path / "home/couler/config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text('engine = "from-user"\nprofile = "from-user"\nformat = "from-user"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.couler]\nengine = "from-project"\nprofile = "from-project"\n'
+    )
+    inside = tmp_path / "a/b"
+    inside.mkdir(parents=True)
+    environment = {"XDG_CONFIG_HOME": str(tmp_path / "home"), "COULER_ENGINE": "from-project"}
+    settings = read_settings(inside, environment)
+    assert settings.get("engine", "from-flag") == "from-flag"
+    assert settings.values["engine"] == ("from-project", "COULER_ENGINE")
+    assert settings.get("profile") == "from-project"
+    assert settings.get("format") == "from-user"
+
+
+def test_profile_falls_away_with_its_engine(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.couler]\nengine = "a"\nprofile = "of-a"\n')
+    assert read_settings(tmp_path, {}).get("profile") == "of-a"
+    assert read_settings(tmp_path, {"COULER_ENGINE": "b"}).get("profile") is None
+    both = {"COULER_ENGINE": "b", "COULER_PROFILE": "of-b"}
+    assert read_settings(tmp_path, both).get("profile") == "of-b"
+
+
+def test_nearest_project_with_settings_counts(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.couler]\nengine = "outer"\n')
+    inside = tmp_path / "package"
+    inside.mkdir()
+    (inside / "pyproject.toml").write_text('[project]\nname = "package"\n')
+    assert read_settings(inside, {}).get("engine") == "outer"
+    (inside / "pyproject.toml").write_text('[tool.couler]\nformat = "json"\n')
+    assert read_settings(inside, {}).get("engine") is None
+
+
+def test_home_without_xdg(tmp_path: Path) -> None:
+    user = tmp_path / ".config/couler/config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text('engine = "mine"\n')
+    work = tmp_path / "work"
+    work.mkdir()
+    assert read_settings(work, {"HOME": str(tmp_path)}).get("engine") == "mine"
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("[tool.couler]\nformat = 3\n", "format must be a text, not 3"),
+        ('[tool.couler]\nprofil = "x"\n', 'Did you mean "profile"?'),
+        ("[tool.couler\n", "pyproject.toml"),
+    ],
+)
+def test_wrong_settings_name_the_file(tmp_path: Path, text: str, what: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(text)
+    with pytest.raises(ConfigurationError) as caught:
+        read_settings(tmp_path, {})
+    assert what in str(caught.value)
+    assert "pyproject.toml" in str(caught.value)
+
+
+def test_format_that_a_command_does_not_know_is_passed_over() -> None:
+    settings = Settings({"format": ("github", "COULER_FORMAT")})
+    assert settings.choose("format", None, ("text", "json")) == "text"
+    assert settings.choose("format", None, ("text", "github")) == "github"
+    assert settings.choose("format", "json", ("text", "github")) == "json"
+
+
+def test_none_at_all(tmp_path: Path) -> None:
+    assert read_settings(tmp_path, {}).get("engine") is None
