@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 from collections.abc import Mapping, Sequence
 
@@ -78,5 +79,6 @@ class Pass(t.Protocol):
 
 def options_of(pass_: Pass) -> dict[str, t.Any]:
     """Return the options of a pass by name, as they are set."""
-    fields = getattr(pass_, "__dataclass_fields__", {})
-    return {name: getattr(pass_, name) for name in fields}
+    value: t.Any = pass_
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+    return {field.name: getattr(value, field.name) for field in fields}

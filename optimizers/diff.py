@@ -122,10 +122,10 @@ def _moves(
         sources = derived.get(path, ())
         if len(sources) == 1 and sources[0] in old and sources[0] not in new:
             moves[path] = sources[0]
-    said = set(moves.values()).union(*derived.values()) if derived else set()
+    taken = set(moves.values())
     for name, path in _only_of_their_name(came).items():
         source = by_name.get(name)
-        if path not in derived and source is not None and source not in said:
+        if path not in derived and source is not None and source not in taken:
             moves[path] = source
     return moves
 

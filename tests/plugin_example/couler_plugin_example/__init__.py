@@ -1,0 +1,1 @@
+"""An engine and a pass that Couler finds by their entry points."""

@@ -1,0 +1,120 @@
+"""A distribution of a third party adds an engine and a pass, and no file of ours names them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+
+FLOW = """
+ir_version: "1"
+name: flow
+steps:
+- {name: a, action: {kind: container, image: "busybox:1.36", command: ["true"]}}
+- {name: b, action: {kind: script, image: "python:3.12-slim", source: "1"}, depends_on: [a]}
+- {name: c, action: {kind: http, url: "http://localhost"}}
+"""
+
+# Building it needs hatchling, which users of the bare wheel have not.
+pytestmark = pytest.mark.checkout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Install the example beside Couler, into a folder of its own."""
+    source = tmp_path_factory.mktemp("source")
+    shutil.copytree(HERE, source, dirs_exist_ok=True)  # a build may leave files behind
+    target = tmp_path_factory.mktemp("installed")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    offline = ["--no-index", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, *offline, "--target", str(target), str(source)], check=True)
+    return target
+
+
+@pytest.fixture
+def couler(installed: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Call the command line where the example is installed."""
+    (tmp_path / "flow.yaml").write_text(FLOW)
+
+    def call(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "couler.cli", *arguments],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(installed), "XDG_CONFIG_HOME": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return call
+
+
+def test_engine_compiles(couler: Callable) -> None:
+    done = couler("compile", "flow.yaml", "-e", "image-list")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "busybox:1.36\npython:3.12-slim\n"
+
+
+def test_engine_is_in_the_table(couler: Callable) -> None:
+    report = json.loads(couler("engines", "--format", "json").stdout)
+    names = [engine["name"] for engine in report["engines"]]
+    assert "image-list" in names
+    assert "argo" in names
+
+
+def test_engine_refuses_what_it_declares(couler: Callable, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(
+        'ir_version: "1"\nname: w\nsteps:\n'
+        "- {name: a, action: {kind: job, manifest: {apiVersion: v1, kind: Job, "
+        "metadata: {name: x}}}}\n"
+    )
+    done = couler("compile", "job.yaml", "-e", "image-list")
+    assert (done.returncode, done.stdout) == (5, "")
+    assert "the images of a job are in its manifest" in done.stderr
+    assert "Engines that can: argo" in done.stderr
+
+
+def test_pass_runs_and_is_told_of(couler: Callable) -> None:
+    done = couler("plan", "flow.yaml", "--pass", "label-steps")
+    assert done.returncode == 0, done.stderr
+    assert "label-steps(key=step)" in done.stdout
+    assert "3 steps can now be found by their label step." in done.stdout
+    assert "~ a: labels" in done.stdout
+
+
+def test_without_the_distribution_there_is_neither(tmp_path: Path) -> None:
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    for arguments in (
+        ["compile", "flow.yaml", "-e", "image-list"],
+        ["plan", "flow.yaml", "--pass", "label-steps"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-m", "couler.cli", *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 2
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_no_file_of_ours_names_the_example() -> None:
+    root = HERE.parents[1]
+    if not (root / ".git").exists():
+        pytest.skip("not a git checkout")
+    found = subprocess.run(
+        ["git", "grep", "--untracked", "-l", "-e", "image-list", "-e", "label-steps"],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    assert {Path(name).parts[:2] for name in found} == {("tests", "plugin_example")}
