@@ -16,6 +16,7 @@ from functools import partial
 from couler.backends.local.container import attempt_process
 from couler.backends.local.iteration import foreach_items, gather
 from couler.backends.local.leaf import (
+    CANCELLED,
     Attempt,
     Bound,
     Limits,
@@ -215,13 +216,11 @@ class Interpreter:
         self, instance: Instance, states: Mapping[str, State], limits: Limits
     ) -> End | None:
         """Return the end of a step that does not start."""
-        step = instance.step
         reached = limits.reached()
-        verdict = "omitted" if reached is not None else refuse_start(step, states)
-        if verdict is None:
-            return None
-        why = reached if reached is not None else "it waits for another end of an earlier step"
-        return self._end_at_once(instance, verdict, why)
+        if reached is not None:
+            return self._end_at_once(instance, "omitted", _too_late(reached))
+        refusal = refuse_start(instance.step, states)
+        return None if refusal is None else self._end_at_once(instance, *refusal)
 
     def _run(self, instance: Instance, view: View, limits: Limits) -> End:
         step = instance.step
@@ -263,7 +262,7 @@ class Interpreter:
     ) -> End:
         reached = limits.reached()
         if reached is not None:
-            return self._end_at_once(item, "omitted", reached)
+            return self._end_at_once(item, "omitted", _too_late(reached))
         run = partial(self._run_item, item, replace(view, items=values), limits)
         return self.observe(item, run, _defaults(item))
 
@@ -355,6 +354,10 @@ class Interpreter:
         start = f"{path}/"
         for text in [text for text in self.results if text.startswith(start)]:
             del self.results[text]
+
+
+def _too_late(reached: str) -> str:
+    return reached if reached == CANCELLED else "the time limit around it had ended"
 
 
 def _defaults(instance: Instance) -> Outputs:

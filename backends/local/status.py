@@ -15,7 +15,14 @@ State: t.TypeAlias = t.Literal["succeeded", "cached", "failed", "skipped", "omit
 _RAN: tuple[State, ...] = ("succeeded", "cached", "failed")
 
 
-def refuse_start(step: Step, states: Mapping[str, State]) -> t.Literal["omitted", "skipped"] | None:
+class Refusal(t.NamedTuple):
+    """Why a step does not start."""
+
+    state: t.Literal["omitted", "skipped"]
+    reason: str
+
+
+def refuse_start(step: Step, states: Mapping[str, State]) -> Refusal | None:
     """Return how a step ends without running, by the ends of the steps that it waits for.
 
     Parameters
@@ -28,25 +35,27 @@ def refuse_start(step: Step, states: Mapping[str, State]) -> t.Literal["omitted"
 
     Returns
     -------
-    str or None
+    Refusal or None
         `omitted` if a success is missing, `skipped` if a failure is, None if it may run.
 
     Examples
     --------
     >>> from couler.ir.workflow import Group
     >>> report = Step(name="report", action=Group(steps=()), depends_on=("fit",))
-    >>> refuse_start(report, {"fit": "skipped"}), refuse_start(report, {"fit": "failed"})
-    (None, 'omitted')
+    >>> refuse_start(report, {"fit": "skipped"})
+    >>> refuse_start(report, {"fit": "failed"})
+    Refusal(state='omitted', reason='it needs the success of fit, which failed')
     """
-    verdict: t.Literal["skipped"] | None = None
+    skipped: Refusal | None = None
     for entry in (*step.depends_on, *implied_dependencies(step)):
         options = entry.options if isinstance(entry, AnyOf) else (entry,)
         if any(_is_met(option, states) for option in options):
             continue
+        reason = " or ".join(_explain(option, states) for option in options)
         if not any(_asks_for_failure(option) for option in options):
-            return "omitted"
-        verdict = "skipped"
-    return verdict
+            return Refusal("omitted", f"it needs {reason or 'one of no ends'}")
+        skipped = Refusal("skipped", f"it needs {reason}")
+    return skipped
 
 
 def failed_branches(graph: Graph, states: Mapping[str, State]) -> frozenset[str]:
@@ -92,3 +101,12 @@ def _is_met(option: str | Dependency, states: Mapping[str, State]) -> bool:
 
 def _asks_for_failure(option: str | Dependency) -> bool:
     return isinstance(option, Dependency) and option.on == "failure"
+
+
+def _explain(option: str | Dependency, states: Mapping[str, State]) -> str:
+    wanted, name = (
+        ("failure", option.step) if isinstance(option, Dependency) else ("success", option)
+    )
+    state = states[name]
+    ended = f"was {state}" if state in ("cached", "skipped", "omitted") else state
+    return f"the {wanted} of {name}, which {ended}"

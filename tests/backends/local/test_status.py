@@ -46,11 +46,23 @@ def waiting_for(*entries: object) -> Step:
     ],
 )
 def test_start(entries: tuple[object, ...], verdict: str | None) -> None:
-    assert refuse_start(waiting_for(*entries), STATES) == verdict
+    refusal = refuse_start(waiting_for(*entries), STATES)
+    assert (refusal and refusal.state) == verdict
+
+
+def test_refusal_says_why() -> None:
+    refused = refuse_start(waiting_for(any_of("bad", on_failure("off"))), STATES)
+    assert refused is not None
+    assert (
+        refused.reason
+        == "it needs the success of bad, which failed or the failure of off, which was skipped"
+    )
 
 
 def test_reading_asks_for_success_unless_the_step_is_named() -> None:
-    assert refuse_start(sh("step", 'echo "$1"', ref("bad")), STATES) == "omitted"
+    refused = refuse_start(sh("step", 'echo "$1"', ref("bad")), STATES)
+    assert refused is not None
+    assert refused.state == "omitted"
     named = sh("step", 'echo "$1"', ref("bad"), depends_on=[on_completion("bad")])
     assert refuse_start(named, STATES) is None
 

@@ -9,7 +9,7 @@ workflow = flow(
         "slow",
         'echo x >> "$1/n"; (sleep 30; touch "$1/outlived") & sleep 30',
         param("shared"),
-        timeout_s=0.2,
+        timeout_s=1,
         retry=Retry(limit=1),
     ),
     sh(

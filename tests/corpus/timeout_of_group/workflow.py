@@ -9,7 +9,7 @@ workflow = flow(
         sh("quick", "true"),
         sh("slow", "sleep 30", depends_on=["quick"]),
         sh("never", "true", depends_on=["slow"]),
-        timeout_s=0.5,
+        timeout_s=1,
     ),
     sh("handle", "true", depends_on=[on_failure("work")]),
 )
