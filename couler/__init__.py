@@ -9,6 +9,7 @@ from importlib import import_module as _import_module
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgoSubmitter",
     "Artifact",
     "Cache",
     "Condition",
@@ -25,6 +26,7 @@ __all__ = [
     "Parameter",
     "Retry",
     "Schedule",
+    "Secret",
     "StepDefaults",
     "Submitter",
     "Toleration",
@@ -32,40 +34,60 @@ __all__ = [
     "Volume",
     "VolumeClaimTemplate",
     "VolumeMount",
+    "WFStatus",
     "Workflow",
     "__version__",
+    "add_image_pull_secret",
+    "add_toleration",
+    "add_volume",
     "any_of",
     "bigger",
     "bigger_equal",
     "chain",
     "completion",
     "concurrent",
+    "config_defaults",
+    "config_workflow",
     "create_local_artifact",
     "create_parameter_artifact",
+    "create_secret",
+    "create_workflow_volume",
+    "dag",
     "equal",
     "exec_while",
     "failure",
     "first_of",
+    "get_secret",
+    "get_step_output",
     "group",
     "loop",
     "map",
     "not_equal",
+    "obtain_secret",
     "or_else",
     "run",
     "run_container",
     "run_job",
     "run_script",
     "set_default_submitter",
+    "set_dependencies",
+    "set_dns",
+    "set_exit_handler",
     "smaller",
     "smaller_equal",
     "step",
     "text",
     "when",
+    "workflow",
+    "workflow_yaml",
 ]
 
 if _t.TYPE_CHECKING:
+    from couler.argo_submitter import ArgoSubmitter as ArgoSubmitter
     from couler.dsl._prelude import Directory as Directory
     from couler.dsl._prelude import File as File
+    from couler.dsl.ancestor import workflow as workflow
+    from couler.dsl.ancestor import workflow_yaml as workflow_yaml
     from couler.dsl.artifacts import Artifact as Artifact
     from couler.dsl.artifacts import LocalArtifact as LocalArtifact
     from couler.dsl.artifacts import create_local_artifact as create_local_artifact
@@ -83,6 +105,8 @@ if _t.TYPE_CHECKING:
     from couler.dsl.control import or_else as or_else
     from couler.dsl.control import text as text
     from couler.dsl.control import when as when
+    from couler.dsl.dag import dag as dag
+    from couler.dsl.dag import set_dependencies as set_dependencies
     from couler.dsl.handles import Value as Value
     from couler.dsl.handles import any_of as any_of
     from couler.dsl.handles import chain as chain
@@ -107,6 +131,20 @@ if _t.TYPE_CHECKING:
     from couler.dsl.processes import run_container as run_container
     from couler.dsl.processes import run_job as run_job
     from couler.dsl.processes import run_script as run_script
+    from couler.dsl.secrets import Secret as Secret
+    from couler.dsl.settings import WFStatus as WFStatus
+    from couler.dsl.settings import add_image_pull_secret as add_image_pull_secret
+    from couler.dsl.settings import add_toleration as add_toleration
+    from couler.dsl.settings import add_volume as add_volume
+    from couler.dsl.settings import config_defaults as config_defaults
+    from couler.dsl.settings import config_workflow as config_workflow
+    from couler.dsl.settings import create_secret as create_secret
+    from couler.dsl.settings import create_workflow_volume as create_workflow_volume
+    from couler.dsl.settings import get_secret as get_secret
+    from couler.dsl.settings import get_step_output as get_step_output
+    from couler.dsl.settings import obtain_secret as obtain_secret
+    from couler.dsl.settings import set_dns as set_dns
+    from couler.dsl.settings import set_exit_handler as set_exit_handler
     from couler.dsl.step import step as step
     from couler.dsl.submit import Submitter as Submitter
     from couler.dsl.submit import run as run
@@ -119,6 +157,7 @@ if _t.TYPE_CHECKING:
 # Public name -> the module that defines it. Type checkers read the same names as
 # `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
 _EXPORTS: dict[str, str] = {
+    "ArgoSubmitter": "couler.argo_submitter",
     "Artifact": "couler.dsl.artifacts",
     "Cache": "couler.dsl.objects",
     "Condition": "couler.dsl.conditions",
@@ -135,6 +174,7 @@ _EXPORTS: dict[str, str] = {
     "Parameter": "couler.dsl.objects",
     "Retry": "couler.dsl.objects",
     "Schedule": "couler.dsl.objects",
+    "Secret": "couler.dsl.secrets",
     "StepDefaults": "couler.dsl.workflow",
     "Submitter": "couler.dsl.submit",
     "Toleration": "couler.dsl.objects",
@@ -142,41 +182,63 @@ _EXPORTS: dict[str, str] = {
     "Volume": "couler.dsl.objects",
     "VolumeClaimTemplate": "couler.dsl.objects",
     "VolumeMount": "couler.dsl.objects",
+    "WFStatus": "couler.dsl.settings",
     "Workflow": "couler.dsl.workflow",
+    "add_image_pull_secret": "couler.dsl.settings",
+    "add_toleration": "couler.dsl.settings",
+    "add_volume": "couler.dsl.settings",
     "any_of": "couler.dsl.handles",
     "bigger": "couler.dsl.conditions",
     "bigger_equal": "couler.dsl.conditions",
     "chain": "couler.dsl.handles",
     "completion": "couler.dsl.handles",
     "concurrent": "couler.dsl.control",
+    "config_defaults": "couler.dsl.settings",
+    "config_workflow": "couler.dsl.settings",
     "create_local_artifact": "couler.dsl.artifacts",
     "create_parameter_artifact": "couler.dsl.artifacts",
+    "create_secret": "couler.dsl.settings",
+    "create_workflow_volume": "couler.dsl.settings",
+    "dag": "couler.dsl.dag",
     "equal": "couler.dsl.conditions",
     "exec_while": "couler.dsl.loops",
     "failure": "couler.dsl.handles",
     "first_of": "couler.dsl.control",
+    "get_secret": "couler.dsl.settings",
+    "get_step_output": "couler.dsl.settings",
     "group": "couler.dsl.control",
     "loop": "couler.dsl.loops",
     "map": "couler.dsl.iteration",
     "not_equal": "couler.dsl.conditions",
+    "obtain_secret": "couler.dsl.settings",
     "or_else": "couler.dsl.control",
     "run": "couler.dsl.submit",
     "run_container": "couler.dsl.processes",
     "run_job": "couler.dsl.processes",
     "run_script": "couler.dsl.processes",
     "set_default_submitter": "couler.dsl.submit",
+    "set_dependencies": "couler.dsl.dag",
+    "set_dns": "couler.dsl.settings",
+    "set_exit_handler": "couler.dsl.settings",
     "smaller": "couler.dsl.conditions",
     "smaller_equal": "couler.dsl.conditions",
     "step": "couler.dsl.step",
     "text": "couler.dsl.control",
     "when": "couler.dsl.control",
+    "workflow": "couler.dsl.ancestor",
+    "workflow_yaml": "couler.dsl.ancestor",
 }
 
 
+# Reachable for programs of the ancestor, but no part of the public names.
+_ANCESTOR = {"_cleanup": "couler.dsl.settings", "states": "couler.core"}
+
+
 def __getattr__(name: str) -> object:
-    if name not in _EXPORTS:
+    module = _EXPORTS.get(name) or _ANCESTOR.get(name)
+    if module is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(_import_module(_EXPORTS[name]), name)
+    value = getattr(_import_module(module), name)
     globals()[name] = value  # the next access does not come back here
     return value
 

@@ -132,9 +132,9 @@ class Builder:
         frame = caller_frame()
         code = frame.f_code
         name = None if code is self.block else function_name(code)
-        if name is None:
-            is_named = function is not None and not function.startswith("<")
-            name = function if is_named else self._image_name(image)
+        if name is None and function is not None and not function.startswith("<"):
+            name = function
+        name = self._image_name(image) if name is None else name
         return name, self.place(code.co_filename, frame.f_lineno)
 
     def _image_name(self, image: str) -> str:

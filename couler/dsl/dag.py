@@ -11,7 +11,6 @@ from couler.dsl.drafts import Draft
 from couler.dsl.handles import OutputHandle
 from couler.dsl.scope import Scope
 from couler.errors import DefinitionError
-from couler.ir.workflow import Container, Input
 
 R = t.TypeVar("R")
 
@@ -153,35 +152,11 @@ def set_dependencies(
             draft.depends = [*(draft.depends or ()), *parsed]
         return result
     names = tuple(
-        name._draft.name if isinstance(name, OutputHandle) else str(name) for name in dependencies
+        name._draft.name if isinstance(name, OutputHandle) else str(name)
+        for name in t.cast("Sequence[object]", dependencies)
     )
     for draft in made:
         draft.depends = [*(draft.depends or ()), *names]
         if pass_outputs:
             draft.pass_from = (*draft.pass_from, *names)
     return result
-
-
-def pass_outputs_on(scope: Scope) -> None:
-    """Give steps the declared outputs of those that they depend on by name.
-
-    It is done when all steps are known, as a name may be that of a later step.
-    """
-    for draft in scope.drafts:
-        names, draft.pass_from = draft.pass_from, ()
-        for name in names:
-            before = scope.find(name)
-            if before is not None and before is not draft:
-                _pass_outputs(draft, before)
-
-
-def _pass_outputs(draft: Draft, before: Draft) -> None:
-    lazy = before.returns.on_read.values()
-    for output in (*before.returns.outputs, *lazy):
-        ref = before.ref(output.name)
-        if output.type in ("file", "directory"):
-            given = Input(name=output.name, value=ref, type=output.type, path=output.path)
-            if given not in draft.inputs:
-                draft.inputs = (*draft.inputs, given)
-        elif isinstance(draft.action, Container):
-            draft.action = draft.action.model_copy(update={"args": (*draft.action.args, ref)})

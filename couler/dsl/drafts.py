@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterable
 
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir.conditions import Condition
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, SourceRef
 from couler.ir.values import StepRef
-from couler.ir.workflow import Action, Group, Input, Output, Step
+from couler.ir.workflow import Action, Container, Group, Input, Output, Step
 
 if t.TYPE_CHECKING:
     from couler.dsl.scope import Scope
@@ -72,6 +73,22 @@ class Draft:
         self.depends: list[str | Dependency | AnyOf] | None = None
         self.pass_from: tuple[str, ...] = ()
         self.source: SourceRef | None = None
+
+    def take_outputs(self, befores: Iterable[Draft | None]) -> None:
+        """Take in the declared outputs of other steps: values as arguments, files as files."""
+        self.pass_from = ()
+        for before in befores:
+            if before is None or before is self:
+                continue
+            returns = before.returns
+            for output in (*returns.outputs, *returns.on_read.values()):
+                ref = before.ref(output.name)
+                if output.type in ("file", "directory"):
+                    given = Input(name=output.name, value=ref, type=output.type, path=output.path)
+                    self.inputs = (*self.inputs, given)
+                elif isinstance(self.action, Container):
+                    args = (*self.action.args, ref)
+                    self.action = self.action.model_copy(update={"args": args})
 
     def add_edge(self, *options: tuple[Draft, Outcome]) -> None:
         """Wait for one of several steps to end in a certain way."""

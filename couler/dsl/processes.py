@@ -139,7 +139,7 @@ def run_container(
     """
     given = (env, env_from, secret, resources, timeout, retry, image_pull_policy, pool)
     more = (volume_mounts, working_dir, node_selector, cache, parallelism, daemon or None)
-    if any([one is not None for one in given + more]):
+    if any(one is not None for one in given + more):
         options.update(zip(_OPTIONS, given + more, strict=True))
     scope = current_scope()
     builder = scope.builder

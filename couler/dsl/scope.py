@@ -200,6 +200,9 @@ class Scope:
     def build(self) -> tuple[Step, ...]:
         """Return the steps of the IR."""
         ordered = self.builder.ordered
+        for draft in self.drafts:
+            if draft.pass_from:  # only now, as a name may be that of a later step
+                draft.take_outputs([self.find(name) for name in draft.pass_from])
         return tuple([draft.build(ordered) for draft in self.drafts])
 
 

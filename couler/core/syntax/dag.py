@@ -1,0 +1,4 @@
+"""The ancestor's import path; the names are in `couler`."""
+
+from couler.dsl.dag import dag as dag
+from couler.dsl.dag import set_dependencies as set_dependencies

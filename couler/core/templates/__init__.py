@@ -1,0 +1,1 @@
+"""The ancestor's import paths of settings."""

@@ -1,0 +1,3 @@
+"""The ancestor's import path; the names are in `couler`."""
+
+from couler.dsl.objects import Toleration as Toleration

@@ -1,0 +1,4 @@
+"""The ancestor's import path; the names are in `couler`."""
+
+from couler.dsl.objects import Volume as Volume
+from couler.dsl.objects import VolumeMount as VolumeMount

@@ -1,0 +1,74 @@
+"""`couler.workflow` and `couler.workflow_yaml`: the workflow of the program, as it stands."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Mapping
+
+from couler.dsl import settings
+from couler.dsl._context import current
+from couler.dsl.builder import current_scope
+from couler.dsl.workflow import Workflow
+
+
+class CurrentWorkflow:
+    """The workflow that the program is building, whichever that is when it is asked."""
+
+    def _workflow(self) -> Workflow:
+        return t.cast(Workflow, current_scope().builder.workflow)
+
+    @property
+    def name(self) -> str:
+        """Name of the workflow."""
+        return self._workflow().name
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """Names of its steps, in program order."""
+        scope = current().scope
+        return () if scope is None else scope.builder.root.names()
+
+    @property
+    def service_account(self) -> str | None:
+        """Account of the cluster that the steps run as."""
+        return t.cast("str | None", current_scope().builder.pod.get("service_account"))
+
+    @service_account.setter
+    def service_account(self, name: str | None) -> None:
+        current_scope().builder.pod["service_account"] = name
+
+    @property
+    def security_context(self) -> Mapping[str, t.Any] | None:
+        """The pods' security context."""
+        return t.cast(
+            "Mapping[str, t.Any] | None", current_scope().builder.pod.get("security_context")
+        )
+
+    def set_security_context(self, security_context: Mapping[str, t.Any]) -> None:
+        """Set the pods' security context."""
+        current_scope().builder.pod["security_context"] = dict(security_context)
+
+    def to_dict(self) -> dict[str, t.Any]:
+        """Return the workflow as Argo reads it."""
+        return workflow_yaml()
+
+    def cleanup(self) -> None:
+        """Forget the workflow."""
+        settings._cleanup()
+
+
+workflow = CurrentWorkflow()
+
+
+def workflow_yaml() -> dict[str, t.Any]:
+    """Return the current workflow as Argo reads it: a dict of the first object that is made.
+
+    Raises
+    ------
+    InvalidWorkflowError
+        The workflow has errors.
+    """
+    built = t.cast(Workflow, current_scope().builder.workflow)
+    made = json.loads(built.compile("argo", format="json").to_text())
+    return t.cast("dict[str, t.Any]", made)

@@ -1,0 +1,316 @@
+"""The ancestor's functions that set up the workflow of the program."""
+
+from __future__ import annotations
+
+import enum
+import re
+import typing as t
+from collections.abc import Callable, Mapping
+
+from couler.dsl import assembly, objects
+from couler.dsl._context import current, set_scope, set_settings
+from couler.dsl.builder import Builder, current_scope
+from couler.dsl.options import toleration_of
+from couler.dsl.secrets import Secret
+from couler.errors import DefinitionError
+from couler.ir.storage import ClaimVolume, NewClaimVolume
+from couler.ir.workflow import Dns
+
+
+class WFStatus(enum.Enum):
+    """How a run has ended, for `set_exit_handler`."""
+
+    Succeeded = "Succeeded"
+    Failed = "Failed"
+    Error = "Error"
+
+
+def config_workflow(
+    name: str | None = None,
+    user_id: object = None,
+    timeout: objects.Duration | None = None,
+    time_to_clean: objects.Duration | None = None,
+    cluster_config_file: str | None = None,
+    cron_config: Mapping[str, t.Any] | str | objects.Schedule | None = None,
+    service_account: str | None = None,
+    *,
+    max_parallel: int | None = None,
+    labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
+    engine: Mapping[str, object] | None = None,
+) -> None:
+    """Set up the current workflow. What is left out stays as it is.
+
+    Parameters
+    ----------
+    name
+        Name of the workflow; by default that of the program's file.
+    timeout
+        Bound of the whole run: seconds, or text such as `"2h"`.
+    time_to_clean
+        How long after its end the engine keeps the run: seconds, or text such as `"7d"`.
+    cron_config
+        When it runs by itself: a cron expression, a `Schedule`, or the ancestor's dict with
+        `schedule`, `timezone`, `suspend`, `concurrency_policy`, `starting_deadline_seconds`,
+        `successful_jobs_history_limit` and `failed_jobs_history_limit`.
+    service_account
+        Account of the cluster that the steps run as.
+    max_parallel, labels, annotations, engine
+        As for `couler.Workflow`.
+    user_id, cluster_config_file
+        Kept for programs of the ancestor; they have no effect, which is reported as a warning.
+    """
+    builder = current_scope().builder
+    if name is not None:
+        salter = current().settings.name_salter
+        builder.name = name if salter is None else salter(name)
+    assembly.set_duration(builder, "timeout_s", "timeout", timeout)
+    assembly.set_duration(builder, "keep_s", "time_to_clean", time_to_clean)
+    if isinstance(cron_config, Mapping):
+        cron_config = _schedule(builder, cron_config)
+    if cron_config is not None:
+        assembly.set_schedule(builder, cron_config)
+    if service_account is not None:
+        builder.pod["service_account"] = service_account
+    assembly.set_fields(
+        builder,
+        max_parallel=max_parallel,
+        labels=labels and dict(labels),
+        annotations=annotations and dict(annotations),
+        engine=engine and dict(engine),
+    )
+    for option, value in (("user_id", user_id), ("cluster_config_file", cluster_config_file)):
+        if value is not None:
+            builder.report("CLR106", f"{option} has no effect on any engine", severity="warning")
+
+
+_CRON_KEYS = {
+    "schedule": "cron",
+    "timezone": "timezone",
+    "suspend": "suspended",
+    "concurrency_policy": "concurrency",
+    "starting_deadline_seconds": "starting_deadline",
+    "successful_jobs_history_limit": "keep_succeeded",
+    "failed_jobs_history_limit": "keep_failed",
+}
+
+
+def _schedule(builder: Builder, config: Mapping[str, t.Any]) -> objects.Schedule | None:
+    """Read the ancestor's dict, in which numbers and booleans can be text."""
+    fields: dict[str, t.Any] = {}
+    for key, value in config.items():
+        field = _CRON_KEYS.get(key)
+        if field is None:
+            builder.report("CLR104", f'cron_config: there is no setting "{key}"')
+        elif field == "suspended":
+            fields[field] = value if isinstance(value, bool) else str(value).lower() == "true"
+        elif field == "concurrency":
+            fields[field] = str(value).lower()
+        elif field in ("keep_succeeded", "keep_failed") and value is not None:
+            fields[field] = int(value)
+        else:
+            fields[field] = value
+    if "cron" not in fields:
+        builder.report("CLR105", "cron_config: the schedule is missing")
+        return None
+    return objects.Schedule(**fields)
+
+
+def config_defaults(
+    name_salter: Callable[[str], str] | None = None, service_account: str | None = None
+) -> None:
+    """Set what holds for all workflows that this program builds from now on.
+
+    Parameters
+    ----------
+    name_salter
+        Makes the name of a workflow from that of `config_workflow`; names are kept by default.
+    service_account
+        Account of the cluster that the steps run as.
+    """
+    set_settings(
+        current().settings._replace(name_salter=name_salter, service_account=service_account)
+    )
+    scope = current().scope
+    if scope is not None and service_account is not None:
+        scope.builder.pod.setdefault("service_account", service_account)
+
+
+def set_exit_handler(
+    status: WFStatus | t.Literal["success", "failure", "any"] | None,
+    exit_handler: Callable[[], object],
+) -> None:
+    """Run steps when the run has ended in a certain way.
+
+    Parameters
+    ----------
+    status
+        `WFStatus.Succeeded`, `WFStatus.Failed` or `WFStatus.Error`; `success`, `failure` or `any`.
+        None for any end.
+    exit_handler
+        Makes the steps.
+
+    Raises
+    ------
+    DefinitionError
+        There is no such status.
+    """
+    builder = current_scope().builder
+    if isinstance(status, WFStatus):
+        on: assembly.Status = "success" if status is WFStatus.Succeeded else "failure"
+    elif status is None:
+        on = "any"
+    elif status in ("success", "failure", "any"):
+        on = status
+    else:
+        raise DefinitionError(
+            f"CLR138 set_exit_handler: {status!r} is no status; write couler.WFStatus.Failed, "
+            'or "success", "failure" or "any"'
+        )
+    name = getattr(exit_handler, "__name__", "<lambda>")
+    base = f"on-{on}" if name.startswith("<") else str(name)
+    assembly.add_handler(builder, base, on, exit_handler)
+
+
+def add_toleration(toleration: objects.Toleration) -> None:
+    """Let the pods of all steps run on nodes with a taint."""
+    pod = current_scope().builder.pod
+    pod["tolerations"] = (*pod.get("tolerations", ()), toleration_of(toleration))
+
+
+def add_image_pull_secret(image_pull_secret: objects.ImagePullSecret | str) -> None:
+    """Let the pods of all steps fetch images with a secret."""
+    pod = current_scope().builder.pod
+    name = getattr(image_pull_secret, "name", image_pull_secret)
+    pod["image_pull_secrets"] = (*pod.get("image_pull_secrets", ()), str(name))
+
+
+def add_volume(volume: objects.Volume) -> None:
+    """Make a persistent volume claim that exists known under the name by which steps mount it."""
+    current_scope().builder.volumes[volume.name] = ClaimVolume(
+        name=volume.name, claim=volume.claim_name, read_only=volume.read_only
+    )
+
+
+def create_workflow_volume(volume: objects.VolumeClaimTemplate) -> None:
+    """Make a persistent volume claim for every run; steps mount it by its name."""
+    current_scope().builder.volumes[volume.claim_name] = NewClaimVolume(
+        name=volume.claim_name,
+        size=volume.size,
+        access_modes=tuple(volume.access_modes),
+        storage_class=volume.storage_class,
+    )
+
+
+def set_dns(policy: str | None = None, config: objects.DnsConfig | None = None) -> None:
+    """Set the name resolution of the pods of all steps.
+
+    Parameters
+    ----------
+    policy
+        Kubernetes' `dnsPolicy`.
+    config
+        Name servers, search domains and options.
+    """
+    config = config or objects.DnsConfig()
+    options = {
+        option.name: "" if option.value is None else str(option.value)
+        for option in config.options or ()
+    }
+    current_scope().builder.pod["dns"] = Dns(
+        policy=policy,
+        nameservers=tuple(config.nameservers or ()),
+        searches=tuple(config.searches or ()),
+        options=options,
+    )
+
+
+def create_secret(
+    secret_data: Mapping[str, str],
+    namespace: str = "default",
+    name: str | None = None,
+    dry_run: bool = False,
+    use_existing: bool = False,
+    artifact_secret: bool = False,
+) -> str:
+    """Name a secret whose values this program knows; return the name, for `secret=`.
+
+    The values stay in this process: workflows hold the name and the keys.
+
+    Parameters
+    ----------
+    secret_data
+        Values by key; every key becomes an environment variable of the steps that name it.
+    namespace
+        Where the secret lives.
+    name
+        Its name; by default one made of its keys.
+    dry_run
+        Never make the secret.
+    use_existing
+        It exists already, with these keys.
+    artifact_secret
+        Kept for programs of the ancestor.
+    """
+    secret = Secret(
+        name or _secret_name(secret_data),
+        None if use_existing else secret_data,
+        keys=tuple(secret_data),
+        namespace=namespace,
+        dry_run=dry_run,
+    )
+    current_scope().builder.secrets[secret.name] = secret
+    return secret.name
+
+
+def obtain_secret(
+    secret_keys: t.Iterable[str],
+    namespace: str = "default",
+    name: str | None = None,
+    dry_run: bool = False,
+) -> str:
+    """Name a secret that exists; return its name, for `secret=`.
+
+    Parameters
+    ----------
+    secret_keys
+        The keys to read; each becomes an environment variable of the steps that name it.
+    namespace
+        Where the secret lives.
+    name
+        Its name; by default one made of its keys.
+    dry_run
+        Kept for programs of the ancestor.
+    """
+    keys = tuple(secret_keys)
+    secret = Secret(name or _secret_name(keys), keys=keys, namespace=namespace, dry_run=dry_run)
+    current_scope().builder.secrets[secret.name] = secret
+    return secret.name
+
+
+def get_secret(name: str) -> Secret | None:
+    """Return a secret of the current workflow by its name."""
+    scope = current().scope
+    return None if scope is None else scope.builder.secrets.get(name)
+
+
+def _secret_name(keys: t.Iterable[str]) -> str:
+    """Return a name that tells the keys and nothing of the values."""
+    text = re.sub("[^a-z0-9]+", "-", "-".join(keys).lower()).strip("-")
+    return f"couler-{text or 'secret'}"[:63].rstrip("-")
+
+
+def get_step_output(step_name: str) -> list[t.Any]:
+    """Return the outputs of a step of the current workflow; empty if there is no such step."""
+    from couler.dsl.handles import ProcessHandle
+
+    scope = current().scope
+    draft = None if scope is None else scope.find(step_name)
+    return [] if draft is None else list(ProcessHandle(draft))
+
+
+def _cleanup() -> None:
+    """Forget the workflow that the program has built outside of any `with Workflow`."""
+    scope = current().scope
+    if scope is not None and scope.builder.implicit:
+        set_scope(None)
