@@ -71,7 +71,7 @@ class ScopeEnd:
     outputs: Mapping[str, Outputs]
     """What can be read of each step."""
     failed: tuple[str, ...]
-    """The leaves whose branch is failed; the scope has failed if there are any."""
+    """The leaves whose branch is failed, or what a limit cut off; none if the scope is well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +141,7 @@ class Interpreter:
         by_name = {step.name: step for step in steps}
         graph = Graph.of(steps)
         states: dict[str, State] = {}
+        cut_off: list[str] = []
         readable = dict(view.steps)
         inside = replace(view, steps=readable)
         for name in graph.topological_order:
@@ -148,10 +149,16 @@ class Interpreter:
             instance = Instance(step, path / name, outputs_of(step, is_read=name in read))
             if not instance.is_shown:
                 instance = instance.at(path)
-            end = self._refuse(instance, states, limits) or self._run(instance, inside, limits)
+            reached = limits.reached()
+            if reached is not None:
+                cut_off.append(name)
+                end = self._end_at_once(instance, "omitted", _too_late(reached))
+            else:
+                end = self._refuse(instance, states) or self._run(instance, inside, limits)
             states[name] = end.state
             readable[name] = end.outputs
-        return ScopeEnd(states, readable, failed_leaves(graph, states))
+        # What was cut off has no failed step above it, if the limit came between two steps.
+        return ScopeEnd(states, readable, failed_leaves(graph, states) or tuple(cut_off))
 
     def observe(
         self, instance: Instance, run: Callable[[], End], defaults: Outputs | None = None
@@ -212,13 +219,8 @@ class Interpreter:
         except WireError:
             return stored.text
 
-    def _refuse(
-        self, instance: Instance, states: Mapping[str, State], limits: Limits
-    ) -> End | None:
+    def _refuse(self, instance: Instance, states: Mapping[str, State]) -> End | None:
         """Return the end of a step that does not start."""
-        reached = limits.reached()
-        if reached is not None:
-            return self._end_at_once(instance, "omitted", _too_late(reached))
         refusal = refuse_start(instance.step, states)
         return None if refusal is None else self._end_at_once(instance, *refusal)
 

@@ -7,15 +7,23 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
 from couler.backends.local import LocalBackend
+from couler.backends.local.interpret import Interpreter
+from couler.backends.local.leaf import Limits, Place
 from couler.backends.local.result import Event, RunResult
+from couler.backends.local.secrets import Entries
+from couler.backends.local.store import Store
+from couler.backends.local.values import RunFacts, View
 from couler.errors import ConfigurationError, ParameterError
+from couler.ir.paths import StepPath
 from couler.ir.policies import Retry
+from couler.ir.serialize import write_json
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.workflow import ExitHandler, Group, Parameter, Schedule, Script, Step, Workflow
 from tests.corpus.build import (
@@ -26,6 +34,7 @@ from tests.corpus.build import (
     item,
     last,
     on_failure,
+    or_else,
     out,
     param,
     parameter,
@@ -291,8 +300,6 @@ def test_schedule_is_noted_and_has_no_effect(tmp_path: Path) -> None:
 
 
 def test_lists_of_a_failed_foreach_are_not_there_for_an_exit_handler(tmp_path: Path) -> None:
-    from tests.corpus.build import or_else
-
     tell = sh("tell", 'echo "$1"', or_else(ref("each"), "nothing"))
     workflow = flow(
         "w",
@@ -300,6 +307,16 @@ def test_lists_of_a_failed_foreach_are_not_there_for_an_exit_handler(tmp_path: P
         exit_handlers=[ExitHandler(name="end", on="any", steps=(tell,))],
     )
     assert run(workflow, tmp_path).steps["exit:end/tell"].outputs["result"] == "nothing"
+
+
+def test_scope_whose_time_ends_between_two_steps_fails(tmp_path: Path) -> None:
+    place = Place(tmp_path, Store(tmp_path / "store"), Entries({}), {})
+    interpreter = Interpreter(place, lambda _event: None)
+    view = View(RunFacts("w-1", "2026-01-02T03:04:05+00:00"))
+    limits = Limits(threading.Event(), deadline=time.monotonic())
+    end = interpreter.run_scope((sh("a", "true"),), StepPath(), view, limits, read=())
+    assert end.states == {"a": "omitted"}
+    assert end.failed == ("a",)
 
 
 PROGRAM = """
@@ -323,8 +340,6 @@ print("ended", result.status, {path: step.status for path, step in result.steps.
 def test_interrupt_ends_the_step_and_runs_the_exit_handlers(
     number: signal.Signals, tmp_path: Path
 ) -> None:
-    from couler.ir.serialize import write_json
-
     workflow = flow(
         "w",
         sh("first", "echo 1"),
