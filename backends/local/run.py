@@ -72,6 +72,7 @@ def run(
     environ = os.environ if environ is None else environ
     entries = Entries(environ)
     bound = bind_parameters(workflow.parameters, parameters or {})
+    _require_files(bound)
     require_packages(workflow)
     require_entries(workflow, entries)
     folder = _make_folder(workflow, work_dir)
@@ -202,17 +203,22 @@ def _make_folder(workflow: Workflow, work_dir: Path | None) -> Path:
     return work_dir.resolve()
 
 
+def _require_files(parameters: Mapping[str, Single]) -> None:
+    for name, value in parameters.items():
+        path = Path(value.text) if is_file(value.type) else None
+        if path is not None and not (
+            path.is_dir() if value.type == "directory" else path.is_file()
+        ):
+            raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
+
+
 def _store_files(parameters: dict[str, Single], store: Store) -> None:
     """Put the files that parameters name into the store, as the values that travel."""
     for name, value in parameters.items():
-        if not is_file(value.type):
-            continue
-        source = Path(value.text)
-        if not (source.is_dir() if value.type == "directory" else source.is_file()):
-            raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
-        location = f"@parameters/{name}"
-        store.keep(source, location)
-        parameters[name] = Single(location, value.type)
+        if is_file(value.type):
+            location = f"@parameters/{name}"
+            store.keep(Path(value.text), location)
+            parameters[name] = Single(location, value.type)
 
 
 def _notes(workflow: Workflow) -> Iterator[str]:

@@ -131,9 +131,11 @@ def test_folder_must_be_new_or_empty(tmp_path: Path) -> None:
         run(flow("w", sh("a", "true")), tmp_path)
 
 
-def test_without_a_folder_a_run_makes_one() -> None:
+def test_without_a_folder_a_run_makes_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     result = LocalBackend().run(flow("w", sh("a", 'echo x > "$COULER_WORK/f"')))
     assert result.status == "succeeded"
+    assert result.work_dir.parent == tmp_path
     assert result.work_dir.stat().st_mode & 0o077 == 0  # for its owner alone
 
 
