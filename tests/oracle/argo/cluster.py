@@ -1,0 +1,265 @@
+"""Runs a workflow under Argo's controller and executor, on an emulated cluster."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import gzip
+import json
+import os
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.oracle.argo import bucket
+from tests.oracle.argo.bucket import Bucket
+from tests.oracle.argo.build import programs
+from tests.oracle.argo.container import Node
+from tests.oracle.argo.kubelet import Kubelet
+from tests.oracle.argo.server import Server, kubeconfig
+from tests.oracle.argo.store import (
+    CONFIG_MAPS,
+    SECRETS,
+    WORKFLOWS,
+    ApiError,
+    Json,
+    Resource,
+    Store,
+)
+
+NAMESPACE = "default"
+EXECUTOR_IMAGE = "argoexec"
+_COMPLETED = "workflows.argoproj.io/completed"
+_POLL_S = 0.02
+_CLUSTER_WIDE = frozenset({"clusterworkflowtemplates", "namespaces"})
+_PLURALS = {
+    ("v1", "ConfigMap"): CONFIG_MAPS,
+    ("v1", "Secret"): SECRETS,
+    **{
+        ("argoproj.io/v1alpha1", kind): Resource("argoproj.io", "v1alpha1", kind.lower() + "s")
+        for kind in ("WorkflowTemplate", "ClusterWorkflowTemplate", "CronWorkflow", "Workflow")
+    },
+}
+
+
+class OracleError(Exception):
+    """The oracle itself cannot go on; this says nothing about the workflow."""
+
+
+class OracleTimeoutError(OracleError):
+    """The workflow did not end in time."""
+
+
+def read_objects(manifest: Path) -> list[Json]:
+    """The objects of a manifest, as Argo reads them."""
+    done = subprocess.run(
+        [programs() / "lint", "-objects", manifest], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise OracleError(f"{manifest.name} cannot be read: {done.stderr.strip()}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+class Cluster:
+    """A store with a server, a node and a controller. Use it in a ``with`` statement."""
+
+    def __init__(
+        self,
+        work_dir: Path,
+        *,
+        python: str,
+        images: Mapping[str, Json],
+        settings: Mapping[str, object],
+    ) -> None:
+        self.work_dir = work_dir
+        work_dir.mkdir(parents=True, exist_ok=True)
+        self.store = Store()
+        self.bucket = Bucket(work_dir / "bucket")
+        self.server = Server(self.store, self.bucket)
+        self._images = images
+        self._settings = settings
+        config = work_dir / "kubeconfig"
+        config.write_text(kubeconfig(self.server.address))
+        self.node = Node(
+            self.store, EXECUTOR_IMAGE, _tools(work_dir / "tools", python), config, _hidden(python)
+        )
+        self.kubelet = Kubelet(self.node, work_dir / "pods")
+        self.server.on_signal(self.kubelet.signal)
+        self.log = work_dir / "controller.log"
+
+    @contextmanager
+    def running(self) -> Iterator[Cluster]:
+        """Run server, node and controller."""
+        self._prepare()
+        environment = {
+            **{key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR") if key in os.environ},
+            "KUBECONFIG": str(self.node.kubeconfig),
+            "ARGO_POD_STATUS_CAPTURE_FINALIZER": "true",
+            "DEFAULT_REQUEUE_TIME": "50ms",
+            "SEMAPHORE_NOTIFY_DELAY": "50ms",
+        }
+        command = [
+            str(programs() / "controller"),
+            f"-namespace={NAMESPACE}",
+            f"-executor-image={EXECUTOR_IMAGE}",
+        ]
+        with self.server, self.kubelet, open(self.log, "wb") as log:
+            controller = subprocess.Popen(
+                command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
+            self._controller = controller
+            try:
+                yield self
+            finally:
+                controller.kill()
+                controller.wait()
+
+    def _prepare(self) -> None:
+        for name in ("artifacts-key", "artifacts-secret"):
+            encoded = base64.b64encode(name.encode()).decode()
+            self.create(SECRETS, {"metadata": {"name": name}, "data": {"value": encoded}})
+        self.create(Resource("", "v1", "namespaces"), {"metadata": {"name": NAMESPACE}})
+        accounts = Resource("", "v1", "serviceaccounts")
+        self.create(accounts, {"metadata": {"name": "default"}})
+        repository = {
+            "endpoint": self.server.address,
+            "bucket": bucket.NAME,
+            "region": "us-east-1",
+            "insecure": True,
+            "accessKeySecret": {"name": "artifacts-key", "key": "value"},
+            "secretKeySecret": {"name": "artifacts-secret", "key": "value"},
+        }
+        config = {
+            "artifactRepository": {"s3": repository},
+            "images": dict(self._images),
+            "metricsConfig": {"enabled": False},
+            "telemetryConfig": {"enabled": False},
+            "nodeEvents": {"enabled": False},
+            "workflowEvents": {"enabled": False},
+            **self._settings,
+        }
+        name = "workflow-controller-configmap"
+        data = {"config": json.dumps(config)}
+        self.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": data})
+
+    def create(self, resource: Resource, found: Json) -> Json:
+        namespace = "" if resource.plural in _CLUSTER_WIDE else NAMESPACE
+        return self.store.create(resource, namespace, found)
+
+    def load(self, objects: list[Json]) -> list[Json]:
+        """Create the objects but the workflows, and return what is to be submitted."""
+        workflows = [each for each in objects if each.get("kind") == "Workflow"]
+        for each in objects:
+            if each in workflows:
+                continue
+            resource = _PLURALS.get((each.get("apiVersion", ""), each.get("kind", "")))
+            if resource is None:
+                raise OracleError(f"not emulated: {each.get('kind')} of {each.get('apiVersion')}")
+            self.create(resource, each)
+        return workflows
+
+    def config_map(self, name: str) -> dict[str, str] | None:
+        try:
+            found = self.store.get(CONFIG_MAPS, NAMESPACE, name)
+        except ApiError:
+            return None
+        return found.get("data") or {}
+
+    def submit(self, workflow: Json, *, timeout_s: float) -> Json:
+        """Run a workflow and return it as the controller leaves it."""
+        created = self.create(WORKFLOWS, workflow)
+        name = created["metadata"]["name"]
+        limit = time.monotonic() + timeout_s
+        while True:
+            found = self.store.get(WORKFLOWS, NAMESPACE, name)
+            if found["metadata"].get("labels", {}).get(_COMPLETED) == "true":
+                return found
+            if self._controller.poll() is not None:
+                raise OracleError(f"the controller ended:\n{self._log_tail()}")
+            for pod in list(self.kubelet.pods):
+                if pod.stuck:
+                    raise OracleError(f"pod {pod.name} cannot start: {pod.stuck}")
+            if time.monotonic() > limit:
+                phases = {
+                    node["displayName"]: node.get("phase") for node in nodes_of(found).values()
+                }
+                raise OracleTimeoutError(
+                    f"{name} did not end in {timeout_s} s; nodes: {phases}\n{self._log_tail()}"
+                )
+            time.sleep(_POLL_S)
+
+    def _log_tail(self) -> str:
+        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+
+
+def to_workflow(objects: list[Json], scheduled: datetime.datetime) -> Json:
+    """The workflow that a manifest without one stands for.
+
+    A CronWorkflow is run as its schedule would run it at `scheduled`; a WorkflowTemplate as
+    ``argo submit --from`` does.
+    """
+    found = objects[-1] if objects else {}
+    kind, name = found.get("kind"), found.get("metadata", {}).get("name")
+    metadata: Json = {"generateName": f"{name}-"}
+    if kind == "CronWorkflow":
+        own = found["spec"].get("workflowMetadata") or {}
+        time_text = scheduled.strftime("%Y-%m-%dT%H:%M:%SZ")
+        metadata["labels"] = {
+            **own.get("labels", {}),
+            "workflows.argoproj.io/cron-workflow": name,
+        }
+        metadata["annotations"] = {
+            **own.get("annotations", {}),
+            "workflows.argoproj.io/scheduled-time": time_text,
+        }
+        spec = found["spec"]["workflowSpec"]
+    elif kind in ("WorkflowTemplate", "ClusterWorkflowTemplate"):
+        reference = {"name": name, "clusterScope": kind == "ClusterWorkflowTemplate"}
+        spec = {"workflowTemplateRef": reference}
+    else:
+        raise OracleError("the manifest has nothing to run")
+    return {"metadata": metadata, "spec": spec}
+
+
+def with_parameters(workflow: Json, parameters: Mapping[str, str]) -> Json:
+    """The workflow with arguments as ``argo submit -p`` sets them."""
+    arguments = workflow["spec"].get("arguments") or {}
+    kept = [one for one in arguments.get("parameters") or () if one["name"] not in parameters]
+    given = [{"name": name, "value": value} for name, value in parameters.items()]
+    arguments = {**arguments, "parameters": given + kept}
+    return {**workflow, "spec": {**workflow["spec"], "arguments": arguments}}
+
+
+def nodes_of(workflow: Json) -> dict[str, Json]:
+    """The nodes in the status of a workflow, compressed or not."""
+    status = workflow.get("status", {})
+    if packed := status.get("compressedNodes"):
+        nodes: dict[str, Json] = json.loads(gzip.decompress(base64.b64decode(packed)))
+        return nodes
+    return status.get("nodes") or {}
+
+
+def _tools(folder: Path, python: str) -> Path:
+    """A folder with ``python`` and ``argoexec``, for PATH."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in ("python", "python3"):
+        script = folder / name
+        # Not a link: a virtual environment is found by the path of its interpreter.
+        script.write_text(f'#!/bin/sh\nexec "{python}" "$@"\n')
+        script.chmod(script.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    link = folder / "argoexec"
+    link.unlink(missing_ok=True)
+    link.symlink_to(programs() / "argoexec")
+    return folder
+
+
+def _hidden(python: str) -> tuple[Path, ...]:
+    """The folders of the programs that lie in /tmp or /run, which a container does not see."""
+    prefixes = [Path(python).parents[1], Path(sys.base_prefix), programs()]
+    return tuple(
+        path for path in prefixes if path.is_relative_to("/tmp") or path.is_relative_to("/run")
+    )

@@ -1,0 +1,242 @@
+"""One container of a pod: what the kubelet makes of its spec, and the process that runs."""
+
+from __future__ import annotations
+
+import base64
+import datetime
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.oracle.argo import sandbox
+from tests.oracle.argo.expansion import expand
+from tests.oracle.argo.store import CONFIG_MAPS, SECRETS, ApiError, Json, Resource, Store
+
+MESSAGE_LIMIT = 4096
+_TAIL_LINES, _TAIL_BYTES = 80, 2048
+
+
+class ConfigError(Exception):
+    """The kubelet cannot make a container of the spec, and waits for that to change."""
+
+
+@dataclass(frozen=True)
+class Node:
+    """The machine that pods run on."""
+
+    store: Store
+    executor_image: str
+    tools: Path
+    """A folder of programs, first in PATH."""
+    kubeconfig: Path
+    visible: tuple[Path, ...]
+    """Folders that containers see though they lie where each has folders of its own."""
+
+
+TOOLS, KUBECONFIG, HOME = "/run/oracle/bin", "/run/oracle/kubeconfig", "/run/oracle/home"
+_PATH = f"{TOOLS}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_SERVICE = {
+    "KUBERNETES_SERVICE_HOST": "10.96.0.1",
+    "KUBERNETES_SERVICE_PORT": "443",
+    "KUBERNETES_SERVICE_PORT_HTTPS": "443",
+    "KUBERNETES_PORT": "tcp://10.96.0.1:443",
+    "KUBERNETES_PORT_443_TCP": "tcp://10.96.0.1:443",
+    "KUBERNETES_PORT_443_TCP_PROTO": "tcp",
+    "KUBERNETES_PORT_443_TCP_PORT": "443",
+    "KUBERNETES_PORT_443_TCP_ADDR": "10.96.0.1",
+}
+
+
+def environment(node: Node, pod: Json, spec: Json) -> dict[str, str]:
+    """The variables that the spec of a container declares, expanded in order."""
+    namespace = pod["metadata"]["namespace"]
+    made: dict[str, str] = {}
+    for source in spec.get("envFrom") or ():
+        for kind, resource in (("configMapRef", CONFIG_MAPS), ("secretRef", SECRETS)):
+            if reference := source.get(kind):
+                values = _data(node.store, resource, namespace, reference)
+                made |= {source.get("prefix", "") + key: text for key, text in values.items()}
+    for entry in spec.get("env") or ():
+        if "valueFrom" not in entry:
+            made[entry["name"]] = expand(entry.get("value", ""), {**_SERVICE, **made})
+            continue
+        text = _value_from(node.store, pod, entry["valueFrom"])
+        if text is not None:
+            made[entry["name"]] = text
+    return made
+
+
+def _value_from(store: Store, pod: Json, source: Json) -> str | None:
+    if reference := source.get("fieldRef"):
+        value: Any = {**pod, "spec": {"nodeName": "oracle", **pod["spec"]}}
+        path = reference["fieldPath"]
+        for key in path.replace("['", ".").replace("']", "").split(".", 2):
+            value = value.get(key, "")
+        return str(value)
+    for kind, resource in (("secretKeyRef", SECRETS), ("configMapKeyRef", CONFIG_MAPS)):
+        if reference := source.get(kind):
+            values = _data(store, resource, pod["metadata"]["namespace"], reference)
+            if reference["key"] not in values and not reference.get("optional"):
+                raise ConfigError(
+                    f"couldn't find key {reference['key']} in {resource.kind} "
+                    f"{pod['metadata']['namespace']}/{reference['name']}"
+                )
+            return values.get(reference["key"])
+    raise ConfigError(f"not emulated: a variable from {', '.join(source)}")
+
+
+def _data(store: Store, resource: Resource, namespace: str, reference: Json) -> dict[str, str]:
+    try:
+        found = store.get(resource, namespace, reference["name"])
+    except ApiError as error:
+        if reference.get("optional"):
+            return {}
+        raise ConfigError(str(error)) from error
+    return text_of(resource, found)
+
+
+def text_of(resource: Resource, found: Json) -> dict[str, str]:
+    """The entries of a secret or a config map."""
+    if resource == SECRETS:
+        data = found.get("data") or {}
+        decoded = {key: base64.b64decode(text).decode() for key, text in data.items()}
+        return decoded | (found.get("stringData") or {})
+    return found.get("data") or {}
+
+
+class Container:
+    """A container that has started, or ended."""
+
+    def __init__(
+        self, node: Node, pod: Json, spec: Json, volumes: Mapping[str, Path], folder: Path
+    ) -> None:
+        self.name: str = spec["name"]
+        self.spec = spec
+        self.folder = folder
+        folder.mkdir(parents=True)
+        self.env = environment(node, pod, spec)
+        known = {**_SERVICE, **self.env}
+        self.command = [expand(text, known) for text in spec.get("command") or ()]
+        self.args = [expand(text, known) for text in spec.get("args") or ()]
+        self.exit_code: int | None = None
+        self._message = folder / "termination-log"
+        self._message.touch()
+        mounts = [
+            (str(node.tools), TOOLS, False),
+            (
+                str(self._message),
+                spec.get("terminationMessagePath") or "/dev/termination-log",
+                True,
+            ),
+            *((str(path), str(path), False) for path in node.visible),
+        ]
+        surroundings = {
+            "PATH": _PATH,
+            "HOME": HOME,
+            "HOSTNAME": pod["metadata"]["name"],
+            **_SERVICE,
+        }
+        if spec["image"] == node.executor_image:
+            mounts.append((str(node.kubeconfig), KUBECONFIG, False))
+            surroundings["KUBECONFIG"] = KUBECONFIG
+        for mount in spec.get("volumeMounts") or ():
+            source = volumes[mount["name"]]
+            if below := mount.get("subPath") or mount.get("subPathExpr"):
+                source = source / expand(below, known)
+                if not source.exists():
+                    source.mkdir(parents=True)
+            mounts.append((str(source), mount["mountPath"], not mount.get("readOnly", False)))
+        (folder / "root").mkdir()
+        (folder / "spec.json").write_text(
+            json.dumps(
+                {
+                    "root": str(folder / "root"),
+                    "private": ["/tmp", "/run", HOME],
+                    "mounts": mounts,
+                    "argv": [*self.command, *self.args],
+                    "env": {**surroundings, **self.env},
+                    "cwd": spec.get("workingDir") or "/",
+                    "error": str(folder / "error"),
+                }
+            )
+        )
+        with open(folder / "stdout", "wb") as stdout, open(folder / "stderr", "wb") as stderr:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", sandbox.__file__, str(folder / "spec.json")],
+                stdin=subprocess.DEVNULL,
+                stdout=stdout,
+                stderr=stderr,
+                start_new_session=True,
+            )
+        self.started = _now()
+        self.ended = ""
+
+    def poll(self) -> bool:
+        """Whether the container has ended."""
+        if self.exit_code is None and (code := self._process.poll()) is not None:
+            self.exit_code, self.ended = code, _now()
+        return self.exit_code is not None
+
+    def signal(self, number: int) -> None:
+        """Signal the first process of the container."""
+        while not self.poll() and not (self.folder / "error").exists():
+            time.sleep(0.001)
+        if not self.poll():
+            wanted = sandbox.KILL if number == signal.SIGKILL else number
+            self._process.send_signal(wanted)
+
+    def kill(self) -> None:
+        """Kill all processes of the container, and wait for their end."""
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+        self.poll()
+
+    def output(self, name: str) -> str:
+        return (self.folder / name).read_text(encoding="utf-8", errors="replace")
+
+    def status(self) -> Json:
+        """The container as in the status of the pod."""
+        state: Json
+        if self.exit_code is None:
+            state = {"running": {"startedAt": self.started}}
+        else:
+            error = self.folder / "error"
+            cannot_start = error.exists() and error.read_text()
+            reason = "StartError" if cannot_start else "Error" if self.exit_code else "Completed"
+            terminated = {
+                "exitCode": self.exit_code,
+                "reason": reason,
+                "startedAt": self.started,
+                "finishedAt": self.ended,
+            }
+            if message := cannot_start or self._termination_message():
+                terminated["message"] = message
+            state = {"terminated": terminated}
+        return {
+            "name": self.name,
+            "image": self.spec["image"],
+            "imageID": self.spec["image"],
+            "containerID": f"oracle://{self.name}",
+            "ready": self.exit_code is None,
+            "started": self.exit_code is None,
+            "restartCount": 0,
+            "state": state,
+        }
+
+    def _termination_message(self) -> str:
+        message = self._message.read_text(encoding="utf-8", errors="replace")[:MESSAGE_LIMIT]
+        wants_log = self.spec.get("terminationMessagePolicy") == "FallbackToLogsOnError"
+        if message or not wants_log or not self.exit_code:
+            return message
+        log = (self.output("stdout") + self.output("stderr")).splitlines(keepends=True)
+        return "".join(log[-_TAIL_LINES:])[-_TAIL_BYTES:]
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,135 @@
+// Command lint judges manifests as `argo lint --offline` does, and writes one JSON object a file.
+//
+// All files of one call form one set: a templateRef is looked up in the whole set and nowhere else.
+// With -objects it judges nothing, but writes the objects of the files as Argo reads them.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	argolint "github.com/argoproj/argo-workflows/v4/cmd/argo/lint"
+	"github.com/argoproj/argo-workflows/v4/pkg/apiclient"
+	"github.com/argoproj/argo-workflows/v4/pkg/apis/workflow"
+	"github.com/argoproj/argo-workflows/v4/util/logging"
+	"github.com/argoproj/argo-workflows/v4/workflow/common"
+)
+
+var kinds = []string{
+	workflow.WorkflowPlural,
+	workflow.WorkflowTemplatePlural,
+	workflow.CronWorkflowPlural,
+	workflow.ClusterWorkflowTemplatePlural,
+}
+
+type verdict struct {
+	File   string   `json:"file"`
+	OK     bool     `json:"ok"`
+	Errors []string `json:"errors"`
+}
+
+func judge(ctx context.Context, client apiclient.Client, file string) (verdict, error) {
+	options := argolint.LintOptions{Files: []string{file}, Strict: true, DefaultNamespace: ""}
+	clients := &options.ServiceClients
+	clients.WorkflowsClient = client.NewWorkflowServiceClient(ctx)
+	var err error
+	if clients.WorkflowTemplatesClient, err = client.NewWorkflowTemplateServiceClient(); err != nil {
+		return verdict{}, err
+	}
+	if clients.CronWorkflowsClient, err = client.NewCronWorkflowServiceClient(); err != nil {
+		return verdict{}, err
+	}
+	if clients.ClusterWorkflowTemplateClient, err = client.NewClusterWorkflowTemplateServiceClient(); err != nil {
+		return verdict{}, err
+	}
+	results, err := argolint.Lint(ctx, &options)
+	if err != nil {
+		return verdict{}, err
+	}
+	found := verdict{File: file, OK: results.Success, Errors: []string{}}
+	for _, result := range results.Results {
+		for _, problem := range result.Errs {
+			found.Errors = append(found.Errors, problem.Error())
+		}
+	}
+	if !found.OK && len(found.Errors) == 0 {
+		found.Errors = append(found.Errors, fmt.Sprintf("nothing to lint: the kinds are %v", kinds))
+	}
+	return found, nil
+}
+
+// quiet logs to standard error, so that the log does not mix with what is written.
+func quiet() context.Context {
+	logger := logging.NewSlogLoggerCustom(logging.Warn, logging.Text, os.Stderr)
+	return logging.WithLogger(context.Background(), logger)
+}
+
+func run(files []string) error {
+	encoder := json.NewEncoder(os.Stdout)
+	encoder.SetEscapeHTML(false)
+	ctx, client, err := apiclient.NewClientFromOptsWithContext(
+		quiet(), apiclient.Opts{Offline: true, OfflineFiles: files})
+	for _, file := range files {
+		found := verdict{File: file}
+		if err != nil { // one file of the set cannot be read: `argo lint` then refuses them all
+			found.Errors = []string{err.Error()}
+		} else if found, err = judge(ctx, client, file); err != nil {
+			return err
+		}
+		if writeErr := encoder.Encode(found); writeErr != nil {
+			return writeErr
+		}
+	}
+	return nil
+}
+
+// The line at which Argo cuts a file into documents.
+var separator = regexp.MustCompile(`\n---`)
+
+// writeObjects writes each document of the files as one line of JSON. It refuses what
+// `argo submit` would refuse to read.
+func writeObjects(files []string) error {
+	ctx := quiet()
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		for _, document := range separator.Split(string(text), -1) {
+			if strings.TrimSpace(document) == "" {
+				continue
+			}
+			for _, parsed := range common.ParseObjects(ctx, []byte(document), true) {
+				if parsed.Err != nil {
+					return fmt.Errorf("%s: %w", file, parsed.Err)
+				}
+			}
+			object, err := yaml.YAMLToJSONStrict([]byte(document))
+			if err != nil {
+				return fmt.Errorf("%s: %w", file, err)
+			}
+			fmt.Println(string(object))
+		}
+	}
+	return nil
+}
+
+func main() {
+	objects := flag.Bool("objects", false, "write the objects of the files as JSON")
+	flag.Parse()
+	work := run
+	if *objects {
+		work = writeObjects
+	}
+	if err := work(flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}

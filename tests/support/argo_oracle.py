@@ -1,0 +1,204 @@
+"""Argo Workflows itself as the judge of manifests: its linter, its controller, its executor.
+
+`lint` is ``argo lint --offline``. `run` runs a manifest to its end: the controller and the executor
+are Argo's own programs, built from its module; the API server, the kubelet and the store of
+artifacts are emulated. Every container is a process of this machine, with files of its own.
+
+What the emulation leaves out:
+
+- Images: all containers see the programs of this machine. Without a command the entry point is
+  looked up in `images`, never in a registry.
+- Resource templates, plugins and HTTP templates, daemons' addresses, volumes other than
+  ``emptyDir``, ``secret`` and ``configMap``.
+- Users, resource limits, probes, scheduling, ``kubectl exec`` but for signals.
+- The checks of the API server: schemas, sizes, permissions, admission.
+- Artifacts of more than 16 MiB.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.oracle.argo.build import BuildError, obstacle, programs
+from tests.oracle.argo.cluster import (
+    Cluster,
+    OracleError,
+    OracleTimeoutError,
+    read_objects,
+    to_workflow,
+    with_parameters,
+)
+from tests.oracle.argo.result import OracleNode, OraclePod, OracleRun, read_run
+from tests.oracle.argo.store import SECRETS, Json
+
+__all__ = [
+    "BuildError",
+    "OracleError",
+    "OracleNode",
+    "OraclePod",
+    "OracleRun",
+    "OracleTimeoutError",
+    "Session",
+    "Verdict",
+    "available",
+    "lint",
+    "run",
+    "session",
+]
+
+PYTHON_VARIABLE = "COULER_ORACLE_PYTHON"
+"""Names the interpreter that containers find as ``python``; else it is the one of the tests."""
+
+_SCHEDULED = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the linter says of a file."""
+
+    file: Path
+    ok: bool
+    errors: tuple[str, ...]
+
+
+def available() -> str | None:
+    """Why the oracle cannot be used here, or None. The first use builds it, which takes minutes."""
+    return obstacle()
+
+
+def lint(paths: Sequence[Path]) -> list[Verdict]:
+    """Judge manifests as ``argo lint --offline`` does; a ``templateRef`` may name any of them.
+
+    Raises
+    ------
+    OracleError
+        The linter itself fails.
+    """
+    command = [str(programs() / "lint"), *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OracleError(f"lint: {done.stderr.strip()}")
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    return [Verdict(Path(each["file"]), each["ok"], tuple(each["errors"])) for each in found]
+
+
+class Session:
+    """A cluster that can run several workflows, so that they share caches and artifacts."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._count = 0
+
+    def run(
+        self,
+        manifest_text: str,
+        *,
+        parameters: Mapping[str, str] | None = None,
+        scheduled: datetime.datetime = _SCHEDULED,
+        timeout_s: float = 60.0,
+    ) -> OracleRun:
+        """Create the objects of a manifest and run its workflow; see `run`."""
+        self._count += 1
+        file = self._cluster.work_dir / f"manifest-{self._count}.yaml"
+        file.write_text(manifest_text, encoding="utf-8")
+        objects = read_objects(file)
+        workflows = self._cluster.load(objects)
+        if len(workflows) > 1:
+            raise OracleError("the manifest has more than one Workflow")
+        workflow = workflows[0] if workflows else to_workflow(objects, scheduled)
+        workflow = with_parameters(workflow, parameters or {})
+        return read_run(self._cluster, self._cluster.submit(workflow, timeout_s=timeout_s))
+
+    def config_map(self, name: str) -> dict[str, str] | None:
+        """The entries of a config map, such as a cache, or None if there is none."""
+        return self._cluster.config_map(name)
+
+
+@contextmanager
+def session(
+    work_dir: Path,
+    *,
+    python: str | None = None,
+    secrets: Mapping[str, Mapping[str, str]] | None = None,
+    artifacts: Mapping[str, bytes] | None = None,
+    images: Mapping[str, Json] | None = None,
+    settings: Mapping[str, object] | None = None,
+) -> Iterator[Session]:
+    """Keep a cluster running; the parameters are those of `run`."""
+    interpreter = python or os.environ.get(PYTHON_VARIABLE) or sys.executable
+    cluster = Cluster(work_dir, python=interpreter, images=images or {}, settings=settings or {})
+    for name, entries in (secrets or {}).items():
+        cluster.create(SECRETS, {"metadata": {"name": name}, "stringData": dict(entries)})
+    for key, content in (artifacts or {}).items():
+        file = cluster.bucket.folder / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    with cluster.running():
+        yield Session(cluster)
+
+
+def run(
+    manifest_text: str,
+    *,
+    work_dir: Path,
+    parameters: Mapping[str, str] | None = None,
+    python: str | None = None,
+    secrets: Mapping[str, Mapping[str, str]] | None = None,
+    artifacts: Mapping[str, bytes] | None = None,
+    images: Mapping[str, Json] | None = None,
+    settings: Mapping[str, object] | None = None,
+    scheduled: datetime.datetime = _SCHEDULED,
+    timeout_s: float = 60.0,
+) -> OracleRun:
+    """Run a manifest under Argo to its end.
+
+    Parameters
+    ----------
+    manifest_text
+        YAML or JSON with one Workflow, or with none: then the last object is run, a CronWorkflow
+        at `scheduled`, a WorkflowTemplate as ``argo submit --from`` does.
+    work_dir
+        A folder for the traces of the run: the controller's log, the output of each container.
+    parameters
+        Arguments of the workflow, as ``argo submit -p``.
+    python
+        The interpreter that containers find as ``python`` and ``python3``.
+    secrets
+        Entries of secrets in the workflow's namespace, ``default``.
+    artifacts
+        Content of the artifact repository at the start, by key.
+    images
+        Entry points by image: ``{"alpine": {"entrypoint": [...], "cmd": [...]}}``.
+    settings
+        More of the controller's configuration.
+    scheduled
+        The time that a CronWorkflow runs for.
+    timeout_s
+        How long to wait for the end, in seconds.
+
+    Raises
+    ------
+    OracleTimeoutError
+        The workflow did not end in time.
+    OracleError
+        The oracle cannot read or run the manifest.
+    """
+    with session(
+        work_dir,
+        python=python,
+        secrets=secrets,
+        artifacts=artifacts,
+        images=images,
+        settings=settings,
+    ) as argo:
+        return argo.run(
+            manifest_text, parameters=parameters, scheduled=scheduled, timeout_s=timeout_s
+        )
