@@ -5,13 +5,16 @@ Defaults are left out of what is written; `read_json(write_json(w)) == w` holds 
 
 from __future__ import annotations
 
+import functools
 import json
+import re
 import typing as t
 
 from pydantic import ValidationError
 
 from couler.errors import SerializationError
 from couler.ir.workflow import IR_VERSION, Workflow
+from couler.ir.yaml_writer import dump
 
 
 def to_tree(workflow: Workflow) -> dict[str, t.Any]:
@@ -27,10 +30,8 @@ def write_json(workflow: Workflow, *, indent: int | None = 2) -> str:
 
 
 def write_yaml(workflow: Workflow) -> str:
-    """Return a workflow as YAML text."""
-    import yaml
-
-    return yaml.safe_dump(to_tree(workflow), sort_keys=False, allow_unicode=True, width=2**31 - 1)
+    """Return a workflow as YAML text that YAML 1.1, YAML 1.2 and Go read alike."""
+    return dump(to_tree(workflow))
 
 
 def read_json(text: str, *, file: str = "<json>") -> Workflow:
@@ -54,6 +55,9 @@ def read_json(text: str, *, file: str = "<json>") -> Workflow:
 def read_yaml(text: str, *, file: str = "<yaml>") -> Workflow:
     """Read a workflow from YAML text.
 
+    As in YAML 1.2, `on`, `yes` and the like are text, so that the field `on` needs no quotes; so
+    are dates.
+
     Raises
     ------
     SerializationError
@@ -61,15 +65,31 @@ def read_yaml(text: str, *, file: str = "<yaml>") -> Workflow:
     """
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        tree = yaml.load(text, Loader=loader)  # both are safe loaders
+        tree = yaml.load(text, Loader=_yaml_loader())  # a safe loader
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{file}:{mark.line + 1}" if mark is not None else file
         problem = getattr(error, "problem", None) or str(error)
         raise SerializationError(f"{place}: no YAML: {problem}") from error
     return from_tree(tree, file=file)
+
+
+@functools.cache
+def _yaml_loader() -> t.Any:
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]  # known at run time
+        pass
+
+    boolean, timestamp = "tag:yaml.org,2002:bool", "tag:yaml.org,2002:timestamp"
+    Loader.yaml_implicit_resolvers = {
+        first: [rule for rule in rules if rule[0] not in (boolean, timestamp)]
+        for first, rules in Loader.yaml_implicit_resolvers.items()
+    }
+    words = re.compile(r"(?:true|True|TRUE|false|False|FALSE)$")
+    Loader.add_implicit_resolver(boolean, words, list("tTfF"))
+    return Loader
 
 
 def from_tree(tree: object, *, file: str = "<tree>") -> Workflow:

@@ -89,7 +89,7 @@ def _capabilities() -> Capabilities:
 
 def _write(manifest: Manifest, format: str) -> str:
     if format == "yaml":
-        from couler.backends._yaml import dump
+        from couler.ir.yaml_writer import dump
 
         return dump(manifest.tree)
     if format == "json":

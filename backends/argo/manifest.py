@@ -8,7 +8,6 @@ import typing as t
 from dataclasses import dataclass
 from functools import cached_property
 
-from couler.backends._yaml import dump as dump_yaml
 from couler.backends.argo import pods
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.leaves import Leaves
@@ -22,6 +21,7 @@ from couler.backends.argo.templates import TemplateOptions
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps, references
 from couler.ir.workflow import ExitHandler, Parameter, Schedule, Workflow
+from couler.ir.yaml_writer import dump as dump_yaml
 
 API_VERSION = "argoproj.io/v1alpha1"
 KINDS = ("Workflow", "WorkflowTemplate", "CronWorkflow")

@@ -12,8 +12,8 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from couler.backends._yaml import JsonTree, dump, dump_all
 from couler.ir.base import FrozenDict
+from couler.ir.yaml_writer import JsonTree, dump, dump_all
 from tests.support import go_yaml, yaml12
 
 
@@ -375,9 +375,17 @@ def test_the_model_of_go_merges_plain_merge_keys_only() -> None:
     assert go_yaml.load('"<<": {a: 1}\nb: 2\n') == {"<<": {"a": 1}, "b": 2}
 
 
+class PlainDumper(yaml.SafeDumper):
+    """PyYAML as it is: importing Hera changes how every dumper of the process writes text."""
+
+
+PlainDumper.add_representer(str, lambda dumper, text: dumper.represent_scalar(_STR, text))
+_STR = "tag:yaml.org,2002:str"
+
+
 @pytest.mark.parametrize("probe", ["1e-5", "1e3", "08", "0o17", "+.5", "y", "n"])
 def test_the_measures_catch_what_pyyaml_writes_wrong(probe: str) -> None:
-    document = yaml.safe_dump({"v": probe})
+    document = yaml.dump({"v": probe}, Dumper=PlainDumper)
     assert load_py(document) == {"v": probe}
     assert go_yaml.load(document) != {"v": probe}
 
