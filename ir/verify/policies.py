@@ -55,9 +55,10 @@ def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
     """Check a step's loop."""
     if isinstance(step.action, Suspend):
         return  # it has no outputs: reported as without effect
-    check_loop(reader, loop.condition)
     if step.daemon:
-        reader.add("CLR223", "a daemon does not end, so its loop has no second round.")
+        reader.add("CLR223", "a daemon does not end, so there is no second round of its loop.")
+        return
+    check_loop(reader, loop.condition)
     if loop.max_iterations > MAX_ROUNDS:
         reader.add(
             "CLR505",

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from couler.errors import SerializationError
+from couler.ir.policies import Dependency
 from couler.ir.serialize import (
     from_tree,
     json_schema,
@@ -118,6 +119,22 @@ def test_what_is_no_ir_is_refused(text: str, message: str) -> None:
 def test_what_is_no_yaml_is_refused_with_its_line() -> None:
     with pytest.raises(SerializationError, match=r"flow\.yaml:2: no YAML"):
         read_yaml("a: b\nc: }\n", file="flow.yaml")
+
+
+def test_yaml_reads_words_as_version_1_2_does() -> None:
+    text = """
+ir_version: "1"
+name: flow
+labels: {yes: no, off: 2024-01-01}
+steps:
+  - {name: a, action: {kind: container, image: x}, daemon: true}
+  - {name: b, action: {kind: container, image: x}, depends_on: [{step: a, on: failure}]}
+"""
+    workflow = read_yaml(text)
+    assert workflow.labels == {"yes": "no", "off": "2024-01-01"}
+    assert workflow.steps[0].daemon is True
+    assert workflow.steps[1].depends_on == (Dependency(step="a", on="failure"),)
+    assert read_yaml(write_yaml(workflow)) == workflow
 
 
 @pytest.mark.checkout

@@ -1,0 +1,75 @@
+"""docs/errors.md: every code is explained, and its examples do what they say."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from couler.cli._load import Source, load
+from couler.cli._program import LoadError
+from couler.ir.codes import CODES
+from couler.stages import diagnose
+
+pytestmark = pytest.mark.checkout
+
+PAGE = Path(__file__).parents[2] / "docs" / "errors.md"
+
+
+class Example(t.NamedTuple):
+    """A fenced block of an entry."""
+
+    language: str
+    text: str
+
+
+class Entry(t.NamedTuple):
+    """What the page says of a code."""
+
+    code: str
+    title: str
+    text: str
+    examples: list[Example]
+
+    @property
+    def engines(self) -> list[str]:
+        """The engines that the entry says it is checked for."""
+        return re.findall(r"`couler validate FILE -e (\w+)`", self.text)
+
+
+def _entries() -> list[Entry]:
+    parts = re.split(r"^### (CLR\d{3}): (.*) \{#(CLR\d{3})\}$", PAGE.read_text(), flags=re.M)
+    entries = []
+    for code, title, anchor, text in zip(*(parts[i::4] for i in range(1, 5)), strict=True):
+        assert code == anchor
+        text = re.split(r"^## ", text, flags=re.M)[0]
+        blocks = re.findall(r"^```(\w+)\n(.*?)^```$", text, flags=re.M | re.S)
+        entries.append(Entry(code, title, text, [Example(*block) for block in blocks]))
+    return entries
+
+
+ENTRIES = _entries()
+
+
+def test_the_page_has_an_entry_for_every_code_in_order() -> None:
+    assert [entry.code for entry in ENTRIES] == sorted(CODES)
+    assert {entry.code: entry.title for entry in ENTRIES} == CODES
+
+
+def codes_of(example: Example, engines: list[str], folder: Path) -> list[str]:
+    path = folder / ("flow.py" if example.language == "python" else "flow.yaml")
+    path.write_text(example.text)
+    try:
+        workflow = load(Source(str(path)))
+    except LoadError as error:
+        return [error.diagnostic.code]
+    return [diagnostic.code for diagnostic in diagnose(workflow, engines)]
+
+
+@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.code)
+def test_the_first_example_fails_and_the_second_is_mended(entry: Entry, tmp_path: Path) -> None:
+    failing, mended = entry.examples
+    assert set(codes_of(failing, entry.engines, tmp_path)) == {entry.code}
+    assert codes_of(mended, entry.engines, tmp_path) == []
