@@ -6,6 +6,7 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping
 
+from couler.dsl._nodes import make_plain_input
 from couler.dsl.handles import StepHandle, Value, literal
 from couler.dsl.scope import make_input
 from couler.dsl.types import JSON, TypeSpec, fits
@@ -72,7 +73,7 @@ def _add(
     elif not spec.accepts(value):
         report_type(scope, step, name, spec, value)
     else:
-        inputs.append(Input(name=name, value=literal(value), type=spec.wire))
+        inputs.append(make_plain_input(name, literal(value), spec.wire))
 
 
 def _add_fields(

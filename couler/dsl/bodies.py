@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.dsl._context import entered_scope
+from couler.dsl._nodes import make_container
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import LiftedHandle, OutputHandle, StepHandle, Value
 from couler.dsl.scope import Scope, new_group
@@ -17,7 +18,6 @@ from couler.ir.workflow import Container
 def open_body(scope: Scope) -> tuple[Draft, Scope]:
     """Return a group for the steps of a body, and their scope; the group is in no scope yet."""
     group, inner = new_group(scope)
-    group.source = scope.builder.here()
     return group, inner
 
 
@@ -86,10 +86,10 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
     draft.inputs = [one.model_copy(update={"value": replace(one.value)}) for one in draft.inputs]
     action = draft.action
     if isinstance(action, Container):
-        draft.action = Container(
-            image=action.image,
-            command=tuple(map(replace_text, action.command)),
-            args=tuple(map(replace_text, action.args)),
+        draft.action = make_container(
+            action.image,
+            tuple(map(replace_text, action.command)),
+            tuple(map(replace_text, action.args)),
         )
     if draft.options:
         draft.options = {name: _in_option(value, replace) for name, value in draft.options.items()}

@@ -231,7 +231,6 @@ def group(name: str, **options: t.Unpack[StepOptions]) -> GroupBlock:
     """
     scope = current_scope()
     draft, inner = new_group(scope)
-    draft.source = scope.builder.here()
     if options:
         draft.options = step_fields(scope.builder, options, name)
     scope.add(draft, name)

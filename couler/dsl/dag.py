@@ -95,7 +95,7 @@ def dag(dependency_graph: Sequence[Sequence[Callable[[], object]]]) -> None:
                 for step in steps:
                     for other in before:
                         if other is not step and other.scope is step.scope:
-                            step.add_edge((other, "success"))
+                            step.wait_for(other)
                 before = steps or before
     finally:
         scope.nodes = outer
@@ -149,14 +149,14 @@ def set_dependencies(
             scope.builder.report(error.code, f"set_dependencies: {error}")
             return result
         for draft in made:
-            draft.depends = [*(draft.depends or ()), *parsed]
+            draft.depends = [*draft.depends, *parsed]
         return result
     names = tuple(
         name._draft.name if isinstance(name, OutputHandle) else str(name)
         for name in t.cast("Sequence[object]", dependencies)
     )
     for draft in made:
-        draft.depends = [*(draft.depends or ()), *names]
+        draft.depends = [*draft.depends, *names]
         if pass_outputs:
             draft.pass_from = (*draft.pass_from, *names)
     return result

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
+from couler.dsl._nodes import make_ref, make_step
 from couler.dsl.types import TypeSpec, list_of
 from couler.ir.conditions import Condition
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, SourceRef
@@ -35,44 +36,56 @@ class Returns(t.NamedTuple):
 class Draft:
     """A step that can still change; `build` makes the step of the IR."""
 
-    __slots__ = (
-        "action",
-        "after",
-        "body",
-        "depends",
-        "edges",
-        "foreach",
-        "inputs",
-        "length",
-        "loop",
-        "name",
-        "options",
-        "outputs",
-        "pass_from",
-        "returns",
-        "scope",
-        "source",
-        "when",
-    )
+    # Most steps keep most of these; attributes of the class cost nothing to keep.
+    name = ""
+    body: Scope | None = None
+    """The scope of a group's steps."""
+    inputs: Sequence[Input] = ()
+    outputs: tuple[Output, ...] = ()
+    options: Mapping[str, t.Any] | None = None
+    """Further fields of the IR's step; shared by the calls of a typed step."""
+    when: Condition | None = None
+    foreach: Foreach | None = None
+    length: int | None = None
+    """Number of items of the foreach, if it is known."""
+    loop: Loop | None = None
+    after: tuple[Draft, ...] = ()
+    """The steps of the position before, in program order."""
+    edges: Sequence[Draft | Edge] = ()
+    """What it waits for: the success of a step, or one of several ends."""
+    depends: Sequence[str | Dependency | AnyOf] = ()
+    """What it waits for, by names."""
+    pass_from: tuple[str, ...] = ()
+    """Names of steps whose outputs become arguments."""
 
-    def __init__(self, scope: Scope, action: Action | None, returns: Returns) -> None:
+    def __init__(
+        self, scope: Scope, action: Action | None, returns: Returns, source: SourceRef
+    ) -> None:
         self.scope = scope
         self.action = action
-        self.body: Scope | None = None
         self.returns = returns
-        self.name = ""
-        self.inputs: list[Input] | tuple[Input, ...] = ()
-        self.outputs = returns.outputs
-        self.options: dict[str, t.Any] | None = None
-        self.when: Condition | None = None
-        self.foreach: Foreach | None = None
-        self.length: int | None = None
-        self.loop: Loop | None = None
-        self.after: tuple[Draft, ...] = ()
-        self.edges: list[Edge] | None = None
-        self.depends: list[str | Dependency | AnyOf] | None = None
-        self.pass_from: tuple[str, ...] = ()
-        self.source: SourceRef | None = None
+        self.source = source
+        if returns.outputs:
+            self.outputs = returns.outputs
+
+    def ref(self, output: str) -> StepRef:
+        """Return the reference to an output, for steps of the same scope."""
+        lazy = self.returns.on_read.get(output) if self.returns.on_read else None
+        if lazy is not None and lazy not in self.outputs:
+            self.outputs = (*self.outputs, lazy)
+        return make_ref(self.name, output)
+
+    def spec(self, output: str) -> TypeSpec:
+        """Return the type of an output, as readers see it."""
+        spec = self.returns.specs[output]
+        return spec if self.foreach is None else list_of(spec, gathered=True)
+
+    def wait_for(self, edge: Draft | Edge) -> None:
+        """Wait for a step to succeed, or for one of several to end in a certain way."""
+        if self.edges:
+            t.cast("list[Draft | Edge]", self.edges).append(edge)
+        else:
+            self.edges = [edge]
 
     def take_outputs(self, befores: Iterable[Draft | None]) -> None:
         """Take in the declared outputs of other steps: values as arguments, files as files."""
@@ -90,37 +103,14 @@ class Draft:
                     args = (*self.action.args, ref)
                     self.action = self.action.model_copy(update={"args": args})
 
-    def add_edge(self, *options: tuple[Draft, Outcome]) -> None:
-        """Wait for one of several steps to end in a certain way."""
-        if self.edges is None:
-            self.edges = []
-        if options not in self.edges:
-            self.edges.append(options)
-
-    def ref(self, output: str) -> StepRef:
-        """Return the reference to an output, for steps of the same scope."""
-        lazy = self.returns.on_read.get(output) if self.returns.on_read else None
-        if lazy is not None and lazy not in self.outputs:
-            self.outputs = (*self.outputs, lazy)
-        return StepRef(step=self.name, output=output)
-
-    def spec(self, output: str) -> TypeSpec:
-        """Return the type of an output, as readers see it."""
-        spec = self.returns.specs[output]
-        return spec if self.foreach is None else list_of(spec, gathered=True)
-
-    def can_be_skipped(self) -> bool:
-        """Return whether the step may end without having run, although none failed."""
-        if self.when is not None:
-            return True
-        return any(on == "failure" for edge in self.edges or () for _, on in edge)
-
     def build(self, ordered: bool) -> Step:
         """Return the step of the IR."""
         fields: dict[str, t.Any] = {} if self.options is None else dict(self.options)
-        depends_on = self._depends_on(ordered)
-        if depends_on:
-            fields["depends_on"] = depends_on
+        fields["name"] = self.name
+        fields["action"] = self.action if self.body is None else Group(steps=self.body.build())
+        fields["source"] = self.source
+        if self.edges or self.depends or (ordered and self.after):
+            fields["depends_on"] = self._depends_on(ordered)
         if self.inputs:
             fields["inputs"] = tuple(self.inputs)
         if self.outputs:
@@ -131,20 +121,26 @@ class Draft:
             fields["foreach"] = self.foreach
         if self.loop is not None:
             fields["loop"] = self.loop
-        action = self.action if self.body is None else Group(steps=self.body.build())
-        if action is None:
-            raise AssertionError(f"the step {self.name} has no action")
-        return Step(name=self.name, action=action, source=self.source, **fields)
+        return make_step(fields)
 
     def _depends_on(self, ordered: bool) -> tuple[str | Dependency | AnyOf, ...]:
         found: dict[str | Dependency | AnyOf, None] = {}
-        if ordered and self.after:
-            found.update(dict.fromkeys(before.name for before in self.after))
-        for edge in self.edges or ():
-            options = tuple(
-                before.name if on == "success" else Dependency(step=before.name, on=on)
-                for before, on in edge
-            )
-            found[options[0] if len(options) == 1 else AnyOf(options=options)] = None
-        found.update(dict.fromkeys(self.depends or ()))
+        if ordered:
+            for before in self.after:
+                found[before.name] = None
+        for edge in self.edges:
+            if isinstance(edge, Draft):
+                found[edge.name] = None
+            else:
+                found[_dependency(edge)] = None
+        for entry in self.depends:
+            found[entry] = None
         return tuple(found)
+
+
+def _dependency(edge: Edge) -> str | Dependency | AnyOf:
+    options = tuple(
+        before.name if on == "success" else Dependency(step=before.name, on=on)
+        for before, on in edge
+    )
+    return options[0] if len(options) == 1 else AnyOf(options=options)

@@ -10,6 +10,7 @@ import typing as t
 from collections.abc import Iterable, Iterator
 
 from couler.dsl._context import current
+from couler.dsl._nodes import make_literal
 from couler.dsl.types import JSON, TypeSpec, is_json, json_form, list_of, spec_of_value
 from couler.errors import DefinitionError
 from couler.ir import values as ir
@@ -20,6 +21,8 @@ if t.TYPE_CHECKING:
     from couler.dsl.drafts import Draft, Outcome
     from couler.dsl.scope import Scope
     from couler.ir.conditions import Operator
+
+_SCALARS = (str, int, bool)
 
 Ordered: t.TypeAlias = "StepHandle | Ending | Iterable[StepHandle | Ending]"
 
@@ -225,7 +228,10 @@ class OutputHandle(Value):
         return draft.name if self._output == draft.returns.main else f"{draft.name}_{self._output}"
 
     def __rshift__(self, after: t.Any) -> t.Any:
-        chain(self, after)
+        if isinstance(after, OutputHandle) and after._draft.scope is self._draft.scope:
+            after._draft.wait_for(self._draft)
+        else:
+            chain(self, after)
         return after
 
     def __rrshift__(self, before: t.Any) -> t.Any:
@@ -456,9 +462,9 @@ def _refuse_edge(step: object) -> None:
 def _connect(options: tuple[tuple[Draft, Outcome], ...], after: Draft) -> None:
     """Add an edge; between scopes it joins the groups that lie side by side."""
     if len(options) == 1:
-        before = options[0][0]
+        before, outcome = options[0]
         if before.scope is after.scope:
-            after.add_edge(options[0])
+            after.wait_for(before if outcome == "success" else options)
             return
     around = list(after.scope.outwards())
     lifted = []
@@ -482,7 +488,8 @@ def _connect(options: tuple[tuple[Draft, Outcome], ...], after: Draft) -> None:
             "CLR117", f'step "{after.name}" cannot wait for a step inside itself', step=after.name
         )
         return
-    after.add_edge(*lifted)
+    is_plain = len(lifted) == 1 and lifted[0][1] == "success"
+    after.wait_for(lifted[0][0] if is_plain else tuple(lifted))
 
 
 def combine(
@@ -505,9 +512,11 @@ def as_value(value: object) -> ir.Value:
 
 def literal(value: object) -> ir.Literal:
     """Return a Python value as a value of the IR; report one that has no JSON form."""
+    if type(value) in _SCALARS:
+        return make_literal(value)
     plain = json_form(value)
     if is_json(plain):
-        return ir.Literal(value=plain)
+        return make_literal(plain)
     scope = current().scope
     message = f"{value!r:.80} has no JSON form, so it cannot reach a step; write it to a File"
     if scope is None:

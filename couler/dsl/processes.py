@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl import objects
+from couler.dsl._nodes import make_container
 from couler.dsl.artifacts import Artifact, read_outputs
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.drafts import Draft, Returns
@@ -17,30 +18,13 @@ from couler.dsl.scope import free_among
 from couler.dsl.shipping import default_image, python_preamble
 from couler.dsl.types import PRINTED, is_json, spec_of_wire
 from couler.errors import DefinitionError
-from couler.ir.workflow import STDOUT, Container, Input, Job, Output, Script
+from couler.ir.workflow import STDOUT, Input, Job, Output, Script
 
 if t.TYPE_CHECKING:
     from couler.dsl.scope import Scope
 
 PRINTS = Returns((), {STDOUT: PRINTED}, main=STDOUT)
 """What a process gives out that declares no outputs: its standard output."""
-
-_OPTIONS = (
-    "env",
-    "env_from",
-    "secret",
-    "resources",
-    "timeout",
-    "retry",
-    "image_pull_policy",
-    "pool",
-    "volume_mounts",
-    "working_dir",
-    "node_selector",
-    "cache",
-    "parallelism",
-    "daemon",
-)
 
 INPUT_FOLDER = "/tmp/couler/inputs"
 """Where a container finds the files that its arguments name."""
@@ -137,23 +121,40 @@ def run_container(
     >>> wf.to_ir().steps[1].action.args
     (StepRef(kind='step', step='greet', output='result'),)
     """
-    given = (env, env_from, secret, resources, timeout, retry, image_pull_policy, pool)
-    more = (volume_mounts, working_dir, node_selector, cache, parallelism, daemon or None)
-    if any(one is not None for one in given + more):
-        options.update(zip(_OPTIONS, given + more, strict=True))
+    if not (
+        (env is None and env_from is None and secret is None and resources is None)
+        and (timeout is None and retry is None and cache is None and image_pull_policy is None)
+        and (volume_mounts is None and working_dir is None and node_selector is None)
+        and (parallelism is None and pool is None and not daemon)
+    ):
+        options.update(
+            env=env,
+            env_from=env_from,
+            secret=secret,
+            resources=resources,
+            timeout=timeout,
+            retry=retry,
+            cache=cache,
+            image_pull_policy=image_pull_policy,
+            volume_mounts=volume_mounts,
+            working_dir=working_dir,
+            node_selector=node_selector,
+            parallelism=parallelism,
+            pool=pool,
+            daemon=daemon or None,
+        )
     scope = current_scope()
     builder = scope.builder
     image = image or builder.default_image or ""
     own_name, source = builder.locate(image)
     base = step_name or name or own_name
-    draft = Draft(scope, None, PRINTS)
-    draft.source = source
+    draft = Draft(scope, None, PRINTS, source)
     if input is not None:
         add_files(scope, draft, input, base)
-    draft.action = Container(
-        image=image,
-        command=_words(scope, draft, command, base),
-        args=_words(scope, draft, args, base),
+    draft.action = make_container(
+        checked_text(builder, "image", image, base),
+        _words(scope, draft, command),
+        _words(scope, draft, args),
     )
     return _finish(scope, draft, base, output, options)
 
@@ -247,8 +248,7 @@ def run_script(
     function = getattr(source, "fn", source)
     own_name, place = builder.locate(image, getattr(function, "__name__", None))
     base = step_name or name or own_name
-    draft = Draft(scope, None, PRINTS)
-    draft.source = place
+    draft = Draft(scope, None, PRINTS, place)
     if input is not None:
         add_files(scope, draft, input, base)
     words = (command,) if isinstance(command, str) else tuple(command or ("python",))
@@ -316,8 +316,7 @@ def run_job(
     scope = current_scope()
     own_name, place = scope.builder.locate("job")
     base = step_name or name or own_name
-    draft = Draft(scope, None, _JOB)
-    draft.source = place
+    draft = Draft(scope, None, _JOB, place)
     draft.action = Job(
         manifest=_manifest(scope.builder, manifest, env, base),
         action=action,
@@ -333,17 +332,17 @@ def _finish(
 ) -> ProcessHandle:
     if output is not None:
         draft.returns = read_outputs(scope.builder, output, base)
-    draft.outputs = draft.returns.outputs
+        draft.outputs = draft.returns.outputs
     if options:
         draft.options = step_fields(scope.builder, options, base)
     return ProcessHandle(scope.add(draft, base))
 
 
-def _words(scope: Scope, draft: Draft, given: object, step: str) -> tuple[t.Any, ...]:
+def _words(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
     """Return words of a command line: text, and values of the workflow."""
     if given is None:
         return ()
-    if isinstance(given, str) or not isinstance(given, list | tuple):
+    if type(given) is not list and not isinstance(given, list | tuple):
         given = (given,)
     words: list[t.Any] = []
     for word in given:
@@ -352,7 +351,7 @@ def _words(scope: Scope, draft: Draft, given: object, step: str) -> tuple[t.Any,
         elif isinstance(word, Value):
             words.append(_value_word(scope, draft, word))
         elif isinstance(word, list | tuple):  # the outputs of another step, as a list
-            words += _words(scope, draft, word, step)
+            words += _words(scope, draft, word)
         else:
             words.append(text_of(word))
     return tuple(words)
@@ -363,6 +362,14 @@ def _value_word(scope: Scope, draft: Draft, word: Value) -> t.Any:
     if not value._spec.is_file:
         return value._ir()
     return _add_file(draft, value._hint(), value, _path_of(word))
+
+
+def checked_text(builder: Builder, what: str, value: object, step: str) -> str:
+    """Return a text; report anything else."""
+    if isinstance(value, str):
+        return value
+    builder.report("CLR105", f'step "{step}": {what}: {value!r:.60} is no text', step=str(step))
+    return str(value)
 
 
 def _path_of(value: Value) -> str | None:

@@ -7,6 +7,7 @@ import re
 import typing as t
 from collections.abc import Iterator
 
+from couler.dsl._nodes import make_plain_input
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.order import ProgramOrder
 from couler.dsl.types import TypeSpec
@@ -63,17 +64,19 @@ class Scope:
                 for recorder in self._recorders:
                     recorder.append(known)
                 return known
-        name = self.free_name(base)
+        name = base if base not in self._names else self.free_name(base)
         self._names[name] = draft
         draft.name = name
+        if not self.drafts:
+            self.builder.record()
         self.drafts.append(draft)
-        draft.when = self.when
+        if self.when is not None:
+            draft.when = self.when
         if self.builder.ordered:
             self.order.place(draft)
-        if len(self.drafts) == 1:
-            self.builder.record()
-        for recorder in self._recorders:
-            recorder.append(draft)
+        if self._recorders:
+            for recorder in self._recorders:
+                recorder.append(draft)
         return draft
 
     def free_name(self, base: str) -> str:
@@ -208,7 +211,7 @@ class Scope:
 
 def new_group(scope: Scope) -> tuple[Draft, Scope]:
     """Return a group that is not yet in a scope, and the scope of its steps."""
-    draft = Draft(scope, None, Returns(specs={}))
+    draft = Draft(scope, None, Returns(specs={}), scope.builder.here())
     inner = Scope(scope.builder, scope, draft)
     draft.body = inner
     return draft, inner
@@ -218,7 +221,7 @@ def make_input(name: str, value: ir.Value, spec: TypeSpec) -> Input:
     """Return the input by which a value of a type comes in."""
     if spec.item is not None and spec.item.is_file:
         return Input(name=name, value=value, type=spec.item.wire, many=True)
-    return Input(name=name, value=value, type=spec.wire)
+    return make_plain_input(name, value, spec.wire)
 
 
 def both(first: Condition | None, second: Condition) -> Condition:

@@ -35,11 +35,8 @@ class Signature:
     """Expression for the writers of the outputs, in the shipped script."""
     classes: tuple[type, ...] = ()
     problems: list[tuple[str, str]] = field(default_factory=list)
-
-    @property
-    def required(self) -> frozenset[str]:
-        """Names of the arguments that have no default."""
-        return frozenset(one.name for one in self.arguments.values() if one.required)
+    required: frozenset[str] = frozenset()
+    """Names of the arguments that have no default."""
 
 
 def read_signature(function: Callable[..., t.Any]) -> Signature:
@@ -70,6 +67,7 @@ def read_signature(function: Callable[..., t.Any]) -> Signature:
     _check_parts(found)
     _read_returns(found, hints.get("return"), classes)
     found.classes = tuple(classes)
+    found.required = frozenset(one.name for one in found.arguments.values() if one.required)
     return found
 
 

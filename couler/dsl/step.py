@@ -7,7 +7,6 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import current
-from couler.dsl._places import caller_frame
 from couler.dsl.arguments import make_inputs
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
@@ -51,6 +50,7 @@ class TypedStep(t.Generic[P, R]):
     def __init__(self, function: Callable[P, R], options: Mapping[str, t.Any]) -> None:
         self.fn = function
         self._options = dict(options)
+        self._name = str(options.get("name") or function.__name__)
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -99,10 +99,6 @@ class TypedStep(t.Generic[P, R]):
                 {key: self.__dict__[key] for key in ("_signature", "_text") if key in self.__dict__}
             )
         return other
-
-    @property
-    def _name(self) -> str:
-        return str(self._options.get("name") or self.fn.__name__)
 
     @functools.cached_property
     def _signature(self) -> Signature:
@@ -168,10 +164,9 @@ class TypedStep(t.Generic[P, R]):
         if prepared is None:
             prepared = builder.prepared[self] = self._prepare(builder)
         action, fields = prepared
-        draft = Draft(scope, action, self._signature.returns)
-        draft.options = fields
-        frame = caller_frame()
-        draft.source = builder.place(frame.f_code.co_filename, frame.f_lineno)
+        draft = Draft(scope, action, self._signature.returns, builder.here())
+        if fields:
+            draft.options = fields
         return draft
 
     def _prepare(self, builder: Builder) -> tuple[Script, dict[str, t.Any]]:

@@ -1,0 +1,84 @@
+"""Nodes of the IR made without checking their fields, where these are known to be right.
+
+Checking takes most of the time of building a large workflow. What these functions are given is
+checked where it enters the language, or made by it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from couler.ir.base import Node, freeze_json
+from couler.ir.values import Literal, StepRef, Value
+from couler.ir.wire import ValueType
+from couler.ir.workflow import Container, Input, Step
+
+_new = object.__new__
+_set = object.__setattr__
+
+
+def _blank(cls: type[Node]) -> dict[str, t.Any]:
+    """Return the fields of a node in their order, with their defaults."""
+    return {
+        name: None if field.is_required() else field.get_default()
+        for name, field in cls.model_fields.items()
+    }
+
+
+_CONTAINER, _INPUT, _LITERAL = _blank(Container), _blank(Input), _blank(Literal)
+_REF, _STEP = _blank(StepRef), _blank(Step)
+
+# Nobody changes the set of a frozen node, so nodes with the same fields share one.
+_CONTAINER_SET = {"image", "command", "args"}
+_INPUT_SET = {"name", "value", "type"}
+_LITERAL_SET = {"value"}
+_REF_SET = {"step", "output"}
+
+
+def _finish(node: t.Any, fields: dict[str, t.Any], given: set[str]) -> t.Any:
+    _set(node, "__dict__", fields)
+    _set(node, "__pydantic_fields_set__", given)
+    _set(node, "__pydantic_extra__", None)
+    _set(node, "__pydantic_private__", None)
+    return node
+
+
+def make_container(image: str, command: tuple[t.Any, ...], args: tuple[t.Any, ...]) -> Container:
+    """Return a container; its words are text and values."""
+    fields = _CONTAINER.copy()
+    fields["image"] = image
+    fields["command"] = command
+    fields["args"] = args
+    return t.cast(Container, _finish(_new(Container), fields, _CONTAINER_SET))
+
+
+def make_plain_input(name: str, value: Value, value_type: ValueType) -> Input:
+    """Return an input that is no list of files."""
+    fields = _INPUT.copy()
+    fields["name"] = name
+    fields["value"] = value
+    fields["type"] = value_type
+    return t.cast(Input, _finish(_new(Input), fields, _INPUT_SET))
+
+
+def make_literal(value: object) -> Literal:
+    """Return a literal; the value has a JSON form."""
+    fields = _LITERAL.copy()
+    fields["value"] = value if type(value) in (str, int, float, bool) else freeze_json(value)
+    return t.cast(Literal, _finish(_new(Literal), fields, _LITERAL_SET))
+
+
+def make_ref(step: str, output: str) -> StepRef:
+    """Return a reference to an output of a step."""
+    fields = _REF.copy()
+    fields["step"] = step
+    fields["output"] = output
+    return t.cast(StepRef, _finish(_new(StepRef), fields, _REF_SET))
+
+
+def make_step(given: Mapping[str, t.Any]) -> Step:
+    """Return a step with these fields."""
+    fields = _STEP.copy()
+    fields.update(given)
+    return t.cast(Step, _finish(_new(Step), fields, set(given)))
