@@ -7,7 +7,6 @@ import datetime
 import gzip
 import json
 import os
-import stat
 import subprocess
 import sys
 import time
@@ -101,6 +100,7 @@ class Cluster:
             "ARGO_POD_STATUS_CAPTURE_FINALIZER": "true",
             "DEFAULT_REQUEUE_TIME": "50ms",
             "SEMAPHORE_NOTIFY_DELAY": "50ms",
+            "INFORMER_WRITE_BACK": "true",  # else it sleeps a second after every change
         }
         command = [
             str(programs() / "controller"),
@@ -244,13 +244,13 @@ def nodes_of(workflow: Json) -> dict[str, Json]:
 
 
 def _tools(folder: Path, python: str) -> Path:
-    """A folder with ``python`` and ``argoexec``, for PATH."""
+    """A folder of programs for PATH."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("python", "python3"):
         script = folder / name
         # Not a link: a virtual environment is found by the path of its interpreter.
         script.write_text(f'#!/bin/sh\nexec "{python}" "$@"\n')
-        script.chmod(script.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+        script.chmod(0o755)
     link = folder / "argoexec"
     link.unlink(missing_ok=True)
     link.symlink_to(programs() / "argoexec")

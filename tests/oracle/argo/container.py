@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import datetime
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -19,6 +18,12 @@ from tests.oracle.argo.expansion import expand
 from tests.oracle.argo.store import CONFIG_MAPS, SECRETS, ApiError, Json, Resource, Store
 
 MESSAGE_LIMIT = 4096
+_DEAF_S = 5.0
+"""How long, at most, a container gets no request to end.
+
+A program in Go ends at once if one comes before it has set up its handlers. In a cluster that does
+not happen, as a request takes longer than that; here it waits for the executor's first line.
+"""
 _TAIL_LINES, _TAIL_BYTES = 80, 2048
 
 
@@ -174,6 +179,7 @@ class Container:
                 stderr=stderr,
                 start_new_session=True,
             )
+        self._began = time.monotonic()
         self.started = _now()
         self.ended = ""
 
@@ -183,17 +189,20 @@ class Container:
             self.exit_code, self.ended = code, _now()
         return self.exit_code is not None
 
-    def signal(self, number: int) -> None:
-        """Signal the first process of the container."""
-        while not self.poll() and not (self.folder / "error").exists():
-            time.sleep(0.001)
+    def terminate(self) -> None:
+        """Ask the first process of the container to end."""
+        limit = self._began + _DEAF_S
+        while not self.poll() and not self.output("stderr") and time.monotonic() < limit:
+            time.sleep(0.01)
         if not self.poll():
-            wanted = sandbox.KILL if number == signal.SIGKILL else number
-            self._process.send_signal(wanted)
+            self._process.terminate()
 
     def kill(self) -> None:
         """Kill all processes of the container, and wait for their end."""
-        self.signal(signal.SIGKILL)
+        while not self.poll() and not (self.folder / "error").exists():
+            time.sleep(0.001)
+        if not self.poll():
+            self._process.send_signal(sandbox.KILL)
         self._process.wait()
         self.poll()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -48,12 +49,14 @@ class Kubelet:
             thread.join()
 
     def signal(self, pod: str, container: str, number: int) -> None:
-        """Signal the first process of a container, as ``kubectl exec`` of a kill does."""
+        """Terminate or kill a container in the background, as ``kubectl exec`` of a kill does."""
         for known in list(self.pods):
-            if known.name == pod:
-                for running in list(known.containers):
-                    if running.name == container:
-                        running.signal(number)
+            for running in list(known.containers):
+                if (known.name, running.name) == (pod, container):
+                    action = running.kill if number == signal.SIGKILL else running.terminate
+                    thread = threading.Thread(target=action)
+                    self._threads.append(thread)
+                    thread.start()
 
     def _watch(self) -> None:
         everything = selector("", "", "")
@@ -152,7 +155,7 @@ class Pod:
                 if self._over_deadline or self._deleted():
                     killing = time.monotonic() + self._grace_s()
                     for container in self.containers:
-                        container.signal(15)
+                        container.terminate()
             elif time.monotonic() > killing:
                 for container in self.containers:
                     container.kill()

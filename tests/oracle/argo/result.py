@@ -10,7 +10,6 @@ from tests.oracle.argo.cluster import EXECUTOR_IMAGE, Cluster, nodes_of
 from tests.oracle.argo.kubelet import Pod
 from tests.oracle.argo.store import Json
 
-
 _OWN_VARIABLES = "ARGO_"
 
 

@@ -1,8 +1,9 @@
 """Run one process as a container of a pod would run it: ``python sandbox.py SPEC.json``.
 
 The process sees the files of this machine, which it cannot change, and folders of its own at the
-paths that the spec names. It starts in mount and user namespaces of its own, so this needs no
-privileges; where user namespaces are forbidden, it needs those of root.
+paths that the spec names. It is the first process of a process namespace, so that its signals
+reach no other container and its end is the end of all that it has started. User namespaces make
+that possible without privileges; where they are forbidden, it needs those of root.
 
 The spec is an object with
 
@@ -28,10 +29,9 @@ import signal
 import sys
 from typing import Any, NoReturn
 
-CLONE_NEWNS, CLONE_NEWUSER = 0x20000, 0x10000000
-MS_RDONLY, MS_REMOUNT, MS_BIND, MS_REC, MS_PRIVATE = 1, 32, 4096, 16384, 1 << 18
-MNT_DETACH = 2
-PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x10000000, 0x20000000
+MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+PR_SET_PDEATHSIG = 1
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE, MOUNT_ATTR_RDONLY = 442, -100, 0x8000, 1
 
 CANNOT_START = 128
@@ -78,9 +78,13 @@ def _bind(source: str, target: str, *, writable: bool) -> None:
 
 
 def enter_namespaces() -> None:
-    """Leave the mounts of the machine; become root of a user namespace, if that is allowed."""
+    """Leave the mounts of the machine; become root of a user namespace, if that is allowed.
+
+    The next process that is started is the first of a process namespace.
+    """
+    own = CLONE_NEWNS | CLONE_NEWPID
     uid, gid = os.getuid(), os.getgid()
-    if libc.unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0:
+    if libc.unshare(CLONE_NEWUSER | own) == 0:
         for file, text in (
             ("setgroups", "deny"),
             ("uid_map", f"0 {uid} 1"),
@@ -89,7 +93,7 @@ def enter_namespaces() -> None:
             with open(f"/proc/self/{file}", "w") as opened:
                 opened.write(text)
     else:
-        _check(libc.unshare(CLONE_NEWNS), "a mount namespace")
+        _check(libc.unshare(own), "mount and process namespaces")
     _mount(None, "/", None, MS_REC | MS_PRIVATE)
 
 
@@ -142,33 +146,15 @@ def _copy_folder(there: str, here: str, places: dict[str, Any], private: set[str
             _bind(entry.path, target, writable=devices)
 
 
-def _children(pid: int) -> list[int]:
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(child) for child in file.read().split()]
-
-
-def kill_all() -> None:
-    """Kill every process below this one. Those that lose their parent come to this one."""
-    while True:
-        try:
-            children = _children(os.getpid())
-        except FileNotFoundError:
-            return
-        if not children:
-            return
-        for child in children:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        for _ in children:
-            try:
-                os.waitpid(-1, 0)
-            except ChildProcessError:
-                return
-
-
 def _start(spec: dict[str, Any]) -> NoReturn:
     """Become the process."""
     try:
+        libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+        if os.getpid() != 1:
+            # Argo's executor signals "all processes", which must be those of the container.
+            raise OSError(errno.EPERM, "not in a process namespace of its own")
+        with contextlib.suppress(OSError):  # forbidden where parts of /proc are hidden
+            _mount("proc", spec["root"] + "/proc", "proc", 0)
         os.chroot(spec["root"])
         os.makedirs(spec["cwd"], exist_ok=True)
         os.chdir(spec["cwd"])
@@ -180,55 +166,40 @@ def _start(spec: dict[str, Any]) -> NoReturn:
             program = found
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, KILL):
             signal.signal(number, signal.SIG_DFL)
-        if os.path.basename(program) == "argoexec":
-            # The first process of a container gets only the signals that it has asked for. The
-            # emissary asks for all, so that the processes it starts are as they would be.
-            signal.signal(signal.SIGTERM, signal.SIG_IGN)
         os.execve(program, spec["argv"], spec["env"])
     except (OSError, ValueError) as error:
         os.write(spec["error_fd"], str(error).encode())
         os._exit(CANNOT_START)
 
 
-def main() -> int:
+def main() -> NoReturn:
     with open(sys.argv[1]) as file:
         spec = json.load(file)
 
     child = 0
-    early: list[int] = []
 
     def forward(number: int, _: object) -> None:
         if child:
             with contextlib.suppress(ProcessLookupError):
-                os.kill(child, number)
-        else:
-            early.append(number)
-
-    def kill(_number: int, _: object) -> None:
-        kill_all()
-        os._exit(128 + signal.SIGKILL)
+                os.kill(child, signal.SIGKILL if number == KILL else number)
+        elif number == KILL:
+            os._exit(128 + signal.SIGKILL)
 
     signal.signal(signal.SIGTERM, forward)
-    signal.signal(KILL, kill)
+    signal.signal(KILL, forward)
     spec["error_fd"] = os.open(spec["error"], os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     enter_namespaces()
     libc.prctl(PR_SET_PDEATHSIG, int(KILL), 0, 0, 0)  # entering a user namespace resets it
     build_root(spec["root"], spec["private"], [tuple(mount) for mount in spec["mounts"]])
-    child = os.fork()
-    if child == 0:
+    pid = os.fork()
+    if pid == 0:
         _start(spec)
-    for number in early:
-        forward(number, None)
-    while True:
-        ended, status = os.waitpid(-1, 0)
-        if ended == child:
-            break
+    child = pid
+    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     child = 0
-    kill_all()
-    code = os.waitstatus_to_exitcode(status)
-    return code if code >= 0 else 128 - code
+    # Not sys.exit: the interpreter takes down the handlers before it ends.
+    os._exit(code if code >= 0 else 128 - code)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
