@@ -107,11 +107,11 @@ if _t.TYPE_CHECKING:
     from couler.dsl.control import when as when
     from couler.dsl.dag import dag as dag
     from couler.dsl.dag import set_dependencies as set_dependencies
+    from couler.dsl.edges import any_of as any_of
+    from couler.dsl.edges import chain as chain
+    from couler.dsl.edges import completion as completion
+    from couler.dsl.edges import failure as failure
     from couler.dsl.handles import Value as Value
-    from couler.dsl.handles import any_of as any_of
-    from couler.dsl.handles import chain as chain
-    from couler.dsl.handles import completion as completion
-    from couler.dsl.handles import failure as failure
     from couler.dsl.iteration import map as map
     from couler.dsl.loops import exec_while as exec_while
     from couler.dsl.loops import loop as loop
@@ -187,11 +187,11 @@ _EXPORTS: dict[str, str] = {
     "add_image_pull_secret": "couler.dsl.settings",
     "add_toleration": "couler.dsl.settings",
     "add_volume": "couler.dsl.settings",
-    "any_of": "couler.dsl.handles",
+    "any_of": "couler.dsl.edges",
     "bigger": "couler.dsl.conditions",
     "bigger_equal": "couler.dsl.conditions",
-    "chain": "couler.dsl.handles",
-    "completion": "couler.dsl.handles",
+    "chain": "couler.dsl.edges",
+    "completion": "couler.dsl.edges",
     "concurrent": "couler.dsl.control",
     "config_defaults": "couler.dsl.settings",
     "config_workflow": "couler.dsl.settings",
@@ -202,7 +202,7 @@ _EXPORTS: dict[str, str] = {
     "dag": "couler.dsl.dag",
     "equal": "couler.dsl.conditions",
     "exec_while": "couler.dsl.loops",
-    "failure": "couler.dsl.handles",
+    "failure": "couler.dsl.edges",
     "first_of": "couler.dsl.control",
     "get_secret": "couler.dsl.settings",
     "get_step_output": "couler.dsl.settings",

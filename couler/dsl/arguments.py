@@ -6,15 +6,17 @@ import dataclasses
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl._nodes import make_plain_input
-from couler.dsl.handles import StepHandle, Value, literal
+from couler.dsl._nodes import make_literal, make_plain_input
+from couler.dsl.handles import Value, literal
 from couler.dsl.scope import make_input
-from couler.dsl.types import JSON, TypeSpec, fits
+from couler.dsl.types import TypeSpec, fits
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
     from couler.dsl.scope import Scope
     from couler.dsl.signature import Argument
+
+_SCALARS = (str, int, bool)  # a float can be no number
 
 
 def make_inputs(
@@ -30,39 +32,37 @@ def make_inputs(
         if argument is None:
             continue
         spec = argument.spec
-        if spec.is_file and spec.optional and value is None:
-            if argument.default is None:
-                continue
-            report_type(scope, step, name, spec, value)
+        if value is None and spec.optional and spec.is_file and argument.default is None:
             continue
         _add(scope, step, name, spec, value, inputs)
     return inputs
 
 
 def _add(
-    scope: Scope,
-    step: str,
-    name: str,
-    spec: TypeSpec,
-    value: object,
-    inputs: list[Input],
+    scope: Scope, step: str, name: str, spec: TypeSpec, value: object, inputs: list[Input]
 ) -> None:
-    if isinstance(value, Value):
-        if isinstance(value, StepHandle) and value._draft.returns.is_record and spec.fields:
-            _add_fields(scope, step, name, spec.fields, value, inputs)
-            return
-        value = scope.bring(value)
-        given = value._spec
-        if not fits(given, spec):
+    if type(value) in _SCALARS:
+        if spec.accepts(value):
+            inputs.append(make_plain_input(name, make_literal(value), spec.wire))
+        else:
             report_type(scope, step, name, spec, value)
+    elif isinstance(value, Value):
+        parts = value._parts() if spec.fields is not None else None
+        if parts is not None:
+            _add_fields(scope, step, name, spec, parts, inputs)
             return
-        inputs.append(make_input(name, value._ir(), spec))
+        value = value if value._home is scope else scope.bring(value)
+        if fits(value._spec, spec):
+            inputs.append(make_input(name, value._ir(), spec))
+        else:
+            report_type(scope, step, name, spec, value)
     elif _holds_value(value):
         if spec.fields is not None and not isinstance(value, dict):
-            _add_fields(scope, step, name, spec.fields, value, inputs)
-        elif isinstance(value, list | tuple) and (spec.item is not None or spec is JSON):
+            fields = {field: getattr(value, field, None) for field in spec.fields}
+            _add_fields(scope, step, name, spec, fields, inputs)
+        elif isinstance(value, list | tuple) and spec.wire == "list" and spec.item is not None:
             for index, item in enumerate(value):
-                _add(scope, step, f"{name}_{index}", spec.item or JSON, item, inputs)
+                _add(scope, step, f"{name}_{index}", spec.item, item, inputs)
         else:
             scope.builder.report(
                 "CLR103",
@@ -80,16 +80,19 @@ def _add_fields(
     scope: Scope,
     step: str,
     name: str,
-    fields: Mapping[str, TypeSpec],
-    value: t.Any,
+    spec: TypeSpec,
+    parts: Mapping[str, object],
     inputs: list[Input],
 ) -> None:
-    for field, spec in fields.items():
-        part = getattr(value, field, None)
-        if part is None and isinstance(value, StepHandle):
-            report_type(scope, step, f"{name}.{field}", spec, value)
+    for field, of in (spec.fields or {}).items():
+        if field in parts:
+            _add(scope, step, f"{name}_{field}", of, parts[field], inputs)
+        else:
+            message = (
+                f'step "{step}": the argument "{name}" must be {spec.label}; it has no {field}'
+            )
+            scope.builder.report("CLR107", message, step=step)
             return
-        _add(scope, step, f"{name}_{field}", spec, part, inputs)
 
 
 def _holds_value(value: object) -> bool:

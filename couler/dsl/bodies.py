@@ -41,12 +41,17 @@ def only_step(inner: Scope, result: object) -> Draft | None:
     return draft if _are_outputs(result, draft, inner) else None
 
 
+def is_inside(value: Value, inner: Scope) -> bool:
+    """Return whether a value belongs to a scope, or to one inside it."""
+    return value._home is not None and inner in value._home.outwards()
+
+
 def _are_outputs(result: object, draft: Draft, inner: Scope) -> bool:
     """Return whether every value of a body's scope is an output of its only step."""
     if isinstance(result, OutputHandle) and result._draft is draft:
         return True
     if isinstance(result, Value):
-        return result._home is not inner
+        return not is_inside(result, inner)
     if isinstance(result, list | tuple):
         return all(_are_outputs(one, draft, inner) for one in result)
     if isinstance(result, dict):
@@ -71,6 +76,8 @@ def lift(draft: Draft, scope: Scope, group: Draft, given: Mapping[str, ir.Value]
     inputs: dict[str, ir.Value] = {one.name: one.value for one in group.inputs}
     inputs.update(given)
     draft.scope = scope
+    if draft.body is not None:
+        draft.body.parent = scope
     draft.edges = group.edges
     _replace_params(draft, inputs)
     return scope.add(draft, draft.name)
@@ -159,8 +166,7 @@ def outside(result: object, group: Draft, inner: Scope) -> t.Any:
     if result is None:
         return StepHandle(group)
     if isinstance(result, Value):
-        is_inside = result._home is not None and inner in result._home.outwards()
-        return LiftedHandle(group, inner, result) if is_inside else result
+        return LiftedHandle(group, inner, result) if is_inside(result, inner) else result
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         return type(result)(*(outside(one, group, inner) for one in result))
     if isinstance(result, list | tuple):

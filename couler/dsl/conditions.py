@@ -5,8 +5,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator
 
+from couler.dsl._problems import ProgramError
 from couler.dsl.handles import Value, literal
-from couler.errors import ConditionError, DefinitionError
+from couler.errors import ConditionError
 from couler.ir import conditions as ir
 from couler.ir.values import Literal
 from couler.ir.values import Value as IrValue
@@ -51,10 +52,11 @@ class Condition:
         return Negation(self)
 
     def __bool__(self) -> bool:
-        raise DefinitionError(
-            "CLR113 whether a condition holds is known only when the workflow runs. "
+        raise ProgramError(
+            "CLR113",
+            "whether a condition holds is known only when the workflow runs. "
             "Use couler.when(condition) in place of if, `&`, `|` and `~` in place of and, or and "
-            "not, and (a < b) & (b < c) in place of a < b < c"
+            "not, and (a < b) & (b < c) in place of a < b < c",
         )
 
 
@@ -73,9 +75,10 @@ class Comparison(Condition):
 
     def _build(self, resolve: Resolve) -> ir.Condition:
         if self.right is _MISSING:
-            raise DefinitionError(
-                "CLR120 a condition with one side is for couler.exec_while only; "
-                'name both sides: couler.equal(value, "text")'
+            raise ProgramError(
+                "CLR120",
+                "a condition with one side is for couler.exec_while only; "
+                'name both sides: couler.equal(value, "text")',
             )
         left, right = (
             resolve(side) if isinstance(side, Value) else literal(side)
@@ -93,7 +96,7 @@ class Comparison(Condition):
         try:
             return ir.compare(left.value, self.op, right.value)
         except ConditionError as error:
-            raise DefinitionError(f"CLR121 {error}") from error
+            raise ProgramError("CLR121", f"{error}") from error
 
     def __repr__(self) -> str:
         return f"<couler condition {self.left!r} {self.op} {self.right!r}>"
@@ -193,9 +196,10 @@ def as_test(condition: object) -> Condition:
         return Constant(condition)
     if isinstance(condition, Value):
         return Comparison(condition, "==", True)
-    raise DefinitionError(
-        f"CLR120 {condition!r:.80} is no condition; compare values of the workflow, as in "
-        'value == "text" or couler.equal(value, "text")'
+    raise ProgramError(
+        "CLR120",
+        f"{condition!r:.80} is no condition; compare values of the workflow, as in "
+        'value == "text" or couler.equal(value, "text")',
     )
 
 

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
 from couler.dsl._context import entered_scope
+from couler.dsl._problems import ProgramError
 from couler.dsl.builder import current_scope
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft
@@ -15,7 +16,6 @@ from couler.dsl.handles import StepHandle, Value, as_value, combine, spec_of_arg
 from couler.dsl.options import StepOptions, step_fields
 from couler.dsl.scope import Scope, new_group
 from couler.dsl.types import JSON, STR
-from couler.errors import DefinitionError
 from couler.ir import values
 
 R = t.TypeVar("R")
@@ -160,14 +160,15 @@ def text(template: str, *values_: object, **named: object) -> t.Any:
         if name is None:
             continue
         if spec or conversion or not (name == "" or name.isdigit() or name in named):
-            raise DefinitionError(
-                f"CLR122 couler.text: {{{name}}} must be the position or name of a value, "
-                "without a format"
+            raise ProgramError(
+                "CLR134",
+                f"couler.text: {{{name}}} must be the position or name of a value, "
+                "without a format",
             )
         if name == "":
             name, count = str(count), count + 1
         if name.isdigit() and int(name) >= len(values_):
-            raise DefinitionError(f"CLR122 couler.text: there is no value for {{{name}}}")
+            raise ProgramError("CLR134", f"couler.text: there is no value for {{{name}}}")
         value = named[name] if name in named else values_[int(name)]
         parts.append(as_value(value))
     return combine(lambda resolve: values.Template(parts=tuple(parts)), STR, "text")
@@ -253,7 +254,7 @@ def concurrent(function_list: Sequence[Callable[[], R]], subtasks: bool = False)
         What the functions returned, in their order.
     """
     if not isinstance(function_list, list | tuple):
-        raise DefinitionError("CLR129 couler.concurrent takes a list of functions")
+        raise ProgramError("CLR133", "couler.concurrent takes a list of functions")
     scope = current_scope()
     position = object()
     results: list[R] = []

@@ -5,12 +5,12 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Sequence
 
+from couler.dsl._problems import ProgramError
 from couler.dsl.builder import current_scope
 from couler.dsl.depends import DependsError, parse_depends
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import OutputHandle
 from couler.dsl.scope import Scope
-from couler.errors import DefinitionError
 
 R = t.TypeVar("R")
 
@@ -80,7 +80,7 @@ def dag(dependency_graph: Sequence[Sequence[Callable[[], object]]]) -> None:
     [('a', ()), ('b', ('a',)), ('d', ('b', 'c')), ('c', ('a',))]
     """
     if not isinstance(dependency_graph, list | tuple):
-        raise DefinitionError("CLR130 couler.dag takes a list of lists of functions")
+        raise ProgramError("CLR133", "couler.dag takes a list of lists of functions")
     scope = current_scope()
     scope.builder.ordered = False
     outer = scope.nodes
@@ -90,7 +90,7 @@ def dag(dependency_graph: Sequence[Sequence[Callable[[], object]]]) -> None:
             before: list[Draft] = []
             for function in path if isinstance(path, list | tuple) else [path]:
                 if not callable(function):
-                    raise DefinitionError(f"CLR130 couler.dag: {function!r:.60} is no function")
+                    raise ProgramError("CLR133", f"couler.dag: {function!r:.60} is no function")
                 steps = nodes.visit(function)
                 for step in steps:
                     for other in before:
@@ -135,7 +135,7 @@ def set_dependencies(
     ('first',)
     """
     if not callable(step_function):
-        raise DefinitionError(f"CLR130 set_dependencies: {step_function!r:.60} is no function")
+        raise ProgramError("CLR133", f"set_dependencies: {step_function!r:.60} is no function")
     scope = current_scope()
     scope.builder.ordered = False
     with scope.recording() as made:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from couler.dsl._nodes import make_ref, make_step
 from couler.dsl.types import TypeSpec, list_of
+from couler.ir.base import FrozenDict
 from couler.ir.conditions import Condition
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, SourceRef
 from couler.ir.values import StepRef
@@ -58,6 +59,9 @@ class Draft:
     pass_from: tuple[str, ...] = ()
     """Names of steps whose outputs become arguments."""
 
+    refs: Mapping[str, StepRef] = FrozenDict()
+    """References made so far; readers share them."""
+
     def __init__(
         self, scope: Scope, action: Action | None, returns: Returns, source: SourceRef
     ) -> None:
@@ -70,10 +74,15 @@ class Draft:
 
     def ref(self, output: str) -> StepRef:
         """Return the reference to an output, for steps of the same scope."""
-        lazy = self.returns.on_read.get(output) if self.returns.on_read else None
+        known = self.refs.get(output)
+        if known is not None and known.step == self.name:
+            return known
+        lazy = self.returns.on_read.get(output)
         if lazy is not None and lazy not in self.outputs:
             self.outputs = (*self.outputs, lazy)
-        return make_ref(self.name, output)
+        ref = make_ref(self.name, output)
+        self.refs = {**self.refs, output: ref}
+        return ref
 
     def spec(self, output: str) -> TypeSpec:
         """Return the type of an output, as readers see it."""

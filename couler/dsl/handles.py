@@ -5,26 +5,23 @@ They can be passed to steps, compared, taken apart and given defaults; they are 
 
 from __future__ import annotations
 
-import itertools
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from couler.dsl._context import current
 from couler.dsl._nodes import make_literal
+from couler.dsl._problems import ProgramError
 from couler.dsl.types import JSON, TypeSpec, is_json, json_form, list_of, spec_of_value
-from couler.errors import DefinitionError
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
 
 if t.TYPE_CHECKING:
     from couler.dsl.conditions import Condition
-    from couler.dsl.drafts import Draft, Outcome
+    from couler.dsl.drafts import Draft
     from couler.dsl.scope import Scope
     from couler.ir.conditions import Operator
 
 _SCALARS = (str, int, bool)
-
-Ordered: t.TypeAlias = "StepHandle | Ending | Iterable[StepHandle | Ending]"
 
 
 class Value:
@@ -60,6 +57,10 @@ class Value:
     def _exported(self, group: Draft, name: str) -> Value:
         return OutputHandle(group, name)
 
+    def _parts(self) -> dict[str, Value] | None:
+        """Return the fields of a dataclass or NamedTuple that are outputs of their own."""
+        return None
+
     def or_else(self, default: object) -> t.Any:
         """Return this value, or a default where the step that makes it did not run.
 
@@ -81,8 +82,8 @@ class Value:
 
     def __getitem__(self, key: str | int) -> t.Any:
         if isinstance(key, bool) or type(key) not in (str, int):
-            raise DefinitionError(
-                f"CLR111 {self!r}[{key!r}]: a part is named by text or an index, not by {key!r}"
+            raise ProgramError(
+                "CLR111", f"{self!r}[{key!r}]: a part is named by text or an index, not by {key!r}"
             )
         inner = self._ir()
         spec = self._part_spec(key)
@@ -108,30 +109,39 @@ class Value:
             f"{self!r} has no attribute {name!r}{did_you_mean(name, fields or ())}"
         )
 
+    def __dir__(self) -> list[str]:
+        return ["or_else", *(self._parts() or self._spec.fields or ())]
+
     def __iter__(self) -> Iterator[t.Any]:
-        raise DefinitionError(
-            f"CLR112 {self!r} is known only when the workflow runs and cannot be iterated over "
-            "while it is built. Use couler.map(function, value)"
+        raise ProgramError(
+            "CLR112",
+            f"{self!r} is known only when the workflow runs and cannot be iterated over "
+            "while it is built. Use couler.map(function, value)",
         )
 
     def __contains__(self, item: object) -> bool:
-        raise DefinitionError(
-            f"CLR112 whether {self!r} contains something is known only when the workflow runs"
+        raise ProgramError(
+            "CLR112", f"whether {self!r} contains something is known only when the workflow runs"
         )
 
     def __len__(self) -> int:
-        raise DefinitionError(f"CLR112 the length of {self!r} is known only when the workflow runs")
+        raise ProgramError("CLR112", f"the length of {self!r} is known only when the workflow runs")
 
     def __bool__(self) -> bool:
-        raise DefinitionError(
-            f"CLR113 the truth of {self!r} is known only when the workflow runs. Compare it and "
-            "use couler.when(value == ...) in place of if"
+        raise ProgramError(
+            "CLR113",
+            f"the truth of {self!r} is known only when the workflow runs. Compare it and "
+            "use couler.when(value == ...) in place of if",
         )
 
+    def __str__(self) -> str:
+        return format(self)
+
     def __format__(self, spec: str) -> str:
-        raise DefinitionError(
-            f"CLR114 {self!r} cannot be put into text while the workflow is built. "
-            'Use couler.text("... {}", value)'
+        raise ProgramError(
+            "CLR114",
+            f"{self!r} cannot be put into text while the workflow is built. "
+            'Use couler.text("... {}", value); repr() shows what it is',
         )
 
     def _compare(self, op: Operator, other: object) -> Condition:
@@ -231,19 +241,19 @@ class OutputHandle(Value):
         if isinstance(after, OutputHandle) and after._draft.scope is self._draft.scope:
             after._draft.wait_for(self._draft)
         else:
-            chain(self, after)
+            _chain(self, after)
         return after
 
     def __rrshift__(self, before: t.Any) -> t.Any:
-        chain(before, self)
+        _chain(before, self)
         return self
 
     def __lshift__(self, before: t.Any) -> t.Any:
-        chain(before, self)
+        _chain(before, self)
         return before
 
     def __rlshift__(self, after: t.Any) -> t.Any:
-        chain(self, after)
+        _chain(self, after)
         return self
 
     def __repr__(self) -> str:
@@ -293,10 +303,14 @@ class StepHandle(OutputHandle):
             f'step "{draft.name}" has no output {name!r}{did_you_mean(name, known)}'
         )
 
+    def _parts(self) -> dict[str, Value] | None:
+        if not self._draft.returns.is_record:
+            return None
+        return {name: OutputHandle(self._draft, name) for name in self._draft.returns.specs}
+
     def __iter__(self) -> Iterator[t.Any]:
-        if self._draft.returns.is_record:
-            return iter([OutputHandle(self._draft, name) for name in self._draft.returns.specs])
-        return super().__iter__()
+        parts = self._parts()
+        return super().__iter__() if parts is None else iter(parts.values())
 
     @property
     def step_name(self) -> str:
@@ -371,125 +385,17 @@ class LiftedHandle(OutputHandle):
             return self._lift(self._value[key])
         return super().__getitem__(key)
 
+    def _parts(self) -> dict[str, Value] | None:
+        parts = self._value._parts()
+        if parts is None:
+            return None
+        return {name: LiftedHandle(self._draft, self._inner, one) for name, one in parts.items()}
+
     def __iter__(self) -> Iterator[t.Any]:
-        if isinstance(self._value, StepHandle):
-            return iter([self._lift(one) for one in self._value])
-        return super().__iter__()
+        return iter([self._lift(one) for one in self._value])
 
     def __repr__(self) -> str:
         return f"<couler value {self._draft.name}/{self._value!r:.80}>"
-
-
-class Ending:
-    """How a step must end for another to start; made by `failure`, `completion` and `any_of`."""
-
-    __slots__ = ("options",)
-
-    def __init__(self, *options: tuple[Draft, Outcome]) -> None:
-        self.options = options
-
-    def __rshift__(self, after: t.Any) -> t.Any:
-        chain(self, after)
-        return after
-
-
-def chain(*steps: t.Any) -> None:
-    """Make steps wait for one another, as `a >> b >> c` does.
-
-    Parameters
-    ----------
-    steps
-        Handles or lists of handles; each waits for all of those before it.
-    """
-    for before, after in itertools.pairwise(steps):
-        for last in _drafts(after):
-            for options in _endings(before):
-                _connect(options, last)
-
-
-def failure(step: t.Any) -> Ending:
-    """Wait for a step to fail: `failure(train) >> alert`."""
-    return Ending(*((draft, "failure") for draft in _drafts(_one(step))))
-
-
-def completion(step: t.Any) -> Ending:
-    """Wait for a step to end in any way: `completion(train) >> clean`."""
-    return Ending(*((draft, "completion") for draft in _drafts(_one(step))))
-
-
-def any_of(*steps: t.Any) -> Ending:
-    """Wait for one of several steps or endings: `any_of(a, failure(b)) >> c`."""
-    return Ending(*(option for step in steps for options in _endings(step) for option in options))
-
-
-def _endings(steps: t.Any) -> Iterator[tuple[tuple[Draft, Outcome], ...]]:
-    if isinstance(steps, Ending):
-        yield steps.options
-    elif isinstance(steps, OutputHandle):
-        yield ((steps._draft, "success"),)
-    elif isinstance(steps, list | tuple):
-        for step in steps:
-            yield from _endings(step)
-    else:
-        _refuse_edge(steps)
-
-
-def _drafts(steps: t.Any) -> Iterator[Draft]:
-    if isinstance(steps, OutputHandle):
-        yield steps._draft
-    elif isinstance(steps, list | tuple):
-        for step in steps:
-            yield from _drafts(step)
-    else:
-        _refuse_edge(steps)
-
-
-def _one(step: object) -> object:
-    if not isinstance(step, OutputHandle):
-        _refuse_edge(step)
-        return ()
-    return step
-
-
-def _refuse_edge(step: object) -> None:
-    builder = current().scope
-    message = f"only steps can wait for steps, not {step!r:.60}"
-    if builder is None:
-        raise DefinitionError(f"CLR116 {message}")
-    builder.builder.report("CLR116", message)
-
-
-def _connect(options: tuple[tuple[Draft, Outcome], ...], after: Draft) -> None:
-    """Add an edge; between scopes it joins the groups that lie side by side."""
-    if len(options) == 1:
-        before, outcome = options[0]
-        if before.scope is after.scope:
-            after.wait_for(before if outcome == "success" else options)
-            return
-    around = list(after.scope.outwards())
-    lifted = []
-    for before, outcome in options:
-        while before.scope not in around:
-            owner = before.scope.owner
-            if owner is None:
-                before.scope.builder.report(
-                    "CLR118", f'step "{before.name}" belongs to another workflow', step=after.name
-                )
-                return
-            before.scope.is_pinned = True
-            before = owner
-        lifted.append((before, outcome))
-    meeting = max((around.index(before.scope) for before, _ in lifted), default=0)
-    for scope in around[:meeting]:
-        assert scope.owner is not None
-        after = scope.owner
-    if any(before is after for before, _ in lifted):
-        after.scope.builder.report(
-            "CLR117", f'step "{after.name}" cannot wait for a step inside itself', step=after.name
-        )
-        return
-    is_plain = len(lifted) == 1 and lifted[0][1] == "success"
-    after.wait_for(lifted[0][0] if is_plain else tuple(lifted))
 
 
 def combine(
@@ -498,7 +404,7 @@ def combine(
     """Return a value made of several, for the steps of the current scope."""
     scope = current().scope
     if scope is None:
-        raise DefinitionError("CLR119 values of a workflow are used after the workflow ended")
+        raise ProgramError("CLR119", "values of a workflow are used after the workflow ended")
     return Expression(scope, make(scope.resolve), spec, hint)
 
 
@@ -520,7 +426,7 @@ def literal(value: object) -> ir.Literal:
     scope = current().scope
     message = f"{value!r:.80} has no JSON form, so it cannot reach a step; write it to a File"
     if scope is None:
-        raise DefinitionError(f"CLR103 {message}")
+        raise ProgramError("CLR103", f"{message}")
     scope.builder.report("CLR103", message)
     return ir.Literal(value=None)
 
@@ -535,3 +441,9 @@ def _why_no_value(draft: Draft) -> str:
         names = ", ".join(draft.returns.specs)
         return f"has no single value to read; read one of its outputs: {names}"
     return "returns nothing that could be read; declare what it returns"
+
+
+def _chain(before: object, after: object) -> None:
+    from couler.dsl.edges import chain
+
+    chain(before, after)

@@ -7,13 +7,13 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import current
+from couler.dsl._problems import ProgramError
 from couler.dsl.arguments import make_inputs, report_type
 from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
 from couler.dsl.builder import current_scope
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
 from couler.dsl.scope import Scope, free_among
 from couler.dsl.types import JSON, TypeSpec, json_form, spec_of_value
-from couler.errors import DefinitionError
 from couler.ir import values
 from couler.ir.policies import Foreach
 
@@ -100,7 +100,7 @@ def map(  # named as the ancestor's
     """
     scope = current_scope()
     if not lists:
-        raise DefinitionError("CLR127 couler.map needs a function and at least one list")
+        raise ProgramError("CLR127", "couler.map needs a function and at least one list")
     if any(_holds_values(one) for one in lists):
         return _unrolled(scope, "map", function, lists)
     group, inner = open_body(scope)
@@ -161,9 +161,10 @@ def map_typed(
 ) -> object:
     """Make one instance of a typed step for each item."""
     if current().scope is None:
-        raise DefinitionError(
-            f"CLR119 {step._name}.map(...) makes steps, but no workflow is open; "
-            "outside of one, call the function"
+        raise ProgramError(
+            "CLR119",
+            f"{step._name}.map(...) makes steps, but no workflow is open; "
+            "outside of one, call the function",
         )
     scope = current_scope()
     builder, signature = scope.builder, step._signature

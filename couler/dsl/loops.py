@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 
 from couler.dsl._context import entered_scope
-from couler.dsl.bodies import lift, only_step, open_body, outside
+from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
 from couler.dsl.builder import current_scope
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft
@@ -210,9 +210,7 @@ class LoopBlock:
 
     def _in_round(self, value: Value, single: Draft | None) -> values.Value:
         """Return a value as the loop's condition reads it."""
-        home = value._home
-        is_inside = home is not None and self._inner in home.outwards()
-        if not is_inside:
+        if not is_inside(value, self._inner):
             return self._scope.resolve(value)
         return values.RoundRef(output=self._output_name(value, single))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl import objects
 from couler.dsl._nodes import make_container
+from couler.dsl._problems import ProgramError
 from couler.dsl.artifacts import Artifact, read_outputs
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.drafts import Draft, Returns
@@ -17,7 +18,6 @@ from couler.dsl.options import ImagePullPolicy, step_fields, text_of
 from couler.dsl.scope import free_among
 from couler.dsl.shipping import default_image, python_preamble
 from couler.dsl.types import PRINTED, is_json, spec_of_wire
-from couler.errors import DefinitionError
 from couler.ir.workflow import STDOUT, Input, Job, Output, Script
 
 if t.TYPE_CHECKING:
@@ -147,7 +147,7 @@ def run_container(
     builder = scope.builder
     image = image or builder.default_image or ""
     own_name, source = builder.locate(image)
-    base = step_name or name or own_name
+    base = str(step_name or name or own_name)
     draft = Draft(scope, None, PRINTS, source)
     if input is not None:
         add_files(scope, draft, input, base)
@@ -227,7 +227,7 @@ def run_script(
     ('sh',)
     """
     if source is None:
-        raise DefinitionError("CLR141 couler.run_script needs a source: a text or a function")
+        raise ProgramError("CLR141", "couler.run_script needs a source: a text or a function")
     options.update(
         env=env,
         secret=secret,
@@ -247,7 +247,7 @@ def run_script(
     image = image or builder.default_image or default_image()
     function = getattr(source, "fn", source)
     own_name, place = builder.locate(image, getattr(function, "__name__", None))
-    base = step_name or name or own_name
+    base = str(step_name or name or own_name)
     draft = Draft(scope, None, PRINTS, place)
     if input is not None:
         add_files(scope, draft, input, base)
@@ -311,11 +311,11 @@ def run_job(
         There is no manifest.
     """
     if manifest is None:
-        raise DefinitionError("CLR141 couler.run_job needs a manifest: a dict or YAML")
+        raise ProgramError("CLR141", "couler.run_job needs a manifest: a dict or YAML")
     options.update(timeout=timeout, retry=retry, pool=pool, cache=cache)
     scope = current_scope()
     own_name, place = scope.builder.locate("job")
-    base = step_name or name or own_name
+    base = str(step_name or name or own_name)
     draft = Draft(scope, None, _JOB, place)
     draft.action = Job(
         manifest=_manifest(scope.builder, manifest, env, base),

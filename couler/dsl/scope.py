@@ -143,8 +143,8 @@ class Scope:
             if home.parent is None or home.owner is None:
                 self.builder.report(
                     "CLR118",
-                    f"{value!r} belongs to another workflow; a step reads values of its own "
-                    "workflow only. Pass it as a parameter",
+                    f"{value!r} belongs to another workflow or to an exit handler; a step reads "
+                    "values of its own workflow only",
                 )
                 return value._like(self, ir.Literal(value=None))
             value = home._export(value)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 
 from couler.dsl import assembly, objects
 from couler.dsl._context import current, set_scope, set_settings
+from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.options import toleration_of
 from couler.dsl.secrets import Secret
-from couler.errors import DefinitionError
 from couler.ir.storage import ClaimVolume, NewClaimVolume
 from couler.ir.workflow import Dns
 
@@ -163,9 +163,10 @@ def set_exit_handler(
     elif status in ("success", "failure", "any"):
         on = status
     else:
-        raise DefinitionError(
-            f"CLR138 set_exit_handler: {status!r} is no status; write couler.WFStatus.Failed, "
-            'or "success", "failure" or "any"'
+        raise ProgramError(
+            "CLR138",
+            f"set_exit_handler: {status!r} is no status; write couler.WFStatus.Failed, "
+            'or "success", "failure" or "any"',
         )
     name = getattr(exit_handler, "__name__", "<lambda>")
     base = f"on-{on}" if name.startswith("<") else str(name)

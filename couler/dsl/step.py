@@ -7,13 +7,13 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import current
+from couler.dsl._problems import ProgramError
 from couler.dsl.arguments import make_inputs
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.options import StepOptions, step_fields
 from couler.dsl.shipping import ShippingError, default_image, typed_script
 from couler.dsl.signature import Signature, read_signature
-from couler.errors import DefinitionError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Script
 
@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
 P = t.ParamSpec("P")
 R = t.TypeVar("R")
 
-_OWN_OPTIONS = ("image", "packages", "name", "command")
+_OWN_OPTIONS = ("image", "packages", "name", "step_name", "command")
 
 
 class TypedStepOptions(StepOptions, total=False):
@@ -33,6 +33,7 @@ class TypedStepOptions(StepOptions, total=False):
     image: str | None
     packages: Sequence[str]
     name: str | None
+    step_name: str | None
     command: Sequence[str]
 
 
@@ -50,7 +51,7 @@ class TypedStep(t.Generic[P, R]):
     def __init__(self, function: Callable[P, R], options: Mapping[str, t.Any]) -> None:
         self.fn = function
         self._options = dict(options)
-        self._name = str(options.get("name") or function.__name__)
+        self._name = str(options.get("name") or options.get("step_name") or function.__name__)
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -58,8 +59,8 @@ class TypedStep(t.Generic[P, R]):
         scope = current().scope
         if scope is None:
             if any(isinstance(one, Value) for one in (*args, *kwargs.values())):
-                raise DefinitionError(
-                    f"CLR119 {self._name} is called with values of a workflow, but none is open"
+                raise ProgramError(
+                    "CLR119", f"{self._name} is called with values of a workflow, but none is open"
                 )
             return self.fn(*args, **kwargs)
         return t.cast(R, self._make(scope, self._bind(scope.builder, args, kwargs)))

@@ -7,8 +7,8 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.dsl._context import Context, current, entered, set_scope, set_settings
+from couler.dsl._problems import ProgramError
 from couler.dsl.workflow import Workflow
-from couler.errors import DefinitionError
 
 
 @t.runtime_checkable
@@ -58,9 +58,10 @@ def run(submitter: object = None) -> t.Any:
     workflow = _implicit()
     set_scope(None)
     if workflow is None:
-        raise DefinitionError(
-            "CLR135 couler.run: there is no step to run. Steps made in a `with couler.Workflow` "
-            "block are run by the method run() of that workflow"
+        raise ProgramError(
+            "CLR135",
+            "couler.run: there is no step to run. Steps made in a `with couler.Workflow` "
+            "block are run by the method run() of that workflow",
         )
     if context.collected is not None:
         return None
@@ -70,8 +71,9 @@ def run(submitter: object = None) -> t.Any:
     if isinstance(chosen, type):
         chosen = chosen()
     if not isinstance(chosen, Submitter):
-        raise DefinitionError(
-            f"CLR135 couler.run: {chosen!r:.60} is no submitter; it needs a method submit(workflow)"
+        raise ProgramError(
+            "CLR135",
+            f"couler.run: {chosen!r:.60} is no submitter; it needs a method submit(workflow)",
         )
     return chosen.submit(workflow)
 

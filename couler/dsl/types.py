@@ -351,7 +351,7 @@ def _optional(spec: TypeSpec) -> TypeSpec:
         wire=spec.wire if spec.is_file else "json",
         label=f"{spec.label} | None",
         kind=spec.kind if spec.is_file else f"_optional({spec.kind})",
-        accepts=lambda value: value is None or spec.accepts(value),
+        accepts=spec.accepts if spec.is_file else (lambda v: v is None or spec.accepts(v)),
         fields=None,
         optional=True,
     )

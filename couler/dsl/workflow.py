@@ -10,12 +10,12 @@ from types import ModuleType, TracebackType
 from couler.dsl import assembly, objects
 from couler.dsl._context import current, entered_scope
 from couler.dsl._places import caller_frame
+from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder
 from couler.dsl.handles import Expression
 from couler.dsl.options import StepOptions
 from couler.dsl.scope import Scope
 from couler.dsl.types import JSON, STR, TypeSpec
-from couler.errors import DefinitionError
 from couler.ir import values
 from couler.ir import workflow as ir
 from couler.ir.diagnostics import Diagnostic
@@ -211,8 +211,8 @@ class Workflow:
 
     def __enter__(self) -> Workflow:
         if self._block is not None:
-            raise DefinitionError(
-                f'CLR140 the workflow "{self.name}" is open already; its blocks cannot be nested'
+            raise ProgramError(
+                "CLR140", f'the workflow "{self.name}" is open already; its blocks cannot be nested'
             )
         self._block = entered_scope(self._builder.root)
         self._block.__enter__()
