@@ -67,14 +67,16 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
         head["metadata"]["namespace"] = options.namespace
     head["metadata"].update(_metadata(workflow))
     templates, depth = _templates(workflow, options)
-    spec = {**_spec(workflow), "templates": templates}
+    overrides = dict(workflow.engine.get("argo", {}))
+    # The workflow's own spec, wherever it stands: the same override fits all kinds.
+    spec = merge({**_spec(workflow), "templates": templates}, overrides.pop("spec", {}))
     if kind == "CronWorkflow":
         assert workflow.schedule is not None
-        head["spec"] = {**_schedule(workflow.schedule), "workflowSpec": spec}
+        cron = merge(_schedule(workflow.schedule), overrides.pop("cron", {}))
+        head["spec"] = {**cron, "workflowSpec": spec}
     else:
         head["spec"] = spec
-    overrides = workflow.engine.get("argo")
-    return Manifest(merge(head, overrides) if overrides else head, depth)
+    return Manifest(merge(head, overrides), depth)
 
 
 def _metadata(workflow: Workflow) -> Tree:

@@ -1,4 +1,9 @@
-"""The escape hatch: content for Argo that is merged in last."""
+"""The escape hatch: content for Argo that is merged in last.
+
+`engine={"argo": ...}` holds, on a step, `template` (merged into its template) and `task` (into its
+task in the DAG); on a workflow `metadata`, `spec` (the spec of the workflow, also inside of a
+CronWorkflow) and `cron` (the spec of the CronWorkflow around it).
+"""
 
 from __future__ import annotations
 
