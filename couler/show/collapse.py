@@ -9,7 +9,7 @@ from couler.show.scene import Box, Layer, Scene
 
 
 def collapse(scene: Scene, most: int) -> tuple[Scene, str | None]:
-    """Close groups until a picture has at most a number of boxes, or no group is left open.
+    """Close the groups of one depth after the other until a picture has at most `most` boxes.
 
     Returns
     -------
@@ -17,27 +17,24 @@ def collapse(scene: Scene, most: int) -> tuple[Scene, str | None]:
         The picture, and a sentence that says what is not shown.
     """
     layers = [scene.layer, *(handler.layer for handler in scene.handlers)]
-    total = sum(map(len, layers))
-    if total <= most:
-        return scene, None
-    groups = sorted(
-        (found for layer in layers for found in _groups(layer, 0)),
-        key=lambda found: -found[0],
-    )
+    total = shown = sum(map(len, layers))
+    groups = [found for layer in layers for found in _groups(layer, 0)]
     closed: set[str] = set()
-    hidden = 0
-    for _, box in groups:
-        if total - hidden <= most:
+    for depth in sorted({depth for depth, _ in groups}, reverse=True):
+        if shown <= most:
             break
-        closed.add(box.path)
-        assert box.body is not None
-        hidden += len(box.body.boxes)
+        for of_depth, box in groups:
+            if of_depth == depth and box.body is not None:
+                closed.add(box.path)
+                shown -= len(box.body.boxes)
     if not closed:
         return scene, None
     handlers = tuple(
         replace(handler, layer=_closed(handler.layer, closed)) for handler in scene.handlers
     )
-    note = f"{len(closed):,} groups are drawn closed; {hidden:,} of {total:,} steps are inside them"
+    note = (
+        f"{len(closed):,} groups are drawn closed; {total - shown:,} of {total:,} steps are inside"
+    )
     return replace(scene, layer=_closed(scene.layer, closed), handlers=handlers), note
 
 

@@ -6,6 +6,7 @@ passes, and orders by barycenters swept down and up.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right, insort
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -135,6 +136,7 @@ def _level_of(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def _split_wide(level_of: list[int], widths: Sequence[float], max_width: float) -> list[int]:
+    """Return the row of each box: a level that is too wide becomes several rows of like width."""
     members: dict[int, list[int]] = {}
     for box, level in enumerate(level_of):
         members.setdefault(level, []).append(box)
@@ -142,13 +144,14 @@ def _split_wide(level_of: list[int], widths: Sequence[float], max_width: float) 
     row = -1
     for level in sorted(members):
         total = sum(widths[box] for box in members[level])
-        rows = max(1, -int(-total // max_width))
-        filled = max_width
+        rows = math.ceil(total / max_width)
+        left, part = 0.0, -1
         for box in members[level]:
-            if filled + widths[box] / 2 > total / rows:
+            middle = left + widths[box] / 2
+            left += widths[box]
+            if int(middle / total * rows) != part:
+                part = int(middle / total * rows)
                 row += 1
-                filled = 0.0
-            filled += widths[box]
             result[box] = row
     return result
 

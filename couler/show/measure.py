@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-# Widths in units of the font's size, after Helvetica's, with some room for wider fonts.
+# Widths in units of the font's size, after Helvetica's.
 _CLASSES = {
     0.27: "ijl.,:;'|!I ",
     0.38: 'ftr()[]{}/-`"\\*',
@@ -14,7 +14,9 @@ _CLASSES = {
 }
 _WIDTHS = {letter: width for width, letters in _CLASSES.items() for letter in letters}
 _OTHER = 0.59
-_BOLD = 1.06
+_BOLD = 1.07
+_ROOM = 1.07
+"""For viewers that have only wider fonts."""
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
@@ -30,7 +32,7 @@ def text_width(text: str, size: float, *, bold: bool = False) -> float:
         Whether it is set in bold.
     """
     total = sum(map(_letter_width, text))
-    return total * size * (_BOLD if bold else 1.0)
+    return total * size * _ROOM * (_BOLD if bold else 1.0)
 
 
 def fit(text: str, size: float, width: float, *, bold: bool = False) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from couler.ir.wire import dump_json
 from couler.ir.workflow import Workflow
 from couler.show.scene import Box, Edge, Layer, scene_of
 from couler.show.text import shorten
@@ -25,7 +26,7 @@ def render_mermaid(workflow: Workflow) -> str:
     """
     scene = scene_of(workflow)
     ids: dict[str, str] = {}
-    lines = ["---", f"title: {_quote(scene.title)}", "---", "flowchart TD"]
+    lines = ["---", f"title: {dump_json(scene.title)}", "---", "flowchart TD"]
     lines.extend(_layer_lines(scene.layer, ids, _INDENT))
     for number, handler in enumerate(scene.handlers):
         lines.append(f"{_INDENT}subgraph exit{number}[{_quote(handler.title)}]")
@@ -39,24 +40,27 @@ def _layer_lines(layer: Layer, ids: dict[str, str], indent: str) -> Iterator[str
         name = ids[box.path] = f"s{len(ids)}"
         if box.body is None or not box.body.boxes:
             opening, closing = _SHAPES.get(box.kind, ("[", "]"))
-            yield f"{indent}{name}{opening}{_label(box)}{closing}"
+            yield f"{indent}{name}{opening}{_quote(*_label_lines(box))}{closing}"
         else:
-            yield f"{indent}subgraph {name}[{_label(box)}]"
+            yield f"{indent}subgraph {name}[{_quote(', '.join(_label_lines(box)))}]"
             yield from _layer_lines(box.body, ids, indent + _INDENT)
             yield f"{indent}end"
     for edge in layer.edges:
         yield f"{indent}{ids[edge.source]} {_arrow(edge)} {ids[edge.target]}"
 
 
-def _label(box: Box) -> str:
-    lines = [box.name, f"{box.kind} {shorten(box.detail, 40)}"]
+def _label_lines(box: Box) -> list[str]:
+    """Return the lines of a box; for a subgraph, whose title must fit on one line, its parts."""
+    lines = [box.name]
+    if box.body is None:
+        lines.append(f"{box.kind} {shorten(box.detail, 40)}")
     if box.foreach is not None:
         lines.append(f"foreach {shorten(box.foreach, 40)}")
     if box.loop is not None:
         lines.append(f"loop while {shorten(box.loop, 60)}, at most {box.rounds} rounds")
     if box.when is not None and box.free_condition:
         lines.append(f"when {shorten(box.when, 60)}")
-    return _quote(*lines)
+    return lines
 
 
 def _arrow(edge: Edge) -> str:

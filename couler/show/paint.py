@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from itertools import pairwise
 
@@ -20,6 +21,9 @@ from couler.show.scene import Box
 
 _HEAD = 7.0
 
+_FORBIDDEN = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""All but the characters of XML 1.0, section 2.2."""
+
 
 class Canvas:
     """SVG elements in the order in which they are painted."""
@@ -33,9 +37,9 @@ class Canvas:
 
     def text(self, x: float, y: float, text: str, style: str, *, full: str | None = None) -> None:
         """Add a line of text; where it is cut, `full` is shown under the pointer."""
-        title = f"<title>{_escaped(full)}</title>" if full is not None and full != text else ""
+        title = f"<title>{escaped(full)}</title>" if full is not None and full != text else ""
         self.lines.append(
-            f'<text class="{style}" x="{x:.1f}" y="{y:.1f}">{title}{_escaped(text)}</text>'
+            f'<text class="{style}" x="{x:.1f}" y="{y:.1f}">{title}{escaped(text)}</text>'
         )
 
 
@@ -43,7 +47,7 @@ def draw_box(canvas: Canvas, frame: Frame, x: float, y: float) -> None:
     """Paint a box with its texts, at an offset."""
     left, top = x + frame.x, y + frame.y
     kind, width, height = frame.box.kind, frame.width, frame.height
-    canvas.line(f"<g><title>{_escaped(_hint(frame.box))}</title>")
+    canvas.line(f"<g><title>{escaped(_hint(frame.box))}</title>")
     if frame.box.foreach is not None:
         for step in (2, 1):
             shift = step * STACK_STEP
@@ -189,10 +193,6 @@ def _points(corners: tuple[Point, ...]) -> str:
     return " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
 
 
-def _escaped(text: str) -> str:
-    """Return text that XML can hold: marked characters escaped, control characters replaced."""
-    kept = "".join(
-        letter if letter >= " " or letter in "\t\n" else "\N{REPLACEMENT CHARACTER}"
-        for letter in text
-    )
-    return escape(kept, quote=False)
+def escaped(text: str, *, quote: bool = False) -> str:
+    """Return text that XML can hold: marked characters escaped, those it forbids replaced."""
+    return escape(_FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text), quote=quote)

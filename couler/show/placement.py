@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from couler.show.columns import assign_columns
 from couler.show.levels import Levels, Link, arrange_levels
 from couler.show.measure import fit, text_width
+from couler.show.parts import set_in_rows, split_parts
 from couler.show.scene import Box, Edge, Layer
+from couler.show.text import one_line
 from couler.show.twins import KIND, gather_twins, is_grid
 
 NAME_SIZE = 13.0
@@ -23,7 +25,7 @@ _LINE = 16.0
 _PAD_X, _PAD_Y = 14.0, 9.0
 _MIN_WIDTH, _MAX_TEXT = 84.0, 260.0
 _GROUP_PAD = 16.0
-_COLUMN_GAP, _ROW_GAP, _GRID_GAP = 26.0, 40.0, 16.0
+_COLUMN_GAP, _ROW_GAP, _GRID_GAP, _PART_GAP = 26.0, 40.0, 16.0, 40.0
 _BEND_WIDTH = 4.0
 _HEAD_ROOM = 14.0
 _LOOP_ROOM = 22.0
@@ -87,6 +89,15 @@ class Placed:
     frames: tuple[Frame, ...]
     routes: tuple[Route, ...]
 
+    def moved(self, x: float, y: float) -> Placed:
+        """Return the layer with everything moved."""
+        frames = (replace(one, x=one.x + x, y=one.y + y) for one in self.frames)
+        routes = (
+            replace(route, points=tuple((px + x, py + y) for px, py in route.points))
+            for route in self.routes
+        )
+        return replace(self, frames=tuple(frames), routes=tuple(routes))
+
     def walk(self) -> Iterator[Frame]:
         """Yield the boxes, those inside groups included."""
         for frame in self.frames:
@@ -144,7 +155,22 @@ def place(layer: Layer) -> Placed:
         return Placed(0.0, 0.0, (), ())
     if is_grid(layer):
         return _place_grid(layer)
-    layer = gather_twins(layer)
+    parts = split_parts(gather_twins(layer))
+    if len(parts) == 1:
+        return _place_part(parts[0])
+    placed = [_place_part(part) for part in parts]
+    corners = list(set_in_rows([(one.width, one.height) for one in placed], _PART_GAP))
+    moved = [one.moved(x, y) for one, (x, y) in zip(placed, corners, strict=True)]
+    return Placed(
+        max(x + one.width for one, (x, _) in zip(placed, corners, strict=True)),
+        max(y + one.height for one, (_, y) in zip(placed, corners, strict=True)),
+        tuple(frame for one in moved for frame in one.frames),
+        tuple(route for one in moved for route in one.routes),
+    )
+
+
+def _place_part(layer: Layer) -> Placed:
+    """Place boxes that arrows join."""
     carried = {edge.target for edge in layer.edges if edge.condition is not None}
     sized = [_measure(box, box.path in carried) for box in layer.boxes]
     index = {box.path: number for number, box in enumerate(layer.boxes)}
@@ -230,8 +256,8 @@ def _measure(box: Box, carried: bool) -> _Sized:
         small.append(f"when {box.when}")
     inner = place(box.body) if box.body is not None and box.body.boxes else None
     room = max(_MAX_TEXT, inner.width if inner is not None else 0.0)
-    name = fit(box.name, NAME_SIZE, room, bold=True)
-    lines = tuple(fit(line, SMALL_SIZE, room) for line in small if line)
+    name = fit(one_line(box.name), NAME_SIZE, room, bold=True)
+    lines = tuple(fit(one_line(line), SMALL_SIZE, room) for line in small if line)
     widest = max(
         text_width(name, NAME_SIZE, bold=True),
         *(text_width(line, SMALL_SIZE) for line in lines),
@@ -241,7 +267,7 @@ def _measure(box: Box, carried: bool) -> _Sized:
     if box.kind in ("suspend", "http"):
         width += 16.0  # slanted and round sides leave less room for the text
     header = _PAD_Y * 2 + _LINE * (bool(name) + len(lines)) - 2
-    height = header
+    height = max(header, _PAD_Y * 2 + _LINE)
     inner_at = (0.0, 0.0)
     if inner is not None:
         width = max(width, inner.width + 2 * _GROUP_PAD)
@@ -254,7 +280,7 @@ def _measure(box: Box, carried: bool) -> _Sized:
         sized.beside += _LOOP_ROOM
     sized.outer_width = width + 2 * sized.beside
     if carried and box.when is not None:
-        sized.pill = fit(box.when, SMALL_SIZE, max(_MAX_TEXT, width - 20))
+        sized.pill = fit(one_line(box.when), SMALL_SIZE, max(_MAX_TEXT, width - 20))
         sized.above += _PILL_ROOM
         sized.outer_width = max(sized.outer_width, text_width(sized.pill, SMALL_SIZE) + 22)
     return sized

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterator
-from html import escape
 
 from couler.ir.workflow import Workflow
 from couler.show.collapse import collapse
 from couler.show.legend import draw_legend
 from couler.show.measure import fit, text_width
-from couler.show.paint import Canvas, draw_box, draw_route
+from couler.show.paint import Canvas, draw_box, draw_route, escaped
 from couler.show.placement import NAME_SIZE, SMALL_SIZE, Placed, place
 from couler.show.scene import Handler, Scene, scene_of
 
@@ -80,7 +79,7 @@ def _rows_of(rooms: list[_Room], width: float) -> list[list[_Room]]:
 
 def _document(title: str, canvas: Canvas, width: float, height: float) -> Iterator[str]:
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    label = escape(f"workflow {title}", quote=True)
+    label = escaped(f"workflow {title}", quote=True)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="couler" {size} '
         f'role="img" aria-label="{label}">'
@@ -179,7 +178,7 @@ def _rules(colours: dict[str, str]) -> str:
 
 
 STYLE = (
-    ".couler{font-family:system-ui,'Segoe UI',Helvetica,Arial,sans-serif}"
+    ".couler{font-family:Helvetica,Arial,'Liberation Sans',sans-serif}"
     f".couler .title{{font-size:{_TITLE_SIZE:g}px;font-weight:600}}"
     f".couler .name{{font-size:{NAME_SIZE:g}px;font-weight:600}}"
     f".couler .small,.couler .pill-text,.couler .badge-text{{font-size:{SMALL_SIZE:g}px}}"

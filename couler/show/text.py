@@ -86,6 +86,11 @@ def condition_text(condition: Condition) -> str:
     t.assert_never(condition)
 
 
+def one_line(text: str) -> str:
+    """Return the text with every run of blanks and ends of lines as one blank."""
+    return " ".join(text.split())
+
+
 def shorten(text: str, width: int) -> str:
     """Return the text on one line, cut to a number of characters with an ellipsis at its end.
 
@@ -94,7 +99,7 @@ def shorten(text: str, width: int) -> str:
     >>> shorten("one two three", 9)
     'one two …'
     """
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
