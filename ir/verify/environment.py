@@ -131,7 +131,7 @@ def check_paths(view: ScopeView, step: Step) -> None:
                 "CLR168",
                 step,
                 f'it mounts the volume "{mount.volume}", which the workflow does not declare.'
-                f"{did_you_mean(mount.volume, known)}",
+                f"{view.report.hint(mount.volume, known)}",
             )
         if not mount.path.startswith("/") or ":" in mount.path:
             view.add(

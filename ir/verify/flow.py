@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from couler.ir.diagnostics import did_you_mean
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.verify.scope import ScopeView
@@ -60,7 +59,7 @@ def _check_target(view: ScopeView, step: Step, target: str) -> None:
             "CLR160",
             step,
             f'it depends on "{target}", but there is no such step {view.where}.'
-            f"{did_you_mean(target, view.steps)}{reach}",
+            f"{view.report.hint(target, view.steps)}{reach}",
         )
 
 

@@ -16,7 +16,7 @@ LARGE_SCRIPT_BYTES = 64 * 1024
 """A script above it makes the compiled workflow large, in bytes of UTF-8."""
 
 MAX_DEPTH = 32
-"""Most groups around a step."""
+"""Most groups around a step; files with much deeper ones could not be read back."""
 
 MAX_ROUNDS = 10_000
 """Most rounds of a loop."""

@@ -136,7 +136,8 @@ def _advice_for_step(name: str) -> str:
 def _illegal(what: str, name: str, fixed: str, first: str = "a letter") -> str:
     hint = f' Did you mean "{fixed}"?' if fixed and fixed != name else ""
     shown = name if len(name) <= 60 else name[:57] + "..."
+    article = "an" if what[0] in "aeio" else "a"
     return (
-        f'"{shown}" is no name of a {what}: {first}, then letters, digits, "-" and "_", '
+        f'"{shown}" is no name of {article} {what}: {first}, then letters, digits, "-" and "_", '
         f"at most 128 characters.{hint}"
     )

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterable
 
-from couler.ir.diagnostics import Diagnostic, Severity
+from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.policies import SourceRef
 
 Order: t.TypeAlias = tuple[int, ...]
 """Place in program order: positions from the outside in; a prefix comes first."""
+
+
+MAX_HINTS = 50
+"""After so many no more nearest names are looked for: each takes time linear in the names."""
 
 
 class Report:
@@ -16,6 +21,14 @@ class Report:
 
     def __init__(self) -> None:
         self._found: dict[Diagnostic, Order] = {}
+        self._hints_left = MAX_HINTS
+
+    def hint(self, name: str, known: Iterable[str]) -> str:
+        """Return a hint that names the nearest known name; nothing after many hints."""
+        if self._hints_left == 0:
+            return ""
+        self._hints_left -= 1
+        return did_you_mean(name, known)
 
     def add(
         self,

@@ -335,7 +335,7 @@ class Reader:
         )
 
     def _unknown_parameter(self, ref: ParamRef, field: str) -> Kind:
-        hint = did_you_mean(ref.name, self.view.parameters)
+        hint = self.view.report.hint(ref.name, self.view.parameters)
         owner = self.view.owner
         if owner is None:
             mend = "Declare it as a parameter of the workflow."
@@ -350,7 +350,7 @@ class Reader:
         self.add(
             "CLR160",
             f'{field} reads {ref.step}.{ref.output}, but there is no step "{ref.step}" '
-            f"{self.view.where}.{did_you_mean(ref.step, self.view.steps)}",
+            f"{self.view.where}.{self.view.report.hint(ref.step, self.view.steps)}",
         )
         return ANY
 

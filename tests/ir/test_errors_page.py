@@ -38,6 +38,12 @@ class Entry(t.NamedTuple):
         """The engines that the entry says it is checked for."""
         return re.findall(r"`couler validate FILE -e (\w+)`", self.text)
 
+    @property
+    def name(self) -> str | None:
+        """The workflow of the file that the entry asks for."""
+        match = re.search(r"`couler validate flow\.py:(\w+)`", self.text)
+        return match[1] if match else None
+
 
 def _entries() -> list[Entry]:
     parts = re.split(r"^### (CLR\d{3}): (.*) \{#(CLR\d{3})\}$", PAGE.read_text(), flags=re.M)
@@ -58,18 +64,26 @@ def test_the_page_has_an_entry_for_every_code_in_order() -> None:
     assert {entry.code: entry.title for entry in ENTRIES} == CODES
 
 
-def codes_of(example: Example, engines: list[str], folder: Path) -> list[str]:
+def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
     path = folder / ("flow.py" if example.language == "python" else "flow.yaml")
     path.write_text(example.text)
     try:
-        workflow = load(Source(str(path)))
+        workflow = load(Source(str(path), entry.name))
     except LoadError as error:
         return [error.diagnostic.code]
-    return [diagnostic.code for diagnostic in diagnose(workflow, engines)]
+    return [diagnostic.code for diagnostic in diagnose(workflow, entry.engines)]
 
 
-@pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.code)
+WITHOUT_EXAMPLES = {"CLR514"}
+"""Codes that no short program leads to; the engine's own tests do."""
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [entry for entry in ENTRIES if entry.code not in WITHOUT_EXAMPLES],
+    ids=lambda entry: entry.code,
+)
 def test_the_first_example_fails_and_the_second_is_mended(entry: Entry, tmp_path: Path) -> None:
     failing, mended = entry.examples
-    assert set(codes_of(failing, entry.engines, tmp_path)) == {entry.code}
-    assert codes_of(mended, entry.engines, tmp_path) == []
+    assert set(codes_of(failing, entry, tmp_path)) == {entry.code}
+    assert codes_of(mended, entry, tmp_path) == []
