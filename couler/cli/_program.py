@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import sys
 import sysconfig
 import traceback
@@ -24,9 +23,6 @@ RAISED = "CLR001"
 NO_WORKFLOW = "CLR002"
 SEVERAL_WORKFLOWS = "CLR003"
 NO_SUCH_WORKFLOW = "CLR004"
-
-_CODED = re.compile(r"(CLR\d{3}) (.*)", re.DOTALL)
-"""A message of the DSL that begins with its code."""
 
 _OURS = str(Path(couler.__file__).parent) + os.sep
 
@@ -150,8 +146,9 @@ def _summary(error: Exception) -> str:
 
 def _raised(path: str, error: BaseException, message: str) -> LoadError:
     """Return the error that shows of a traceback the program's own lines."""
-    known = _CODED.fullmatch(message)
-    code, message = known.groups() if known else (RAISED, message)
+    told = getattr(error, "diagnostic", None)
+    if isinstance(told, Diagnostic):  # an error of the DSL, with its code and place
+        return LoadError(told)
     report = traceback.TracebackException.from_exception(error)
     is_theirs = _theirs(path)
     frames = [frame for frame in report.stack if is_theirs(frame)]
@@ -162,7 +159,7 @@ def _raised(path: str, error: BaseException, message: str) -> LoadError:
     else:
         place = SourceRef(file=path, line=1)
     _keep_frames(report, is_theirs)
-    return LoadError(Diagnostic(code, message, source=place), "".join(report.format()))
+    return LoadError(Diagnostic(RAISED, message, source=place), "".join(report.format()))
 
 
 def _theirs(path: str) -> Callable[[traceback.FrameSummary], bool]:

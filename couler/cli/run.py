@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,7 @@ def command(
         click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
     else:
         for name, value in result.outputs.items():
-            click.echo(f"{name} = {json.dumps(value, ensure_ascii=False)}")
+            click.echo(_output_text(name, value))
     for note in result.notes:
         session.info(f"note: {note}")
     for line in _failure_lines(result):
@@ -91,6 +92,14 @@ def parse_params(params: tuple[str, ...]) -> dict[str, str]:
             raise click.BadParameter(f"{param!r} is not NAME=VALUE", param_hint="-p")
         given[name] = value
     return given
+
+
+def _output_text(name: str, value: object) -> str:
+    """Return an output for people: text as it is, all else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if "\n" not in text:
+        return f"{name} = {text}"
+    return f"{name} =\n{textwrap.indent(text, '  ')}"
 
 
 def _summary(session: Session, result: stages.RunResult) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.conditions import operands
@@ -135,24 +135,38 @@ def render_json(workflow: Workflow) -> str:
 
 def _layer(steps: tuple[Step, ...], prefix: str) -> Layer:
     known = {step.name for step in steps}
-    boxes = tuple(_box(step, prefix, known) for step in steps)
+    counts: dict[str, int] = {}
+    for step in steps:
+        count = _item_count(step, counts)
+        if count is not None:
+            counts[step.name] = count
+    boxes = tuple(_box(step, prefix, known, counts.get(step.name)) for step in steps)
     edges = (edge for step in steps for edge in _edges(step, prefix, known))
     return Layer(boxes, tuple(edges))
 
 
-def _box(step: Step, prefix: str, known: set[str]) -> Box:
+def _item_count(step: Step, counts: Mapping[str, int]) -> int | None:
+    """Return the length of a foreach over a list, or over what an earlier foreach gathers."""
+    for items in step.foreach.over.values() if step.foreach is not None else ():
+        if isinstance(items, Literal) and isinstance(items.value, tuple):
+            return len(items.value)
+        if isinstance(items, StepRef) and items.step in counts:
+            return counts[items.step]
+    return None
+
+
+def _box(step: Step, prefix: str, known: set[str], count: int | None) -> Box:
     path = prefix + step.name
     body = None
     if isinstance(step.action, Group):
         body = _layer(step.action.steps, f"{path}/")
-    foreach, count = _foreach_text(step)
     return Box(
         path=path,
         name=step.name,
         kind=step.action.kind,
         detail=_detail(step),
         when=None if step.when is None else condition_text(step.when),
-        foreach=foreach,
+        foreach=_foreach_text(step),
         count=count,
         loop=None if step.loop is None else condition_text(step.loop.condition),
         rounds=None if step.loop is None else step.loop.max_iterations,
@@ -167,7 +181,8 @@ def _detail(step: Step) -> str:
         case Container():
             return action.image
         case Script():
-            return f"{action.function}()" if action.function else action.image
+            is_told = action.function in (None, step.name, step.name.replace("-", "_"))
+            return action.image if is_told else f"{action.function}()"
         case Job():
             kind = action.manifest.get("kind")
             return f"{action.action} {kind}" if isinstance(kind, str) else action.action
@@ -182,20 +197,18 @@ def _detail(step: Step) -> str:
     t.assert_never(action)
 
 
-def _foreach_text(step: Step) -> tuple[str | None, int | None]:
+def _foreach_text(step: Step) -> str | None:
     if step.foreach is None:
-        return None, None
-    count = None
+        return None
     parts = []
     for name, items in step.foreach.over.items():
         if isinstance(items, Literal) and isinstance(items.value, tuple):
-            count = len(items.value)
-            parts.append(f"{name} in {count} items")
+            parts.append(f"{name} in {len(items.value)} items")
         else:
             parts.append(f"{name} in {value_text(items)}")
     if step.foreach.max_parallel is not None:
         parts.append(f"{step.foreach.max_parallel} at a time")
-    return ", ".join(parts), count
+    return ", ".join(parts)
 
 
 def _read_by_condition(step: Step) -> set[str]:

@@ -24,7 +24,7 @@ def test_example_runs_and_compiles(couler: Callable, folder: Path) -> None:
     told = couler("run", file, "-p", "trials=40", "-q")
     assert told.code == 0
     name, score = told.out.splitlines()
-    assert name.startswith('model = "')
+    assert name.startswith("model = ")
     assert 0 < float(score.removeprefix("score = ")) <= 1
 
 

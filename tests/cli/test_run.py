@@ -46,7 +46,7 @@ def test_outputs_on_standard_output_all_else_on_standard_error(
     couler: Callable, greet: str
 ) -> None:
     told = couler("run", greet)
-    assert (told.code, told.out) == (0, 'greeting = "hi you"\n')
+    assert (told.code, told.out) == (0, "greeting = hi you\n")
     lines = told.err.splitlines()
     assert lines[0] == "started    hello"
     assert re.fullmatch(r"succeeded  hello  \d+\.\d\d s", lines[1])
@@ -54,13 +54,31 @@ def test_outputs_on_standard_output_all_else_on_standard_error(
     assert lines[-1].startswith("logs and files: ")
 
 
+def test_long_text_and_other_values_can_be_read(couler: Callable, write: Callable) -> None:
+    file = write(
+        "outputs.yaml",
+        """
+        ir_version: "1"
+        name: outputs
+        steps:
+        - name: a
+          action: {kind: container, image: busybox, command: [printf, 'x  y\\n1  2\\n']}
+        outputs:
+        - {name: table, value: {kind: step, step: a}}
+        - {name: numbers, type: list, value: {kind: literal, value: [1, 2.5]}}
+        """,
+    )
+    told = couler("run", "-q", file)
+    assert told == (0, "table =\n  x  y\n  1  2\nnumbers = [1, 2.5]\n", "")
+
+
 def test_quiet(couler: Callable, greet: str) -> None:
-    assert couler("run", "-q", greet) == (0, 'greeting = "hi you"\n', "")
+    assert couler("run", "-q", greet) == (0, "greeting = hi you\n", "")
 
 
 def test_parameters_have_their_declared_type(couler: Callable, greet: str) -> None:
     told = couler("run", "-q", greet, "-p", "who=a=b", "-p", "times=7")
-    assert (told.code, told.out) == (0, 'greeting = "hi a=b"\n')
+    assert (told.code, told.out) == (0, "greeting = hi a=b\n")
     told = couler("run", "-q", greet, "-p", "times=seven", "-p", "whom=x")
     assert (told.code, told.out) == (2, "")
     assert 'parameter "times"' in told.err

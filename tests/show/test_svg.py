@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.ir.conditions import Compare
+from couler.ir.policies import Foreach
 from couler.ir.serialize import write_json
 from couler.ir.values import Literal, ParamRef
 from couler.ir.workflow import Container, Group, Http, Workflow
@@ -40,10 +41,15 @@ def test_every_step_is_named(selection: Workflow, read_svg: Callable) -> None:
 
 def test_foreach_is_a_stack_with_its_count(selection: Workflow, read_svg: Callable) -> None:
     picture = read_svg(render(selection, "svg"))
-    assert "\N{MULTIPLICATION SIGN}2" in picture.texts
-    assert "\N{MULTIPLICATION SIGN}n" in picture.texts
+    assert picture.texts.count("\N{MULTIPLICATION SIGN}2") == 2  # evaluate is over train's items
     assert "for each model in 2 items" in picture.texts
     assert len(picture.rects("container")) == 2 * 3 + 3
+
+
+def test_count_that_only_the_run_knows(read_svg: Callable) -> None:
+    over = Foreach(over={"item": ParamRef(name="files")})
+    picture = read_svg(render(flow(step("a", foreach=over)), "svg"))
+    assert "\N{MULTIPLICATION SIGN}n" in picture.texts
 
 
 def test_condition_is_a_dashed_arrow_with_its_text(selection: Workflow, read_svg: Callable) -> None:
