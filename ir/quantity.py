@@ -7,7 +7,8 @@ from decimal import Decimal
 
 _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))"
-    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?"
+    r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?",
+    flags=re.ASCII,
 )
 _BINARY = {name + "i": Decimal(1024) ** power for power, name in enumerate("KMGTPE", start=1)}
 _DECIMAL = {name: Decimal(10) ** power for name, power in zip("num", (-9, -6, -3), strict=True)} | {

@@ -12,7 +12,7 @@ Order: t.TypeAlias = tuple[int, ...]
 """Place in program order: positions from the outside in; a prefix comes first."""
 
 
-MAX_HINTS = 50
+MAX_HINTS = 20
 """After so many no more nearest names are looked for: each takes time linear in the names."""
 
 
