@@ -7,6 +7,7 @@ expression tag.
 
 from __future__ import annotations
 
+import copy
 import typing as t
 from collections.abc import Sequence
 
@@ -59,6 +60,7 @@ class Renderer:
         self.view = view
         self._task_names = task_names
         self.location = location
+        self._guarded = False
 
     # texts for arguments ---------------------------------------------------------------------
 
@@ -190,9 +192,12 @@ class Renderer:
         if producer.foreach is not None:
             listed = member(task, "outputs", "parameters", value.output, optional=True)
             return f"'[' + join(map(fromJSON({listed} ?? '[]'), fromJSON(#)), ',') + ']'"
-        if is_stdout(producer, self.view.output(value)):
-            return member(task, "outputs", "result", optional=optional)
-        return member(task, "outputs", "parameters", value.output, optional=optional)
+        path = ["outputs", "result"]
+        if not is_stdout(producer, self.view.output(value)):
+            path = ["outputs", "parameters", value.output]
+        if self._guarded and not optional:
+            return f"({member(task, *path, optional=True)} ?? '')"
+        return member(task, *path, optional=optional)
 
     def _or_else(self, value: OrElse, step: Step | None) -> str:
         have = self.view.type_of(value.value, step)
@@ -200,7 +205,7 @@ class Renderer:
         inner = value.value
         if isinstance(inner, StepRef) and self._is_plain(inner):
             return f"({self._reference(inner, optional=True)} ?? {default})"
-        return f"({self.available(inner)} ? {self.expression(inner, step)} : {default})"
+        return f"({self.available(inner)} ? {self._where_available(inner, step, have)} : {default})"
 
     def _first_of(self, options: Sequence[Value], step: Step | None) -> str:
         have = self.view.type_of(options[0], step)
@@ -210,8 +215,19 @@ class Renderer:
                 chosen = self._reference(option, optional=True)
                 text = f"({self._change(chosen, option, step, have)} ?? {text})"
             else:
-                text = f"({self.available(option)} ? {self._as(option, step, have)} : {text})"
+                chosen = self._where_available(option, step, have)
+                text = f"({self.available(option)} ? {chosen} : {text})"
         return text
+
+    def _where_available(self, value: Value, step: Step | None, want: ValueType) -> str:
+        """A value in the branch where it is there.
+
+        Argo wants every output that an expression names, also in a branch that is not taken, and
+        waits for it for ever, unless the expression says what stands for it (`??`).
+        """
+        guarded = copy.copy(self)
+        guarded._guarded = True
+        return guarded._as(value, step, want)
 
     def _as(self, value: Value, step: Step | None, want: ValueType) -> str:
         return self._change(self.expression(value, step), value, step, want)

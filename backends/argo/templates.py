@@ -25,6 +25,9 @@ from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Scrip
 WORK_DIR = "/tmp/couler"  # inside the container, where every user may write
 
 
+WORK_VOLUME = "couler-work"
+
+
 class TemplateOptions(t.NamedTuple):
     """Settings that reach into templates."""
 
@@ -107,6 +110,8 @@ class _Builder:
         if pod:
             template["metadata"] = pod
         template.update(self._policies())
+        if self._mounts_work_dir:
+            template["volumes"] = [{"name": WORK_VOLUME, "emptyDir": {}}]
         template.update(self._action())
         return template
 
@@ -264,17 +269,45 @@ class _Builder:
             "env": environment,
             "envFrom": [pods.env_from(source) for source in step.env_from],
             "resources": pods.resources(step.resources) if step.resources else None,
-            "volumeMounts": [pods.mount(wanted) for wanted in step.mounts],
+            "volumeMounts": self._mounts(),
             "workingDir": step.working_dir and work_path(step.working_dir),
             "imagePullPolicy": step.pull_policy,
         }
         tree.update((name, value) for name, value in fields.items() if value)
         return tree
 
+    @property
+    def _uses_work_dir(self) -> bool:
+        """Whether the process can tell that it has a work folder."""
+        step = self._step
+        paths = [step.working_dir, *(output.path for output in step.outputs)]
+        if step.inputs or any(map(uses_work_dir, paths)):
+            return True
+        action = step.action
+        texts = [place.text for place in self._places.values()]
+        if isinstance(action, Container):
+            texts += [word for word in action.command if isinstance(word, str)]
+        elif isinstance(action, Script):
+            texts.append(action.source)
+        return any(text is not None and "COULER_WORK" in text for text in texts)
+
+    @property
+    def _mounts_work_dir(self) -> bool:
+        """Whether the folder must be made: a typed function makes it by itself."""
+        action = self._step.action
+        makes_it = isinstance(action, Script) and action.function is not None
+        return isinstance(action, Container | Script) and self._uses_work_dir and not makes_it
+
+    def _mounts(self) -> list[Tree]:
+        mounts = [pods.mount(wanted) for wanted in self._step.mounts]
+        if self._mounts_work_dir:
+            mounts.insert(0, {"name": WORK_VOLUME, "mountPath": WORK_DIR})
+        return mounts
+
     def _environment(self) -> list[Tree]:
         step = self._step
         environment: list[Tree] = []
-        if step.inputs or any(uses_work_dir(output.path) for output in step.outputs):
+        if self._uses_work_dir:
             environment.append({"name": "COULER_WORK", "value": WORK_DIR})
         for given in step.inputs:
             value = input_path(given) if is_file(given.type) else self._text(given.name)

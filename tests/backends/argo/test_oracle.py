@@ -1,0 +1,61 @@
+"""The corpus under Argo itself: its linter takes each manifest, its controller gives the outcome."""
+
+from __future__ import annotations
+
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from couler.ir.defaults import resolve_defaults
+from couler.ir.wire import encode
+from tests.backends.argo.test_corpus import compiled
+from tests.corpus import Case, cases
+from tests.corpus.build import SHARED
+from tests.support import argo_oracle
+from tests.support.argo_outcome import Outcome
+
+pytestmark = pytest.mark.slow
+
+BEYOND: dict[str, str] = {}
+"""Cases that the emulated cluster cannot run, with the reason."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _oracle() -> None:
+    if reason := argo_oracle.available():
+        pytest.skip(reason)
+
+
+@pytest.fixture(params=cases(), ids=str)
+def case(request: pytest.FixtureRequest) -> Case:
+    return t.cast("Case", request.param)
+
+
+@pytest.mark.parametrize("kind", ["Workflow", "WorkflowTemplate"])
+def test_argo_lint_takes_the_manifest(case: Case, kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "workflow.yaml"
+    file.write_text(compiled(case, kind=kind))
+    [verdict] = argo_oracle.lint([file])
+    assert verdict.errors == ()
+
+
+def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
+    if case.name in BEYOND:
+        pytest.skip(BEYOND[case.name])
+    if SHARED in case.parameters.values():
+        pytest.skip("it needs a folder that outlives a pod, on a cluster a volume")
+    text = compiled(case)
+    parameters = {name: encode(value) for name, value in case.parameters.items()}
+    run = argo_oracle.run(
+        text, work_dir=tmp_path, parameters=parameters, secrets=case.secrets, timeout_s=120
+    )
+    outcome = Outcome(resolve_defaults(case.workflow), run)
+    expected = case.expected
+    assert outcome.states == expected.steps, (run.message, outcome.messages)
+    assert outcome.status == expected.status
+    for path, outputs in expected.outputs.items():
+        for name, value in outputs.items():
+            if name in outcome.outputs.get(path, {}):
+                assert outcome.outputs[path][name] == value, (path, name)
+    assert outcome.run_outputs == expected.run_outputs
