@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import io
 import os
 import signal
 import sys
@@ -159,5 +160,7 @@ def app() -> None:
 
 def main() -> t.NoReturn:
     """Run the command line and end the process."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # an artifact is the same in every locale
     app.main(prog_name="couler")
     raise AssertionError("app.main ends the process")

@@ -96,6 +96,7 @@ def _as_main(path: str) -> Iterator[types.ModuleType]:
     module.__file__ = str(Path(path).absolute())
     module.__dict__["__builtins__"] = __builtins__
     saved_main, saved_argv, saved_path = sys.modules["__main__"], sys.argv, sys.path
+    folder = Path.cwd()
     sys.modules["__main__"] = module
     sys.argv = [path]
     sys.path = [str(Path(path).absolute().parent), *saved_path]
@@ -103,6 +104,7 @@ def _as_main(path: str) -> Iterator[types.ModuleType]:
         yield module
     finally:
         sys.modules["__main__"], sys.argv, sys.path = saved_main, saved_argv, saved_path
+        os.chdir(folder)
 
 
 @contextlib.contextmanager

@@ -74,9 +74,14 @@ def command(
     for warning in plan.diagnostics:
         session.info(str(warning))
     artifact = stages.compile(plan, engine, format=format_)
+    session.detail(f"{plan.workflow.name} for {engine}: {_sizes(artifact)}")
     _write(session, artifact, output)
     for note in artifact.notes:
         session.info(f"note: {note}")
+
+
+def _sizes(artifact: Artifact) -> str:
+    return ", ".join(f"{file.name} of {len(file.text.encode()):,} bytes" for file in artifact.files)
 
 
 def _pairs(options: tuple[str, ...]) -> dict[str, str]:

@@ -64,6 +64,29 @@ def test_same_every_time(couler_process: Callable, greet: str) -> None:
     assert first.code == 0
 
 
+def test_same_in_every_locale(couler_process: Callable, write: Callable) -> None:
+    letters = "\N{LATIN SMALL LETTER E WITH ACUTE}\N{CJK UNIFIED IDEOGRAPH-6F22}"
+    file = write(
+        "letters.yaml",
+        f"""
+        ir_version: "1"
+        name: letters
+        steps:
+        - {{name: a, action: {{kind: container, image: b, command: [echo, "{letters}"]}}}}
+        """,
+    )
+    first = couler_process("compile", file, "-e", "local", LC_ALL="C.UTF-8")
+    other = couler_process("compile", file, "-e", "local", LC_ALL="POSIX", PYTHONIOENCODING="ascii")
+    assert first.code == other.code == 0
+    assert letters in first.out
+    assert first.out == other.out
+
+
+def test_verbose_tells_the_sizes(couler: Callable, greet: str) -> None:
+    told = couler("compile", greet, "-e", "local", "-v")
+    assert told.err == f"greet for local: greet.yaml of {len(told.out):,} bytes\n"
+
+
 def test_output_to_a_file(couler: Callable, greet: str, folder: Path) -> None:
     told = couler("compile", greet, "-e", "argo", "-o", "out.yaml")
     assert told == (0, "", "")

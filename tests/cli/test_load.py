@@ -103,6 +103,7 @@ def test_program_runs_as_a_program(couler: Callable, write: Callable, folder: Pa
             couler.run_container("busybox", ["true"], step_name="a")
         if __name__ != "__main__":
             raise SystemExit(1)
+        os.chdir("/")
         raise SystemExit
         """,
     )
@@ -111,6 +112,7 @@ def test_program_runs_as_a_program(couler: Callable, write: Callable, folder: Pa
     assert (told.code, told.err) == (0, "")
     assert told.out.startswith("from-a-neighbour\n")
     assert (sys.argv, list(sys.path), sys.modules["__main__"]) == before
+    assert Path.cwd() == folder
 
 
 def test_what_a_program_prints_does_not_spoil_the_artifact(
