@@ -235,6 +235,8 @@ class OutputHandle(Value):
 
     def _hint(self) -> str:
         draft = self._draft
+        if draft.body is not None:  # a group's outputs are named after those who made them
+            return self._output
         return draft.name if self._output == draft.returns.main else f"{draft.name}_{self._output}"
 
     def __rshift__(self, after: t.Any) -> t.Any:

@@ -247,7 +247,7 @@ def _add_cache(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None
         return
     fields["cache"] = policies.Cache(
         name=value.name,
-        salt=None if value.key in (None, "") else text_of(value.key),
+        salt=None if value.key is None else text_of(value.key),
         max_age_s=units.parse_duration(value.max_age) if value.max_age else None,
     )
 

@@ -63,8 +63,8 @@ def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> 
         The function uses something that the script would not have.
     """
     name, source = _function_source(function)
-    classes, imports = _class_sources(signature.classes)
-    provided = {*_prelude_names(), *classes}
+    classes, imports = _class_sources(signature.classes, function)
+    provided = {"File", "Directory", *classes}
     if name in _prelude_names() or any(cls in _prelude_names() for cls in classes):
         raise ShippingError("CLR125", "its name, or a class's, is one that the script uses itself")
     aliases = _check_names(function, source, provided)
@@ -174,7 +174,9 @@ def _lambda_source(function: AnyFunction, text: str) -> str:
     return found.pop()
 
 
-def _class_sources(classes: tuple[type, ...]) -> tuple[dict[str, str], list[str]]:
+def _class_sources(
+    classes: tuple[type, ...], function: AnyFunction
+) -> tuple[dict[str, str], list[str]]:
     """Return the sources of classes by name, and the imports that they need."""
     sources: dict[str, str] = {}
     imports: dict[str, None] = {}
@@ -182,7 +184,8 @@ def _class_sources(classes: tuple[type, ...]) -> tuple[dict[str, str], list[str]
     for cls in classes:
         source = _class_source(cls)
         sources[cls.__name__] = source
-        scope = vars(sys.modules[cls.__module__]) if cls.__module__ in sys.modules else {}
+        module = sys.modules.get(cls.__module__)
+        scope = {**function.__globals__, **(vars(module) if module else {})}
         for name in sorted(_free_names(_compile(source)) - known - _BUILTINS):
             line = _import_line(name, scope.get(name))
             if line is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from couler.dsl.drafts import Returns
@@ -37,15 +37,28 @@ class Signature:
     problems: list[tuple[str, str]] = field(default_factory=list)
     required: frozenset[str] = frozenset()
     """Names of the arguments that have no default."""
+    is_readable: bool = True
+    """Its annotations have a meaning."""
 
 
-def read_signature(function: Callable[..., t.Any]) -> Signature:
-    """Return the inputs and outputs that a function's parameters and annotations stand for."""
+def read_signature(
+    function: Callable[..., t.Any], names: Mapping[str, t.Any] | None = None
+) -> Signature:
+    """Return the inputs and outputs that a function's parameters and annotations stand for.
+
+    Parameters
+    ----------
+    function
+        The function.
+    names
+        What its annotations can name besides what its module holds.
+    """
     found = Signature()
     try:
-        hints = t.get_type_hints(function, include_extras=True)
+        hints = t.get_type_hints(function, localns=names and dict(names), include_extras=True)
     except (NameError, TypeError, AttributeError) as error:
         found.problems.append(("CLR108", f"its annotations cannot be read: {error}"))
+        found.is_readable = False
         hints = {}
     parameters = inspect.signature(function).parameters
     classes: dict[type, None] = {}
@@ -55,7 +68,6 @@ def read_signature(function: Callable[..., t.Any]) -> Signature:
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY:
             found.problems.append(("CLR109", f"{name} has no name to its callers; drop the `/`"))
-            continue
         spec = JSON
         try:
             spec = spec_of(hints.get(name, object))

@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import current
+from couler.dsl._places import caller_frame
 from couler.dsl._problems import ProgramError
 from couler.dsl.arguments import make_inputs
 from couler.dsl.drafts import Draft
@@ -48,8 +49,14 @@ class TypedStep(t.Generic[P, R]):
         The plain function.
     """
 
-    def __init__(self, function: Callable[P, R], options: Mapping[str, t.Any]) -> None:
+    def __init__(
+        self,
+        function: Callable[P, R],
+        options: Mapping[str, t.Any],
+        names: Mapping[str, t.Any] | None = None,
+    ) -> None:
         self.fn = function
+        self._names = names
         self._options = dict(options)
         self._name = str(options.get("name") or options.get("step_name") or function.__name__)
         functools.update_wrapper(self, function)
@@ -94,7 +101,7 @@ class TypedStep(t.Generic[P, R]):
 
     def with_options(self, **options: t.Unpack[TypedStepOptions]) -> TypedStep[P, R]:
         """Return the same step with other options."""
-        other = TypedStep(self.fn, {**self._options, **options})
+        other = TypedStep(self.fn, {**self._options, **options}, self._names)
         if "working_dir" not in options:
             other.__dict__.update(
                 {key: self.__dict__[key] for key in ("_signature", "_text") if key in self.__dict__}
@@ -103,7 +110,7 @@ class TypedStep(t.Generic[P, R]):
 
     @functools.cached_property
     def _signature(self) -> Signature:
-        return read_signature(self.fn)
+        return read_signature(self.fn, self._names)
 
     @functools.cached_property
     def _text(self) -> str | ShippingError:
@@ -172,20 +179,19 @@ class TypedStep(t.Generic[P, R]):
 
     def _prepare(self, builder: Builder) -> tuple[Script, dict[str, t.Any]]:
         """Return what all calls in one workflow share; report what is wrong with the step."""
-        code = self.fn.__code__
-        place = builder.place(code.co_filename, code.co_firstlineno)
+        code = getattr(self.fn, "__code__", None)
+        place = builder.place(code.co_filename, code.co_firstlineno) if code else builder.here()
         for problem, message in self._signature.problems:
             builder.report(
                 problem, f'step "{self._name}": {message}', step=self._name, source=place
             )
         text = self._text
-        if isinstance(text, ShippingError):
+        if isinstance(text, ShippingError) and self._signature.is_readable:
             builder.report(text.code, f'step "{self._name}": {text}', step=self._name, source=place)
-            text = "pass\n"
         options = {name: value for name, value in self._options.items() if name not in _OWN_OPTIONS}
         action = Script(
             image=self._options.get("image") or builder.default_image or default_image(),
-            source=text,
+            source=text if isinstance(text, str) else "pass\n",
             command=tuple(self._options.get("command") or ("python",)),
             packages=tuple(self._options.get("packages", ())),
             function=self.fn.__name__,
@@ -263,6 +269,16 @@ def step(
     >>> add(1, 2)
     3
     """
+    names = _local_names()
     if function is not None:
-        return TypedStep(function, options)
-    return lambda decorated: TypedStep(decorated, options)
+        return TypedStep(function, options, names)
+    return lambda decorated: TypedStep(decorated, options, names)
+
+
+def _local_names() -> Mapping[str, t.Any] | None:
+    """Return the variables of the function that the decorated one is written in, if any.
+
+    Its annotations can name classes that are defined there.
+    """
+    frame = caller_frame()
+    return None if frame.f_locals is frame.f_globals else frame.f_locals

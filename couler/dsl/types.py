@@ -245,7 +245,10 @@ def record_fields(cls: type) -> dict[str, TypeSpec]:
     UnsupportedTypeError
         A field's values cannot travel between steps.
     """
-    hints = t.get_type_hints(cls)
+    try:
+        hints = t.get_type_hints(cls)
+    except NameError as error:
+        raise UnsupportedTypeError(f"the fields of {cls.__name__}: {error}") from error
     if dataclasses.is_dataclass(cls):
         names = tuple(field.name for field in dataclasses.fields(cls) if field.init)
     else:

@@ -1,0 +1,274 @@
+"""Conditions, groups, and what crosses their borders."""
+
+from __future__ import annotations
+
+import pytest
+
+import couler
+from couler.ir.conditions import And, Compare, Not, Or, evaluate
+from couler.ir.values import Literal, OrElse, ParamRef, StepRef
+from couler.ir.workflow import Input, Output
+from tests.dsl.look import box, codes, implicit, inner, steps
+
+
+def is_(step: str, value: object, op: str = "==") -> Compare:
+    return Compare(left=StepRef(step=step), op=op, right=Literal(value=value))
+
+
+def test_a_block_and_its_otherwise() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        with couler.when(a == "x") as branch:
+            b = box("b")
+        with branch.otherwise():
+            c = box("c")
+        box("d", couler.first_of(b, c))
+    found = steps(wf)
+    assert found["b"].when == is_("a", "x")
+    assert found["c"].when == Not(item=is_("a", "x"))
+    assert found["d"].when is None
+    assert codes(wf) == []
+
+
+def test_the_function_forms_give_what_the_functions_return() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        yes = couler.when(a == "x", lambda: box("b"))
+        no = yes.otherwise(lambda: box("c"))
+        box("d", couler.first_of(yes.result, no.result))
+    assert [type(step.when) for step in steps(wf).values()] == [
+        type(None),
+        Compare,
+        Not,
+        type(None),
+    ]
+    assert couler.when(False).result is None
+
+
+def test_nested_whens_make_one_and() -> None:
+    with couler.Workflow("w") as wf:
+        a, b = box("a"), box("b")
+        with couler.when(a == "x"):
+            c = box("c")
+            with couler.when((b > 1) & (b < 3)), couler.when(a == "x"):
+                box("d", c)
+    assert steps(wf)["d"].when == And(items=(is_("a", "x"), is_("b", 1, ">"), is_("b", 3, "<")))
+    assert codes(wf) == []
+
+
+def test_and_or_not_and_chains_of_them() -> None:
+    with couler.Workflow("w") as wf:
+        a, b = box("a"), box("b")
+        with couler.when(((a == "x") | (b == "y") | (b == "z")) & ~(a != "q")):
+            box("c")
+        with couler.when(~~(a == "x")):
+            box("d")
+    either = Or(items=(is_("a", "x"), is_("b", "y"), is_("b", "z")))
+    assert steps(wf)["c"].when == And(items=(either, Not(item=is_("a", "q", "!="))))
+    assert steps(wf)["d"].when == is_("a", "x")
+
+
+def test_conditions_on_plain_values_are_decided_at_once() -> None:
+    made = []
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        couler.when(couler.equal(1, 2), lambda: made.append(box("never")))
+        couler.when(couler.bigger("2", 1), lambda: made.append(box("always")))
+        couler.when(True & (a == "x"), lambda: made.append(box("perhaps")))
+        couler.when((a == "x") | True, lambda: made.append(box("surely")))
+        couler.when((a == "x") & couler.equal(1, 2), lambda: made.append(box("never-2")))
+    found = steps(wf)
+    assert list(found) == ["a", "always", "perhaps", "surely"]
+    assert found["always"].when is None
+    assert found["surely"].when is None
+
+
+def test_a_block_under_a_false_condition_is_built_and_never_runs() -> None:
+    with couler.Workflow("w") as wf, couler.when(couler.equal("a", "b")):
+        box("never")
+    when = steps(wf)["never"].when
+    assert when is not None
+    assert evaluate(when, lambda value: value.value) is False
+
+
+def test_plain_values_that_have_no_order_cannot_be_decided() -> None:
+    with couler.Workflow("w"), pytest.raises(couler.DefinitionError, match="CLR121"):
+        couler.when(couler.bigger([1], 2), lambda: None)
+
+
+@pytest.mark.parametrize("condition", ["text", None, 3])
+def test_what_is_no_condition_is_refused(condition: object) -> None:
+    with couler.Workflow("w"), pytest.raises(couler.DefinitionError, match="CLR120"):
+        couler.when(condition)
+
+
+def test_a_condition_with_one_side_is_for_loops() -> None:
+    with couler.Workflow("w"), pytest.raises(couler.DefinitionError, match="CLR120"):
+        with couler.when(couler.equal("tails")):
+            pass
+
+
+def test_a_value_is_a_condition_by_itself() -> None:
+    with couler.Workflow("w", debug=False) as wf, couler.when(wf.params.debug):
+        box("trace")
+    assert steps(wf)["trace"].when == Compare(
+        left=ParamRef(name="debug"), op="==", right=Literal(value=True)
+    )
+
+
+@pytest.mark.parametrize(
+    ("predicate", "op"),
+    [
+        (couler.equal, "=="),
+        (couler.not_equal, "!="),
+        (couler.bigger, ">"),
+        (couler.smaller, "<"),
+        (couler.bigger_equal, ">="),
+        (couler.smaller_equal, "<="),
+    ],
+)
+def test_predicates_take_steps_lists_of_outputs_and_functions(predicate, op: str) -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        couler.when(predicate([a], 1), lambda: box("b"))
+        couler.when(predicate(lambda: box("c"), 1), lambda: box("d"))
+    assert steps(wf)["b"].when == is_("a", 1, op)
+    assert steps(wf)["d"].when == is_("c", 1, op)
+
+
+def test_an_exception_in_a_block_leaves_no_condition_behind() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        with pytest.raises(ZeroDivisionError), couler.when(a == "x"), couler.group("g"):
+            raise ZeroDivisionError
+        box("b")
+    assert steps(wf)["b"].when is None
+
+
+def test_values_from_outside_come_in_as_inputs_of_every_group_on_the_way() -> None:
+    with couler.Workflow("w", size=3) as wf:
+        a = box("a")
+        with couler.group("outer"), couler.group("inner"):
+            box("b", a, wf.params.size, a)
+    outer = steps(wf)["outer"]
+    assert outer.inputs == (
+        Input(name="a", value=StepRef(step="a")),
+        Input(name="size", value=ParamRef(name="size"), type="int"),
+    )
+    middle = inner(outer)["inner"]
+    assert middle.inputs == (
+        Input(name="a", value=ParamRef(name="a")),
+        Input(name="size", value=ParamRef(name="size"), type="int"),
+    )
+    assert inner(middle)["b"].action.args == (
+        ParamRef(name="a"),
+        ParamRef(name="size"),
+        ParamRef(name="a"),
+    )
+    assert codes(wf) == []
+
+
+def test_values_of_inside_go_out_as_outputs() -> None:
+    with couler.Workflow("w") as wf:
+        with couler.group("outer"), couler.group("inner"):
+            b = box("b")
+        box("c", b, b)
+    outer = steps(wf)["outer"]
+    assert outer.outputs == (Output(name="b", value=StepRef(step="inner", output="b")),)
+    assert inner(outer)["inner"].outputs == (Output(name="b", value=StepRef(step="b")),)
+    assert steps(wf)["c"].action.args == (StepRef(step="outer", output="b"),) * 2
+    assert codes(wf) == []
+
+
+def test_values_go_from_group_to_group() -> None:
+    with couler.Workflow("w") as wf:
+        with couler.group("one"):
+            a = box("a")
+        with couler.group("two"):
+            box("b", a)
+    assert steps(wf)["two"].inputs == (Input(name="a", value=StepRef(step="one", output="a")),)
+    assert codes(wf) == []
+
+
+def test_names_of_inputs_are_derived_and_unique() -> None:
+    @couler.step
+    def fit() -> tuple[int, int]:
+        return 1, 2
+
+    with couler.Workflow("w", fit=1) as wf, couler.group("g"):
+        outside = wf.params.fit
+        box("a", outside)
+    with couler.Workflow("v", x_y=1) as wf:
+        a, b = box("x-y"), box("x_y2")
+        with couler.group("g"):
+            box("z", a, b, wf.params.x_y, fit()[0])
+    assert [one.name for one in steps(wf)["g"].inputs] == ["x_y", "x_y2", "x_y_2"]
+
+
+def test_a_default_holds_for_a_skipped_step_in_a_group_and_for_the_group() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        with couler.group("g"), couler.when(a == "x"):
+            b = box("b")
+        box("c", b.or_else("none"))
+    group = steps(wf)["g"]
+    default = Literal(value="none")
+    assert group.outputs[0].value == OrElse(value=StepRef(step="b"), default=default)
+    assert steps(wf)["c"].action.args == (
+        OrElse(value=StepRef(step="g", output="b"), default=default),
+    )
+    assert codes(wf) == []
+
+
+def test_an_unsafe_read_of_a_skipped_step_is_still_reported() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        with couler.when(a == "x"):
+            b = box("b")
+        box("c", b)
+    assert codes(wf) == ["CLR211"]
+
+
+def test_a_condition_on_a_group_holds_for_its_steps() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        with couler.when(a == "x"), couler.group("g"):
+            box("b")
+    assert steps(wf)["g"].when == is_("a", "x")
+    assert inner(steps(wf)["g"])["b"].when is None
+
+
+def test_options_of_groups() -> None:
+    with couler.Workflow("w") as wf:
+        with couler.group("g", retry=2, timeout="1h", max_parallel=3):
+            box("b")
+        with couler.group("h", retires=2):  # type: ignore[call-arg]
+            box("c")
+    group = steps(wf)["g"]
+    assert (group.retry.limit, group.timeout_s, group.max_parallel) == (2, 3600, 3)
+    [problem] = wf.diagnostics
+    assert problem.code == "CLR104"
+    assert 'Did you mean "retry"' in problem.message
+
+
+def test_concurrent_returns_what_the_functions_return() -> None:
+    a, b = couler.concurrent([lambda: box("a"), lambda: box("b")])
+    box("c", a, b)
+    assert steps(implicit())["c"].action.args == (StepRef(step="a"), StepRef(step="b"))
+
+
+def test_concurrent_with_subtasks_makes_groups() -> None:
+    def chain() -> object:
+        return box("b", box("a"))
+
+    with couler.Workflow("w") as wf:
+        first, second = couler.concurrent([chain, lambda: box("c")], subtasks=True)
+        box("d", first, second)
+    assert list(steps(wf)) == ["chain", "task", "d"]
+    assert list(inner(steps(wf)["chain"])) == ["a", "b"]
+    assert codes(wf) == []
+
+
+def test_concurrent_takes_a_list_of_functions() -> None:
+    with pytest.raises(couler.DefinitionError, match="CLR133"):
+        couler.concurrent(lambda: box("a"))  # type: ignore[arg-type]

@@ -1,0 +1,336 @@
+"""Maps: over lists and outputs, over one step and several, inside one another."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+import couler
+from couler import File
+from couler.ir.policies import Foreach
+from couler.ir.values import Field, ItemRef, Literal, ParamRef, StepRef
+from couler.ir.workflow import Input
+from tests.dsl.look import box, codes, implicit, inner, steps
+
+
+@couler.step
+def load(name: str) -> File:
+    return File(name)
+
+
+@couler.step
+def score(data: File, rate: float = 1.0) -> float:
+    return rate
+
+
+@couler.step
+def mean(values: list[float]) -> float:
+    return sum(values)
+
+
+class Pair(NamedTuple):
+    name: str
+    score: float
+
+
+@couler.step
+def pair(name: str) -> Pair:
+    return Pair(name, 1)
+
+
+@couler.step
+def names(values: list[str]) -> list[str]:
+    return values
+
+
+def test_one_step_becomes_a_step_with_a_foreach() -> None:
+    with couler.Workflow("w") as wf:
+        out = couler.map(lambda x: box("each", x, "KEEP"), [1, 2])
+        box("after", out)
+    each = steps(wf)["each"]
+    assert each.foreach == Foreach(over={"x": Literal(value=(1, 2))})
+    assert each.action.args == (ItemRef(name="x"), "KEEP")
+    assert steps(wf)["after"].action.args == (StepRef(step="each"),)
+    assert codes(wf) == []
+
+
+@pytest.mark.parametrize("items", [[1, 2], (1, 2), range(1, 3), {1: "a", 2: "b"}.keys()])
+def test_lists_may_be_anything_that_has_items(items: object) -> None:
+    couler.map(lambda x: box("each", x), items)
+    assert steps(implicit())["each"].foreach.over["x"] == Literal(value=(1, 2))
+
+
+def test_several_lists_are_zipped() -> None:
+    with couler.Workflow("w") as wf:
+        couler.map(lambda x, y: box("each", x, y), [1, 2], ["a", "b"], max_parallel=1)
+    foreach = steps(wf)["each"].foreach
+    assert list(foreach.over) == ["x", "y"]
+    assert foreach.max_parallel == 1
+
+
+def test_values_from_outside_are_read_directly_by_a_single_step() -> None:
+    with couler.Workflow("w", size=1) as wf:
+        a = box("a")
+        couler.map(lambda x: box("each", a, wf.params.size, x["k"], a.or_else(0)), [{"k": 1}])
+    assert steps(wf)["each"].action.args[:3] == (
+        StepRef(step="a"),
+        ParamRef(name="size"),
+        Field(of=ItemRef(name="x"), path=("k",)),
+    )
+    assert steps(wf)["each"].inputs == ()
+    assert codes(wf) == []
+
+
+def test_environment_and_cache_keys_read_items_too() -> None:
+    with couler.Workflow("w") as wf:
+        couler.map(
+            lambda x: box("each", env={"X": x, "Y": "y"}, cache=couler.Cache("c", key=x)), [1]
+        )
+    each = steps(wf)["each"]
+    assert each.env[0].value == ItemRef(name="x")
+    assert each.cache.salt == ItemRef(name="x")
+
+
+def test_several_steps_become_a_group() -> None:
+    def body(x: object) -> object:
+        return box("second", box("first", x))
+
+    with couler.Workflow("w") as wf:
+        out = couler.map(body, [1, 2])
+        box("after", out)
+    group = steps(wf)["body"]
+    assert group.inputs == (Input(name="x", value=ItemRef(name="x"), type="int"),)
+    assert inner(group)["first"].action.args == (ParamRef(name="x"),)
+    assert [one.name for one in group.outputs] == ["second"]
+    assert steps(wf)["after"].action.args == (StepRef(step="body", output="second"),)
+    assert codes(wf) == []
+
+
+def test_a_condition_on_the_item_needs_a_group() -> None:
+    with couler.Workflow("w") as wf:
+        couler.map(lambda x: couler.when(x == 1, lambda: box("each", x)), [1, 2])
+    assert inner(steps(wf)["map"])["each"].when.left == ParamRef(name="x")
+    assert codes(wf) == []
+
+
+def test_results_keep_their_structure() -> None:
+    def body(x: object) -> dict[str, object]:
+        first, second = box("first", x), box("second", x)
+        return {"first": first, "both": (first, second), "plain": 3}
+
+    with couler.Workflow("w") as wf:
+        out = couler.map(body, [1, 2])
+        box("after", out["first"], *out["both"], out["plain"])
+    assert steps(wf)["after"].action.args == (
+        StepRef(step="body", output="first"),
+        StepRef(step="body", output="first"),
+        StepRef(step="body", output="second"),
+        "3",
+    )
+
+
+def test_only_what_is_read_goes_out_of_a_group() -> None:
+    def body(x: object) -> object:
+        box("first", x)
+        return box("second")
+
+    with couler.Workflow("w") as wf:
+        couler.map(body, [1])
+    assert steps(wf)["body"].outputs == ()
+
+
+def test_a_function_that_returns_nothing_gives_the_step() -> None:
+    def helper(x: object) -> None:
+        box("each", x)
+
+    with couler.Workflow("w") as wf:
+        done = couler.map(helper, [1])
+        after = box("after")
+        done >> after
+        box("reads", done)
+    assert steps(wf)["after"].depends_on == ("each",)
+    assert steps(wf)["reads"].action.args == (StepRef(step="each"),)
+
+
+def test_records_of_a_group_gather_by_field() -> None:
+    def body(x: str) -> Pair:
+        load(x)
+        return pair(x)
+
+    with couler.Workflow("w") as wf:
+        out = couler.map(body, ["a", "b"])
+        mean(out.score)
+        all_names, _ = out
+        names(all_names)
+    assert steps(wf)["mean"].inputs[0].value == StepRef(step="body", output="pair_score")
+    assert steps(wf)["names"].inputs[0].value == StepRef(step="body", output="pair_name")
+    assert codes(wf) == []
+
+
+def test_a_map_over_a_map_and_over_its_length() -> None:
+    with couler.Workflow("w") as wf:
+        first = couler.map(lambda x: load(x), ["a", "b"])
+        second = couler.map(lambda data, rate: score(data, rate), first, [0.1, 0.2])
+        mean(second)
+        couler.map(lambda data, rate: score(data, rate), first, [0.1])
+    assert steps(wf)["score"].foreach.over["data"] == StepRef(step="load")
+    assert codes(wf) == ["CLR126"]
+
+
+def test_typed_maps() -> None:
+    with couler.Workflow("w", rate=0.5) as wf:
+        data = load.map(["a", "b"])
+        scores = score.partial(rate=wf.params.rate).map(data=data, max_parallel=2)
+        mean(scores)
+        names(pair.map(["a"]).name)
+    found = steps(wf)
+    assert found["load"].foreach.over == {"name": Literal(value=("a", "b"))}
+    assert found["score"].foreach == Foreach(over={"data": StepRef(step="load")}, max_parallel=2)
+    assert {one.name: one.value for one in found["score"].inputs} == {
+        "rate": ParamRef(name="rate"),
+        "data": ItemRef(name="data"),
+    }
+    assert found["mean"].inputs[0].type == "list"
+    assert codes(wf) == []
+
+
+def test_gathered_files_are_many() -> None:
+    @couler.step
+    def merge(files: list[File]) -> File:
+        return files[0]
+
+    with couler.Workflow("w") as wf:
+        merge(load.map(["a"]))
+        with couler.group("g"):
+            merge(load.map(["b"]))
+            couler.map(lambda x: (box("x"), load(x))[1], ["a"])
+    assert steps(wf)["merge"].inputs == (
+        Input(name="files", value=StepRef(step="load"), type="file", many=True),
+    )
+    assert codes(wf) == []
+
+
+def test_gathered_files_cross_the_border_of_a_group() -> None:
+    @couler.step
+    def merge(files: list[File]) -> File:
+        return files[0]
+
+    with couler.Workflow("w") as wf:
+        with couler.group("g"):
+            many = load.map(["a"])
+        merge(many)
+        with couler.group("h"):
+            merge(many)
+    assert steps(wf)["merge"].inputs[0].many
+    assert steps(wf)["h"].inputs[0].many
+    assert codes(wf) == []
+
+
+def test_wrong_maps_are_reported() -> None:
+    with couler.Workflow("w") as wf:
+        a = score(load("x"))
+        load.map("abc")
+        load.map([1])
+        score.map(["s3://x"], [1.0], [2])
+        score.partial(rate=1.0).map(datta=["x"])
+        score.map(rate=[0.1, 0.2], data=["s3://x"])
+        load.map(a)
+        couler.map(lambda x: None, [1])
+        couler.map(lambda x: box("b", x), a)
+        load.map()
+    assert [one.code for one in wf.diagnostics] == [
+        "CLR127",
+        "CLR107",
+        "CLR102",
+        "CLR104",
+        "CLR101",
+        "CLR127",
+        "CLR126",
+        "CLR127",
+        "CLR128",
+        "CLR127",
+        "CLR101",
+        "CLR127",
+    ]
+
+
+def test_lists_of_handles_make_a_step_for_each() -> None:
+    with couler.Workflow("w") as wf:
+        files = [load("a"), load("b")]
+        scores = score.partial(rate=1.0).map(files)
+        mean(scores)
+        couler.map(lambda data, n: box("show", n), files, [1, 2])
+    found = steps(wf)
+    assert [one for one in found if one.startswith(("score", "show"))] == [
+        "score",
+        "score-2",
+        "show",
+        "show-2",
+    ]
+    assert [one.value for one in found["mean"].inputs] == [
+        StepRef(step="score"),
+        StepRef(step="score-2"),
+    ]
+    assert codes(wf) == []
+
+
+def test_lists_of_handles_are_one_position_in_program_order() -> None:
+    a, b = box("a"), box("b")
+    couler.map(lambda x: box("each", x), [a, b])
+    box("after")
+    found = steps(implicit())
+    assert found["each"].depends_on == found["each-2"].depends_on == ("b",)
+    assert found["after"].depends_on == ("each", "each-2")
+
+
+def test_lists_of_handles_must_fit_the_others() -> None:
+    with couler.Workflow("w") as wf:
+        files = [load("a"), load("b")]
+        couler.map(lambda data, n: box("show", n), files, [1])
+        couler.map(lambda data, n: box("show", n), files, load.map(["a", "b"]))
+    assert [one.code for one in wf.diagnostics] == ["CLR126", "CLR127"]
+
+
+def test_an_empty_list_is_a_list() -> None:
+    with couler.Workflow("w") as wf:
+        mean(score.partial(rate=1.0).map(data=[]))
+    assert steps(wf)["score"].foreach.over == {"data": Literal(value=())}
+    assert codes(wf) == []
+
+
+def test_maps_nest() -> None:
+    with couler.Workflow("w") as wf:
+        grid = couler.map(lambda x: couler.map(lambda y: box("cell", x, y), [1, 2]), [3, 4])
+        box("after", grid)
+    outer = steps(wf)["map"]
+    cell = inner(outer)["cell"]
+    assert cell.action.args == (ParamRef(name="x"), ItemRef(name="y"))
+    assert outer.foreach is not None
+    assert cell.foreach is not None
+    assert codes(wf) == []
+
+
+def test_a_group_in_a_map_takes_the_foreach_itself() -> None:
+    def body(x: object) -> object:
+        with couler.group("g"):
+            box("a", x)
+            return box("b")
+
+    with couler.Workflow("w") as wf:
+        box("after", couler.map(body, [1]))
+    assert codes(wf) == []
+    assert list(steps(wf)) in (["g", "after"], ["body", "after"])
+
+
+def test_a_step_that_leaked_out_of_its_map_is_the_list() -> None:
+    leaked = []
+    with couler.Workflow("w") as wf:
+        couler.map(lambda x: leaked.append(score(load(x))), ["a"])
+        mean(leaked[0])
+    assert codes(wf) == []
+
+
+def test_map_needs_a_list() -> None:
+    with pytest.raises(couler.DefinitionError, match="CLR127"):
+        couler.map(lambda: None)

@@ -1,0 +1,422 @@
+"""Shipped scripts: what they hold, what they do when they run, and what cannot be shipped."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import json
+import os
+import subprocess
+import sys
+import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import couler
+from couler import Directory, File
+from couler import File as Paper
+from couler.ir.workflow import Script
+from tests.dsl.look import steps
+
+LIMIT = 3
+
+
+class Pair(NamedTuple):
+    name: str
+    score: float = 0.5
+
+
+@dataclass
+class Config:
+    rate: float
+    pair: Pair
+    layers: list[int] = dataclasses.field(default_factory=list)
+
+    def double(self) -> float:
+        return self.rate * 2
+
+
+class Color(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+def script_of(function: t.Any) -> str:
+    with couler.Workflow("w") as wf:
+        scope_step = function._make_alone() if hasattr(function, "_make_alone") else function()
+        assert scope_step is not None
+    assert [p for p in wf.diagnostics if p.code not in ("CLR101",)] == []
+    action = wf.to_ir().steps[0].action
+    assert isinstance(action, Script)
+    return action.source
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run the script of a typed step with inputs, in a folder of its own."""
+
+    def start(function: t.Any, **inputs: str) -> subprocess.CompletedProcess[str]:
+        path = tmp_path / "script.py"
+        path.write_text(script_of(function), encoding="utf-8")
+        environ = {f"COULER_INPUT_{name}": text for name, text in inputs.items()}
+        return subprocess.run(
+            [sys.executable, "-I", str(path)],
+            env={**environ, "COULER_WORK": str(tmp_path / "work"), "PATH": os.environ["PATH"]},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    return start
+
+
+def written(tmp_path: Path, name: str = "result") -> str:
+    return (tmp_path / "work" / "outputs" / name).read_bytes().decode()
+
+
+@couler.step
+def describe(config: Config, color: Color, names: list[str], extra: str | None = "none") -> str:
+    import json
+
+    assert isinstance(config.pair, Pair)
+    return json.dumps([config.double(), config.pair, config.layers, color.name, names, extra])
+
+
+def test_inputs_are_decoded_by_their_annotations(run, tmp_path: Path) -> None:
+    done = run(
+        describe,
+        config='{"rate":1,"pair":{"name":"a"},"layers":[1]}',
+        color="blue",
+        names='["x","5"]',
+        extra="null",
+    )
+    assert done.stderr == ""
+    assert json.loads(written(tmp_path)) == [2.0, ["a", 0.5], [1], "BLUE", ["x", "5"], None]
+
+
+def test_inputs_in_parts_and_defaults(run, tmp_path: Path) -> None:
+    done = run(
+        describe,
+        config_rate="2",
+        config_pair_name="b",
+        config_layers_0="1",
+        config_layers_1="2",
+        color="red",
+        names_0="x",
+        names_1="[1]",
+    )
+    assert done.stderr == ""
+    assert json.loads(written(tmp_path)) == [4.0, ["b", 0.5], [1, 2], "RED", ["x", "[1]"], "none"]
+
+
+@couler.step
+def give(kind: str) -> dict[str, object]:
+    import math
+
+    return {
+        "braces": {"x": "{{item}}"},
+        "plain": {"a": {"b": [{}]}, "é": 1.0, "none": None, "list": (1,)},
+        "nan": {"x": math.nan},
+        "object": {"x": object()},
+        "large": {"x": "x" * 70000},
+    }[kind]
+
+
+def test_json_outputs_are_compact_and_hold_no_two_opening_braces(run, tmp_path: Path) -> None:
+    assert run(give, kind="plain").stderr == ""
+    text = written(tmp_path)
+    assert text == '{"a":{"b":[{}]},"é":1.0,"none":null,"list":[1]}\n'
+    assert json.loads(json.loads(written(tmp_path, "result.gather"))) == json.loads(text)
+    assert run(give, kind="braces").stderr == ""
+    for name in ("result", "result.gather"):
+        assert "{{" not in written(tmp_path, name)
+    assert json.loads(written(tmp_path)) == {"x": "{{item}}"}
+    assert json.loads(json.loads(written(tmp_path, "result.gather"))) == {"x": "{{item}}"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("nan", "the output result has no JSON form"),
+        ("object", "the output result has no JSON form"),
+        ("large", "more than 65536: return a File instead"),
+    ],
+)
+def test_outputs_that_cannot_travel_fail_the_step(run, kind: str, message: str) -> None:
+    done = run(give, kind=kind)
+    assert done.returncode == 1
+    assert message in done.stderr
+
+
+@couler.step
+def echo(text: str) -> str:
+    return text
+
+
+@pytest.mark.parametrize("text", ["", "a\n", "{{item}} {{{", "\r\n x", "null", "é\u2028"])
+def test_text_travels_as_it_is_less_the_newline_that_readers_take(run, tmp_path, text) -> None:
+    assert run(echo, text=text).stderr == ""
+    assert written(tmp_path) == text + "\n"
+    assert json.loads(json.loads(written(tmp_path, "result.gather"))) == text
+    assert "{{" not in written(tmp_path, "result.gather")
+
+
+@couler.step
+def wrong(kind: str) -> int:
+    return {"none": None, "bool": True, "text": "1"}[kind]  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("kind", ["none", "bool", "text"])
+def test_an_output_of_the_wrong_type_fails_the_step(run, kind: str) -> None:
+    done = run(wrong, kind=kind)
+    assert done.returncode == 1
+    assert "does not fit its type" in done.stderr
+
+
+class Files(NamedTuple):
+    one: File
+    same: File
+    folder: Directory
+    size: int
+
+
+@couler.step
+def files(data: Paper, many: list[File], folder: Directory) -> Files:
+    import os
+
+    assert os.getcwd() == os.path.realpath(os.environ["COULER_WORK"])
+    with open(data) as source, open("copy", "w") as target:
+        target.write(source.read() + "".join(open(one).read() if one else "-" for one in many))
+    os.mkdir("made")
+    open("made/x", "w").close()
+    return Files(File("copy"), File("copy"), Directory("made"), len(os.listdir(folder.path)))
+
+
+def test_files_come_as_paths_and_are_kept(run, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("data")
+    many = tmp_path / "many"
+    many.mkdir()
+    for index in (0, 2, 10):
+        (many / str(index)).write_text(str(index))
+    done = run(files, data=str(tmp_path / "in"), many=str(many), folder=str(many))
+    assert done.stderr == ""
+    assert written(tmp_path, "one") == written(tmp_path, "same") == "data0-2-------10"
+    assert (tmp_path / "work/outputs/folder/x").is_file()
+    assert written(tmp_path, "size") == "3\n"
+
+
+@couler.step
+def forgets() -> File:
+    return File("nothing")
+
+
+def test_a_file_that_was_not_written_fails_the_step(run) -> None:
+    done = run(forgets)
+    assert done.returncode == 1
+    assert "there is no such file" in done.stderr
+
+
+@couler.step
+def through(data: File) -> File:
+    return data
+
+
+def test_a_file_can_be_passed_through(run, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("data")
+    assert run(through, data=str(tmp_path / "in")).stderr == ""
+    assert written(tmp_path) == "data"
+
+
+def test_the_script_holds_the_prelude_the_classes_and_the_function() -> None:
+    text = script_of(describe)
+    assert text.startswith("# The function describe as a step.\nfrom __future__ import")
+    assert text.index("class Pair(NamedTuple)") < text.index("class Config")
+    assert "import dataclasses\n" in text
+    assert "@couler.step" not in text
+    compile(text, "script", "exec")
+
+
+def test_the_script_is_the_same_for_the_same_function() -> None:
+    assert script_of(describe) == script_of(describe.with_options(memory="1Gi"))
+
+
+def test_with_a_working_directory_the_script_stays_there() -> None:
+    @couler.step(working_dir="/data")
+    def here() -> None: ...
+
+    assert "_run(here, {}, {}, stay=True)" in script_of(here)
+
+
+def outer() -> t.Any:
+    hidden = 3
+
+    @couler.step
+    def closure() -> int:
+        return hidden
+
+    return closure
+
+
+@couler.step
+def uses_global() -> int:
+    return LIMIT
+
+
+@couler.step
+def uses_module() -> str:
+    return os.getcwd()
+
+
+@couler.step
+def uses_global_deep() -> list[int]:
+    def inner() -> int:
+        return [LIMIT for _ in range(2)][0]
+
+    return [inner()]
+
+
+@couler.step
+def uses_default(n: int = LIMIT) -> int:
+    return n
+
+
+@couler.step
+@functools.lru_cache
+def decorated() -> int:
+    return 1
+
+
+@couler.step
+async def waits() -> int:
+    return 1
+
+
+@couler.step
+def _run() -> int:
+    return 1
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "message"),
+    [
+        (uses_global, "CLR122", "it uses LIMIT, which is not shipped"),
+        (uses_module, "CLR122", "it uses the module os; import it inside the function"),
+        (uses_global_deep, "CLR122", "it uses LIMIT"),
+        (uses_default, "CLR122", "it uses LIMIT"),
+        (outer(), "CLR123", "it uses hidden of the function around it"),
+        (waits, "CLR110", "asynchronous"),
+        (_run, "CLR125", "the script uses itself"),
+        (couler.step(eval("lambda: 1")), "CLR110", "source cannot be found"),
+        (couler.step(print), "CLR110", "no function written in Python"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_would_be_missing_is_reported_at_the_function(function, code, message) -> None:
+    with couler.Workflow("w") as wf:
+        function()
+    problem = next(one for one in wf.diagnostics if one.code != "CLR109")
+    assert problem.code == code
+    assert message in problem.message
+    if code not in ("CLR110",):
+        assert problem.source.line == function.fn.__code__.co_firstlineno
+
+
+def test_other_decorators_are_not_shipped() -> None:
+    def logged(function: t.Any) -> t.Any:
+        return function
+
+    @couler.step
+    @logged
+    def work() -> None: ...
+
+    with couler.Workflow("w") as wf:
+        work()
+    assert [one.code for one in wf.diagnostics] == ["CLR124"]
+
+
+def test_classes_that_use_more_than_the_standard_library_are_refused() -> None:
+    class Odd(NamedTuple):
+        value: int = LIMIT
+
+    @couler.step
+    def work() -> Odd:
+        return Odd(1)
+
+    with couler.Workflow("w") as wf:
+        work()
+    [problem] = wf.diagnostics
+    assert problem.code == "CLR122"
+    assert "the class Odd uses LIMIT" in problem.message
+
+
+def test_names_that_are_defined_inside_are_fine() -> None:
+    @couler.step
+    def work(n: int) -> int:
+        import math
+
+        def square(x: int) -> int:
+            return x * x if x else work_limit
+
+        work_limit = 3
+        return sum(square(i) for i in range(int(math.fabs(n))))
+
+    assert "def work(n: int)" in script_of(work)
+
+
+def test_cells_of_a_notebook_can_be_shipped() -> None:
+    import linecache
+
+    cell = (
+        "from typing import NamedTuple\n"
+        "import couler\n"
+        "class Cell(NamedTuple):\n"
+        "    value: int\n"
+        "@couler.step\n"
+        "def work() -> Cell:\n"
+        "    return Cell(1)\n"
+    )
+    name = "<ipython-input-1-abc>"
+    linecache.cache[name] = (len(cell), None, cell.splitlines(keepends=True), name)
+    namespace: dict[str, t.Any] = {"__name__": "__main__"}
+    exec(compile(cell, name, "exec"), namespace)
+    text = script_of(namespace["work"])
+    assert "class Cell(NamedTuple):\n    value: int\n" in text
+    with couler.Workflow("w") as wf:
+        exec(compile("work()", name, "exec"), namespace)
+    assert steps(wf)["work"].source.file == "<notebook>"
+
+
+def test_script_of_a_plain_function_runs_it() -> None:
+    def code() -> "int":
+        """Text with: colons."""
+        x: int = 3
+        print({"a": x}["a"])  # noqa: T201
+        return x
+
+    with couler.Workflow("w") as wf:
+        couler.run_script(source=code)
+    source = wf.to_ir().steps[0].action.source
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.stdout == "3\n"
+
+
+def test_script_of_a_lambda_is_its_expression() -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_script("python:3.12", source=lambda: print("a: b"))  # noqa: T201
+    assert wf.diagnostics == ()
+    source = wf.to_ir().steps[0].action.source
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True)
+    assert done.stdout == "a: b\n"
+
+
+def test_a_script_function_with_arguments_is_reported() -> None:
+    def needs(x: int) -> None: ...
+
+    with couler.Workflow("w") as wf:
+        couler.run_script(source=needs)
+    [problem] = wf.diagnostics
+    assert (problem.code, "make it a @couler.step" in problem.message) == ("CLR109", True)

@@ -1,0 +1,365 @@
+"""Typed steps: from annotations to inputs and outputs, and what is wrong with a call."""
+
+from __future__ import annotations
+
+import enum
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
+
+import pytest
+
+import couler
+from couler import Directory, File
+from couler.ir.values import Literal as IrLiteral
+from couler.ir.values import StepRef
+from couler.ir.workflow import Input, Output, Script
+from tests.dsl.look import box, codes, steps
+
+
+class Split(NamedTuple):
+    train: File
+    size: int
+
+
+@dataclass
+class Config:
+    rate: float
+    tag: str | None = None
+
+
+class Color(enum.Enum):
+    RED = "red"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+
+
+class Shape(TypedDict):
+    width: int
+
+
+Name = NewType("Name", str)
+
+
+@couler.step
+def everything(
+    a: str,
+    b: int,
+    c: float,
+    d: bool,
+    e: list[float],
+    f: dict[str, int],
+    g: Config,
+    h: Color,
+    i: Literal["x", "y"],
+    j: int | None,
+    k: File,
+    l: Directory,  # noqa: E741
+    m: Any,
+    n: Name,
+    o: Annotated[int, "positive"],
+    p: tuple[int, str],
+    q: int | str,
+    r: Level,
+    s: Shape,
+    t: list[File],
+    u: str = "default",
+) -> None: ...
+
+
+def values() -> dict[str, object]:
+    return {
+        "a": "text",
+        "b": 1,
+        "c": 2,
+        "d": True,
+        "e": [1, 2.5],
+        "f": {"x": 1},
+        "g": Config(0.1),
+        "h": Color.RED,
+        "i": "x",
+        "j": None,
+        "k": File("s3://data"),
+        "l": Directory("s3://folder"),
+        "m": {"any": [None]},
+        "n": Name("n"),
+        "o": 3,
+        "p": (1, "x"),
+        "q": "text",
+        "r": Level.LOW,
+        "s": {"width": 1},
+        "t": [],
+    }
+
+
+def test_every_annotation_has_a_type_and_a_json_form() -> None:
+    with couler.Workflow("w") as wf:
+        everything(**values())  # type: ignore[arg-type]
+    assert [problem for problem in wf.diagnostics] == []
+    inputs = {one.name: (one.type, one.value.value) for one in steps(wf)["everything"].inputs}
+    assert inputs == {
+        "a": ("str", "text"),
+        "b": ("int", 1),
+        "c": ("float", 2),
+        "d": ("bool", True),
+        "e": ("list", (1, 2.5)),
+        "f": ("dict", {"x": 1}),
+        "g": ("dict", {"rate": 0.1, "tag": None}),
+        "h": ("str", "red"),
+        "i": ("str", "x"),
+        "j": ("json", None),
+        "k": ("file", "s3://data"),
+        "l": ("directory", "s3://folder"),
+        "m": ("json", {"any": (None,)}),
+        "n": ("str", "n"),
+        "o": ("int", 3),
+        "p": ("list", (1, "x")),
+        "q": ("json", "text"),
+        "r": ("json", 1),
+        "s": ("dict", {"width": 1}),
+        "t": ("list", ()),
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("a", 1),
+        ("b", "1"),
+        ("b", True),
+        ("c", "x"),
+        ("c", float("nan")),
+        ("d", 1),
+        ("e", ["x"]),
+        ("f", {1: 2}),
+        ("g", {"rate": 1.0}),
+        ("h", "red"),
+        ("i", "z"),
+        ("j", "x"),
+        ("k", 3),
+        ("m", object()),
+        ("p", (1,)),
+        ("q", 1.5),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_reported(name: str, wrong: object) -> None:
+    with couler.Workflow("w") as wf:
+        everything(**{**values(), name: wrong})  # type: ignore[arg-type]
+    [problem] = wf.diagnostics
+    assert problem.code == "CLR107"
+    assert f'the argument "{name}" must be' in problem.message
+    assert name not in {one.name for one in steps(wf)["everything"].inputs}
+
+
+@couler.step
+def split(dataset: str) -> Split:
+    return Split(File("a"), 1)
+
+
+@couler.step
+def train(model: str, data: File, rounds: int = 1) -> File:
+    return data
+
+
+@couler.step
+def measure(model: File) -> float:
+    return 0.5
+
+
+def test_wrong_calls_are_all_reported_with_line_and_nearest_name() -> None:
+    with couler.Workflow("w", n=1) as wf:
+        data = split("digits")
+        train("svm", data.train, modle="x")  # type: ignore[call-arg]
+        train("svm")  # type: ignore[call-arg]
+        train("svm", data.train, 1, 2)  # type: ignore[call-arg]
+        train("svm", data.train, model="x")  # type: ignore[misc]
+        train("svm", data.size)  # type: ignore[arg-type]
+        train(wf.params.n, data.train)
+    found = [(one.code, one.message) for one in wf.diagnostics]
+    assert found == [
+        ("CLR104", 'step "train": no argument "modle". Did you mean "model"?'),
+        ("CLR101", 'step "train": the argument "data" is missing'),
+        ("CLR102", 'step "train" takes 3 arguments, not 4'),
+        ("CLR102", 'step "train": the argument "model" is given twice'),
+        (
+            "CLR107",
+            'step "train": the argument "data" must be File, not <couler value split.size>, '
+            "which is int",
+        ),
+        (
+            "CLR107",
+            'step "train": the argument "model" must be str, not <couler value n>, which is int',
+        ),
+    ]
+    lines = [one.source.line for one in wf.diagnostics if one.source]
+    assert lines == list(range(lines[0], lines[0] + 6))
+
+
+def test_arguments_with_defaults_are_left_to_the_function() -> None:
+    with couler.Workflow("w") as wf:
+        train("svm", split("x").train)
+    assert [one.name for one in steps(wf)["train"].inputs] == ["model", "data"]
+
+
+def test_outputs_by_the_return_annotation() -> None:
+    with couler.Workflow("w") as wf:
+        data = split("x")
+        measure(train("svm", data.train))
+    found = steps(wf)
+    assert found["split"].outputs == (
+        Output(name="train", type="file", path="outputs/train"),
+        Output(name="size", type="int", path="outputs/size"),
+    )
+    assert found["measure"].outputs == (Output(type="float", path="outputs/result"),)
+    assert found["measure"].inputs == (
+        Input(name="model", value=StepRef(step="train"), type="file"),
+    )
+
+
+def test_lists_and_records_of_values_come_in_parts() -> None:
+    @couler.step
+    def use(parts: list[float], data: Split, config: Config) -> None: ...
+
+    with couler.Workflow("w", rate=0.5) as wf:
+        data = split("x")
+        a = measure(data.train)
+        use([a, 0.5, a], data, Config(wf.params.rate))
+    assert [(one.name, one.type) for one in steps(wf)["use"].inputs] == [
+        ("parts_0", "float"),
+        ("parts_1", "float"),
+        ("parts_2", "float"),
+        ("data_train", "file"),
+        ("data_size", "int"),
+        ("config_rate", "float"),
+        ("config_tag", "json"),
+    ]
+    assert codes(wf) == []
+
+
+def test_values_deep_inside_are_refused() -> None:
+    @couler.step
+    def use(value: object) -> None: ...
+
+    with couler.Workflow("w") as wf:
+        use({"deep": split("x").size})
+    assert [one.code for one in wf.diagnostics] == ["CLR103"]
+
+
+def test_text_of_a_container_may_be_read_as_any_value() -> None:
+    @couler.step
+    def use(n: int, xs: list[float]) -> None: ...
+
+    with couler.Workflow("w") as wf:
+        use(box("a"), couler.map(lambda x: box("b", x), [1, 2]))
+    assert codes(wf) == []
+
+
+def test_outside_of_a_workflow_the_function_just_runs() -> None:
+    assert train("svm", File("x")) == File("x")
+    assert train.fn("svm", File("x")) == File("x")
+    assert train.__name__ == "train"
+
+
+def test_values_of_a_closed_workflow_do_not_run_the_function() -> None:
+    with couler.Workflow("w"):
+        data = split("x")
+    with pytest.raises(couler.DefinitionError, match="CLR119"):
+        train("svm", data.train)
+    with pytest.raises(couler.DefinitionError, match="CLR119"):
+        train.map(["svm"])
+
+
+def test_partial_can_be_called_and_narrowed() -> None:
+    with couler.Workflow("w") as wf:
+        data = split("x")
+        train.partial(model="svm").partial(rounds=2)(data.train)
+    inputs = {one.name: one.value for one in steps(wf)["train"].inputs}
+    assert inputs["rounds"] == IrLiteral(value=2)
+    assert inputs["model"] == IrLiteral(value="svm")
+    assert codes(wf) == []
+
+
+def test_names_are_unique_and_in_program_order() -> None:
+    with couler.Workflow("w") as wf:
+        for _ in range(3):
+            split("x")
+        split.with_options(name="other")("x")
+    assert list(steps(wf)) == ["split", "split-2", "split-3", "other"]
+
+
+def test_options_stand_in_the_step_and_images_follow_defaults() -> None:
+    @couler.step(image="custom:1", packages=["numpy"], memory="1Gi", retry=2)
+    def own() -> None: ...
+
+    @couler.step
+    def plain() -> None: ...
+
+    with couler.Workflow("w", defaults=couler.StepDefaults(image="shared:1")) as wf:
+        own()
+        plain()
+        own.with_options(memory="2Gi", cpu=2)()
+    found = steps(wf)
+    action = found["own"].action
+    assert isinstance(action, Script)
+    assert (action.image, action.packages, action.function) == ("custom:1", ("numpy",), "own")
+    assert found["own"].resources.memory == "1Gi"
+    assert found["own"].retry.limit == 2
+    assert found["plain"].action.image == "shared:1"
+    assert (found["own-2"].resources.memory, found["own-2"].resources.cpu) == ("2Gi", "2")
+    assert found["own-2"].retry.limit == 2
+
+
+def test_all_calls_share_one_script() -> None:
+    with couler.Workflow("w") as wf:
+        for _ in range(3):
+            split("x")
+    first, second, third = (step.action for step in wf.to_ir().steps)
+    assert first is second is third
+
+
+def test_signatures_that_no_step_can_have_are_reported_once() -> None:
+    @couler.step
+    def bad(a: set[int], *rest: int, b: Path, **more: int) -> list[File]:
+        return []
+
+    @couler.step
+    def positional(a: int, /) -> None: ...
+
+    @couler.step
+    def colliding(xs: list[int], xs_0: int, data: Split, data_size: int) -> None: ...
+
+    class Reserved(NamedTuple):
+        or_else: int
+
+    @couler.step
+    def reserved() -> Reserved:
+        return Reserved(1)
+
+    with couler.Workflow("w") as wf:
+        bad(set(), b=os)  # type: ignore[arg-type]
+        bad(set(), b=os)  # type: ignore[arg-type]
+        positional(1)
+        colliding([1], 1, Split(File("x"), 1), 1)
+        reserved()
+    by_step: dict[str, list[str]] = {}
+    for problem in wf.diagnostics:
+        by_step.setdefault(str(problem.step), []).append(problem.code)
+    assert by_step["bad"][:5] == ["CLR108", "CLR109", "CLR108", "CLR109", "CLR108"]
+    assert by_step["positional"][0] == "CLR109"
+    assert by_step["colliding"] == ["CLR109", "CLR109"]
+    assert by_step["reserved"][0] == "CLR109"
+
+
+def test_optional_files_can_be_left_out() -> None:
+    @couler.step
+    def use(data: File | None = None) -> None: ...
+
+    with couler.Workflow("w") as wf:
+        use()
+        use(None)
+        use(split("x").train)
+    assert [len(step.inputs) for step in wf.to_ir().steps] == [0, 0, 1, 1]
+    assert codes(wf) == []
