@@ -36,7 +36,7 @@ from couler.ir.values import (
     Value,
     walk,
 )
-from couler.ir.walk import all_steps, output_references, references, step_values
+from couler.ir.walk import all_steps, output_references, read_values, references, step_values
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     STDOUT,
@@ -139,6 +139,8 @@ def _lower_step(step: Step, view: ScopeView, read: set[str], *, keep: bool) -> S
         step = _enclose(step, view, read, around=("foreach",))
         return _lower_step(step, view, read, keep=keep)
     if isinstance(step.action, Group):
+        if step.foreach is not None and any(_holds_item(given.value) for given in step.inputs):
+            return _enclose(step, view, read, around=("foreach",))
         return step
     if step.loop is not None:
         return _enclose(step, view, read, around=("loop",))
@@ -153,13 +155,16 @@ def _can_fan_out(step: Step, read: set[str]) -> bool:
     """Whether Argo can run and gather the items of a process by itself."""
     if any(is_file(output.type) for output in step.outputs):
         return False
-    for _, text in step_values(step):
-        nested = not isinstance(text, str | ItemRef) and any(
-            isinstance(value, ItemRef) for value in walk(text)
-        )
-        if nested:
-            return False
+    if any(_holds_item(value) for value in read_values(step)):
+        return False
     return not read or writes_gather_files(step)
+
+
+def _holds_item(value: Value) -> bool:
+    """Whether an item is a part of a value."""
+    if isinstance(value, ItemRef):
+        return False
+    return any(isinstance(inner, ItemRef) for inner in walk(value))
 
 
 def writes_gather_files(step: Step) -> bool:
@@ -256,7 +261,7 @@ class _Capture:
         """Return what the inner step reads instead of a value."""
         if isinstance(value, str | Literal) or _is_global(value):
             return value
-        if any(isinstance(inner, self._stays) for inner in walk(value)):
+        if any(isinstance(inner, self._stays) for inner in walk(value)) or _holds_item(value):
             return self._keep(value, name)
         return self._input(value, name, want, folder=folder)
 
@@ -271,7 +276,11 @@ class _Capture:
         return foreach.model_copy(update={"over": over})
 
     def _keep(self, value: Value, name: str) -> Value:
-        """What stays with the inner step keeps its references to items or rounds."""
+        """Take in the parts of a value one by one.
+
+        What stays with the inner step keeps its references to items or rounds. Items can only be
+        read as they are: an object is no value in an expression of Argo.
+        """
 
         def inner(part: Value) -> Value:
             kept = self.text(part, name)

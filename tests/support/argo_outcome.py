@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from couler.backends.argo.lower import lower, writes_gather_files
 from couler.backends.argo.names import legal
+from couler.backends.argo.pods import thaw
 from couler.backends.argo.scope import find_output, is_stdout
 from couler.backends.local.status import refuse_start
 from couler.ir.paths import StepPath
@@ -45,7 +46,7 @@ class Outcome:
         for handler in lowered.exit_handlers:
             self._handler(handler.name, handler.steps, run)
         self.run_outputs = {
-            output.name: decode(run.outputs[output.name], output.type)
+            output.name: thaw(decode(run.outputs[output.name], output.type))
             for output in workflow.outputs
             if output.name in run.outputs
         }
@@ -181,6 +182,8 @@ class Outcome:
     # outputs ---------------------------------------------------------------------------------
 
     def _keep(self, step: Step, path: StepPath, node: OracleNode, *, gathers: bool) -> None:
+        if _state(node) == "failed":
+            return
         found: dict[str, object] = {}
         gathered = gathers and (isinstance(step.action, Group) or writes_gather_files(step))
         for name, text in node.outputs.items():
@@ -209,4 +212,4 @@ def _value(text: str, output: Output, *, gathered: bool) -> object:
     if gathered:
         return json.loads(json.loads(text))
     value_type: ValueType = "str" if is_file(output.type) else output.type
-    return decode(text, value_type)
+    return thaw(decode(text, value_type))

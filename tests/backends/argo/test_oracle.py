@@ -1,4 +1,4 @@
-"""The corpus under Argo itself: its linter takes each manifest, its controller gives the outcome."""
+"""The corpus under Argo itself: its linter takes the manifests, its controller runs them."""
 
 from __future__ import annotations
 
