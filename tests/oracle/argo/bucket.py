@@ -100,7 +100,8 @@ def _content(headers: Mapping[str, str], body: bytes) -> bytes:
     """The object in a body: a client without TLS sends it in chunks with a signature each."""
     if not headers.get("x-amz-content-sha256", "").startswith("STREAMING-"):
         return body
-    parts, position = [], 0
+    parts: list[bytes] = []
+    position = 0
     while True:
         end = body.index(b"\r\n", position)
         size = int(body[position:end].split(b";")[0], 16)

@@ -25,11 +25,9 @@ class BuildError(Exception):
 
 def obstacle() -> str | None:
     """Why the oracle cannot run here, or None."""
-    if sys.platform != "linux":
-        return "the Argo oracle needs mount namespaces, so Linux"
     if not _ready(_folder()) and shutil.which("go") is None:
         return "the Argo oracle needs Go to build Argo's programs"
-    return _sandbox_obstacle()
+    return sandbox_obstacle()
 
 
 def programs() -> Path:
@@ -44,7 +42,7 @@ def programs() -> Path:
     if _ready(folder):
         return folder
     folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "lock", "w") as lock:
+    with open(CACHE.parent / "argo-oracle.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not _ready(folder):
             _build(folder)
@@ -94,6 +92,9 @@ def _build(folder: Path) -> None:
         f"{MODULE}/cmd/argoexec",
     )
     (folder / "done").touch()
+    for other in CACHE.iterdir():
+        if other != folder:
+            shutil.rmtree(other)
 
 
 def _go(*arguments: str) -> str:
@@ -107,13 +108,16 @@ def _go(*arguments: str) -> str:
 
 
 @functools.cache
-def _sandbox_obstacle() -> str | None:
+def sandbox_obstacle() -> str | None:
+    """Why containers cannot run here, or None."""
+    if sys.platform != "linux":
+        return "containers need namespaces, so Linux"
     code = "import sandbox; sandbox.enter_namespaces()"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, check=False
     )
     if done.returncode:
-        return f"the Argo oracle needs mount namespaces: {done.stderr.strip().splitlines()[-1]}"
+        return f"containers need namespaces: {done.stderr.strip().splitlines()[-1]}"
     return None
 
 

@@ -189,6 +189,11 @@ class Container:
             self.exit_code, self.ended = code, _now()
         return self.exit_code is not None
 
+    def wait(self) -> None:
+        """Wait for the end."""
+        self._process.wait()
+        self.poll()
+
     def terminate(self) -> None:
         """Ask the first process of the container to end."""
         limit = self._began + _DEAF_S
@@ -203,8 +208,7 @@ class Container:
             time.sleep(0.001)
         if not self.poll():
             self._process.send_signal(sandbox.KILL)
-        self._process.wait()
-        self.poll()
+        self.wait()
 
     def output(self, name: str) -> str:
         return (self.folder / name).read_text(encoding="utf-8", errors="replace")

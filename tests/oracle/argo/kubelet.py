@@ -103,7 +103,7 @@ class Pod:
             volumes = {volume["name"]: self._volume(volume) for volume in spec.get("volumes") or ()}
             for each in spec.get("initContainers") or ():
                 container = self._start(each, volumes)
-                self._follow(lambda container=container: container.poll())
+                self._follow(container.poll)
                 if container.exit_code != 0:
                     break
             else:
@@ -132,7 +132,7 @@ class Pod:
             early += [self._start(each, volumes) for each in late]
             self._report("Running")
         for container in early:
-            self._follow(lambda container=container: container.poll())
+            self._follow(container.poll)
             self._report("Running")
 
     def _start(self, spec: Json, volumes: dict[str, Path]) -> Container:
@@ -205,6 +205,7 @@ class Pod:
             pod["status"].update(more, phase=phase)
             pod["status"]["initContainerStatuses"] = inits
             pod["status"]["containerStatuses"] = mains
+            pod["status"]["podIP"] = "127.0.0.1"
             pod["status"]["conditions"] = [
                 {"type": "PodScheduled", "status": "True"},
                 {"type": "Ready", "status": str(ready)},
@@ -213,7 +214,7 @@ class Pod:
         self.node.store.change(PODS, self.namespace, self.name, change)
 
     def _volume(self, volume: Json) -> Path:
-        folder = self.folder / "volumes" / volume["name"]
+        folder = self.folder / "volumes" / str(volume["name"])
         folder.mkdir(parents=True)
         if "emptyDir" in volume:
             return folder

@@ -38,7 +38,7 @@ class OracleNode:
 
 @dataclass(frozen=True)
 class OraclePod:
-    """The main container of a pod, after the kubelet's rules and without Argo's own part."""
+    """A container of a pod, after the kubelet's rules and without Argo's own part."""
 
     name: str
     node_id: str
@@ -89,9 +89,9 @@ class OracleRun:
         return found[0]
 
     def pod(self, display_name: str) -> OraclePod:
-        """The main container of the pod of a node."""
+        """The container ``main`` of the pod of a node."""
         node_id = self.node(display_name).id
-        return next(pod for pod in self.pods if pod.node_id == node_id)
+        return next(pod for pod in self.pods if (pod.node_id, pod.container) == (node_id, "main"))
 
     def phases(self) -> dict[str, str]:
         """Phases by display name, without the entrypoint's own node."""

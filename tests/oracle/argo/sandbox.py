@@ -100,8 +100,10 @@ def enter_namespaces() -> None:
 def build_root(root: str, private: list[str], mounts: list[tuple[str, str, bool]]) -> None:
     """Put together the files of the container under `root`."""
     places: dict[str, Any] = {}
-    found = [(os.path.realpath(path), None) for path in private]
-    found += [(os.path.realpath(path), (source, writable)) for source, path, writable in mounts]
+    found: list[tuple[str, tuple[str, bool] | None]] = [
+        *((os.path.realpath(path), None) for path in private),
+        *((os.path.realpath(path), (source, writable)) for source, path, writable in mounts),
+    ]
     for path, _ in found:
         place = places
         for part in path.strip("/").split("/"):

@@ -69,7 +69,7 @@ class _Http(ThreadingHTTPServer):
 
     def process_request(self, request: socket.socket, address: object) -> None:  # type: ignore[override]
         self._open.add(request)
-        super().process_request(request, address)  # type: ignore[arg-type]
+        super().process_request(request, address)
 
     def shutdown_request(self, request: socket.socket) -> None:  # type: ignore[override]
         self._open.discard(request)

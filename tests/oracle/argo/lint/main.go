@@ -60,7 +60,12 @@ func judge(ctx context.Context, client apiclient.Client, file string) (verdict, 
 		}
 	}
 	if !found.OK && len(found.Errors) == 0 {
-		found.Errors = append(found.Errors, fmt.Sprintf("nothing to lint: the kinds are %v", kinds))
+		// Argo only logs that it cannot read a document.
+		_, err := documents(file)
+		if err == nil {
+			err = fmt.Errorf("nothing to lint: the kinds are %v", kinds)
+		}
+		found.Errors = append(found.Errors, err.Error())
 	}
 	return found, nil
 }
@@ -93,29 +98,44 @@ func run(files []string) error {
 // The line at which Argo cuts a file into documents.
 var separator = regexp.MustCompile(`\n---`)
 
+type document struct{ text, json []byte }
+
+// documents reads the documents of a file.
+func documents(file string) ([]document, error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	var found []document
+	for _, text := range separator.Split(string(content), -1) {
+		if strings.TrimSpace(text) == "" {
+			continue
+		}
+		object, err := yaml.YAMLToJSONStrict([]byte(text))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		found = append(found, document{[]byte(text), object})
+	}
+	return found, nil
+}
+
 // writeObjects writes each document of the files as one line of JSON. It refuses what
 // `argo submit` would refuse to read.
 func writeObjects(files []string) error {
 	ctx := quiet()
 	for _, file := range files {
-		text, err := os.ReadFile(file)
+		found, err := documents(file)
 		if err != nil {
 			return err
 		}
-		for _, document := range separator.Split(string(text), -1) {
-			if strings.TrimSpace(document) == "" {
-				continue
-			}
-			for _, parsed := range common.ParseObjects(ctx, []byte(document), true) {
+		for _, each := range found {
+			for _, parsed := range common.ParseObjects(ctx, each.text, true) {
 				if parsed.Err != nil {
 					return fmt.Errorf("%s: %w", file, parsed.Err)
 				}
 			}
-			object, err := yaml.YAMLToJSONStrict([]byte(document))
-			if err != nil {
-				return fmt.Errorf("%s: %w", file, err)
-			}
-			fmt.Println(string(object))
+			fmt.Println(string(each.json))
 		}
 	}
 	return nil
