@@ -46,9 +46,10 @@ def compile(  # named as the command is
     """
     if not isinstance(workflow, Plan):
         workflow = plan(workflow, engine=engine, target=target)
-    backend = get_backend(engine)
     target = workflow.target if target is None else target
-    if (engine, target) != (workflow.engine, workflow.target):
+    backend = workflow.backend
+    if backend is None or (backend.name, target) != (engine, workflow.target):
+        backend = get_backend(engine)
         check_engine(workflow.workflow, backend, target)
     return backend.compile(workflow.workflow, target, format=format)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from couler.backends.base import Target
+from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
@@ -39,8 +39,8 @@ class Plan:
         What each pass did.
     diagnostics
         Warnings; a workflow with errors has no plan.
-    engine
-        Name of the engine that it is for; None for any.
+    backend
+        The engine that it is for; None for any.
     target
         The settings of that engine.
     """
@@ -49,8 +49,13 @@ class Plan:
     workflow: Workflow
     log: PassLog = field(default_factory=PassLog)
     diagnostics: tuple[Diagnostic, ...] = ()
-    engine: str | None = None
+    backend: Backend | None = None
     target: Target = field(default_factory=Target)
+
+    @property
+    def engine(self) -> str | None:
+        """Name of the engine that it is for."""
+        return None if self.backend is None else self.backend.name
 
     @cached_property
     def size_before(self) -> Size:
@@ -122,8 +127,9 @@ def plan(
     resolved = resolve_defaults(source)
     found += tuple(verify(resolved))
     refuse_errors(source, found)
-    if engine is not None:
-        found += check_engine(resolved, get_backend(engine), target)
+    backend = None if engine is None else get_backend(engine)
+    if backend is not None:
+        found += check_engine(resolved, backend, target)
     planned, log = _pipeline(passes).run(
         resolved, engine=engine, profile=target.profile, verified=True
     )
@@ -132,7 +138,7 @@ def plan(
             "resolve-defaults", {}, 0.0, "The workflow states defaults.", {}, source, resolved
         )
         log = PassLog((merged, *log.records))
-    return Plan(source, planned, log, found, engine, target)
+    return Plan(source, planned, log, found, backend, target)
 
 
 def _pipeline(passes: Iterable[Pass | str] | None) -> Pipeline:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from couler.backends.registry import get_backend
 from couler.errors import EngineOptionError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Workflow
@@ -169,9 +168,7 @@ def run(
         A secret or a package is missing, or the folder is not empty.
     """
     planned = plan(workflow, engine=RUNNER, passes=passes)
-    backend = get_backend(RUNNER)
-    if not isinstance(backend, Runner):
+    runner: object = planned.backend
+    if not isinstance(runner, Runner):
         raise EngineOptionError(f"the engine {RUNNER} does not run workflows")
-    return backend.run(
-        planned.workflow, parameters=parameters, work_dir=work_dir, on_event=on_event
-    )
+    return runner.run(planned.workflow, parameters=parameters, work_dir=work_dir, on_event=on_event)

@@ -38,8 +38,7 @@ class TwoFiles:
 @pytest.fixture
 def two_files(monkeypatch: pytest.MonkeyPatch) -> Callable[[TwoFiles], None]:
     def install(backend: TwoFiles) -> None:
-        for module in ("artifacts", "planning", "checks"):
-            monkeypatch.setattr(f"couler.stages.{module}.get_backend", lambda name: backend)
+        monkeypatch.setattr("couler.stages.planning.get_backend", lambda name: backend)
 
     return install
 
