@@ -64,6 +64,15 @@ def test_the_page_has_an_entry_for_every_code_in_order() -> None:
     assert {entry.code: entry.title for entry in ENTRIES} == CODES
 
 
+def test_every_code_of_the_source_is_in_the_table() -> None:
+    root = PAGE.parents[1]
+    used: set[str] = set()
+    for folder in ("couler", "ir", "backends", "optimizers"):
+        for path in (root / folder).rglob("*.py"):
+            used |= set(re.findall(r"\"(CLR\d{3})\"", path.read_text()))
+    assert used == set(CODES)
+
+
 def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
     path = folder / ("flow.py" if example.language == "python" else "flow.yaml")
     path.write_text(example.text)
@@ -85,5 +94,5 @@ WITHOUT_EXAMPLES = {"CLR514"}
 )
 def test_the_first_example_fails_and_the_second_is_mended(entry: Entry, tmp_path: Path) -> None:
     failing, mended = entry.examples
-    assert set(codes_of(failing, entry, tmp_path)) == {entry.code}
+    assert entry.code in codes_of(failing, entry, tmp_path)
     assert codes_of(mended, entry, tmp_path) == []
