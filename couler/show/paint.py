@@ -72,7 +72,8 @@ def draw_box(canvas: Canvas, frame: Frame, x: float, y: float) -> None:
     elif frame.box.loop is not None:
         _loop_arrow(canvas, left + width, top, height)
     if frame.pill is not None:
-        _pill(canvas, left + width / 2, top, frame)
+        top -= 0.0 if frame.box.foreach is None else 2 * STACK_STEP
+        _pill(canvas, left + width / 2, top, frame.pill, frame.box.when)
 
 
 def shape(kind: str, x: float, y: float, width: float, height: float) -> str:
@@ -143,17 +144,15 @@ def _stroke(one: Point, other: Point, *, curved: bool) -> str:
     return f"C{one[0]:.1f},{middle:.1f} {other[0]:.1f},{middle:.1f} {other[0]:.1f},{other[1]:.1f}"
 
 
-def _pill(canvas: Canvas, centre: float, top: float, frame: Frame) -> None:
-    assert frame.pill is not None
-    width = text_width(frame.pill, SMALL_SIZE) + 16.0
+def _pill(canvas: Canvas, centre: float, top: float, text: str, full: str | None) -> None:
+    """Paint a condition in a rounded frame above a box, with room for the point of the arrow."""
+    width = text_width(text, SMALL_SIZE) + 16.0
     y = top - PILL_HEIGHT - 10.0
-    if frame.box.foreach is not None:
-        y -= 2 * STACK_STEP
     canvas.line(
         f'<rect class="pill" x="{centre - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" '
         f'height="{PILL_HEIGHT:g}" rx="{PILL_HEIGHT / 2:g}"/>'
     )
-    canvas.text(centre, y + 13.0, frame.pill, "pill-text middle", full=frame.box.when)
+    canvas.text(centre, y + 13.0, text, "pill-text middle", full=full)
 
 
 def _badge(canvas: Canvas, right: float, top: float, text: str) -> None:
