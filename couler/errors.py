@@ -65,8 +65,6 @@ class NoWorkflowError(DefinitionError):
 class SeveralWorkflowsError(DefinitionError):
     """A file defines several workflows and none was chosen."""
 
-    exit_code = 2
-
 
 class _DiagnosticsError(CoulerError):
     def __init__(self, message: str, diagnostics: Sequence[Diagnostic]) -> None:

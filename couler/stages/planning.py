@@ -128,8 +128,6 @@ def plan(
     found += tuple(verify(resolved))
     refuse_errors(source, found)
     backend = None if engine is None else get_backend(engine)
-    if backend is not None:
-        found += check_engine(resolved, backend, target)
     planned, log = _pipeline(passes).run(
         resolved, engine=engine, profile=target.profile, verified=True
     )
@@ -138,6 +136,8 @@ def plan(
             "resolve-defaults", {}, 0.0, "The workflow states defaults.", {}, source, resolved
         )
         log = PassLog((merged, *log.records))
+    if backend is not None:  # after the passes: they may take away what an engine cannot do
+        found += check_engine(planned, backend, target)
     return Plan(source, planned, log, found, backend, target)
 
 
