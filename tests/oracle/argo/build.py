@@ -10,12 +10,13 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
 CACHE = HERE.parents[2] / "build" / "argo-oracle"
 MODULE = "github.com/argoproj/argo-workflows/v4"
-PROGRAMS = ("lint", "controller", "argoexec")
+_KEEP_S = 86_400.0
 _SIGNALS = "workflow/executor/osspecific/signal_linux.go"
 
 
@@ -89,11 +90,12 @@ def _build(folder: Path) -> None:
         f"-o={folder}{os.sep}",
         "./lint",
         "./controller",
+        "./launcher",
         f"{MODULE}/cmd/argoexec",
     )
     (folder / "done").touch()
-    for other in CACHE.iterdir():
-        if other != folder:
+    for other in CACHE.iterdir():  # one that is in use is not that old
+        if time.time() - other.stat().st_mtime > _KEEP_S:
             shutil.rmtree(other)
 
 

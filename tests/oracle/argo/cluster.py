@@ -251,9 +251,10 @@ def _tools(folder: Path, python: str) -> Path:
         # Not a link: a virtual environment is found by the path of its interpreter.
         script.write_text(f'#!/bin/sh\nexec "{python}" "$@"\n')
         script.chmod(0o755)
-    link = folder / "argoexec"
-    link.unlink(missing_ok=True)
-    link.symlink_to(programs() / "argoexec")
+    for name, program in (("argoexec", "launcher"), ("argoexec-program", "argoexec")):
+        link = folder / name
+        link.unlink(missing_ok=True)
+        link.symlink_to(programs() / program)
     return folder
 
 

@@ -24,10 +24,12 @@ import ctypes
 import errno
 import json
 import os
-import shutil
 import signal
 import sys
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # to import typing takes as long as all the rest
+    from typing import Any, NoReturn
 
 CLONE_NEWNS, CLONE_NEWUSER, CLONE_NEWPID = 0x20000, 0x10000000, 0x20000000
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
@@ -148,6 +150,16 @@ def _copy_folder(there: str, here: str, places: dict[str, Any], private: set[str
             _bind(entry.path, target, writable=devices)
 
 
+def _find(program: str, path: str) -> str:
+    if "/" in program:
+        return program
+    for folder in path.split(":"):
+        found = os.path.join(folder, program)
+        if os.path.isfile(found) and os.access(found, os.X_OK):
+            return found
+    raise FileNotFoundError(errno.ENOENT, "executable file not found in $PATH", program)
+
+
 def _start(spec: dict[str, Any]) -> NoReturn:
     """Become the process."""
     try:
@@ -160,12 +172,7 @@ def _start(spec: dict[str, Any]) -> NoReturn:
         os.chroot(spec["root"])
         os.makedirs(spec["cwd"], exist_ok=True)
         os.chdir(spec["cwd"])
-        program = spec["argv"][0]
-        if "/" not in program:
-            found = shutil.which(program, path=spec["env"].get("PATH", os.defpath))
-            if found is None:
-                raise FileNotFoundError(errno.ENOENT, "executable file not found in $PATH", program)
-            program = found
+        program = _find(spec["argv"][0], spec["env"].get("PATH", os.defpath))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, KILL):
             signal.signal(number, signal.SIG_DFL)
         os.execve(program, spec["argv"], spec["env"])
