@@ -149,7 +149,7 @@ def _process(draw: Draw, scope: _Scope, items: tuple[Value, ...]) -> Action:
 def _outputs(draw: Draw, action: Action) -> tuple[Output, ...]:
     match action:
         case Container() | Script():
-            stdout = Output(type=draw(st.sampled_from(["str", "int", "json"])))
+            stdout = Output(type=draw(st.sampled_from(["str", "json"])))
             file = Output(name="model", type="file", path="/tmp/model")
             value = Output(name="score", path="score.txt", default=draw(hostile_text))
             return tuple(draw(st.lists(st.sampled_from([stdout, file, value]), unique=True)))

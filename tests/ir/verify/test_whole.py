@@ -1,0 +1,69 @@
+"""Verification of whole workflows: those of the corpus, drawn ones, large ones."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from couler.ir.features import features
+from couler.ir.values import ParamRef, StepRef
+from couler.ir.verify import verify
+from couler.ir.workflow import Parameter, Step, Workflow
+from tests.corpus import Case, cases
+from tests.support.feature_samples import echo, flow
+from tests.support.strategies import workflows
+
+
+@pytest.mark.parametrize("case", cases(), ids=str)
+def test_the_corpus_is_valid(case: Case) -> None:
+    assert [str(found) for found in verify(case.workflow) if found.severity == "error"] == []
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40)
+@given(workflows())
+def test_drawn_workflows_are_valid(workflow: Workflow) -> None:
+    assert [str(found) for found in verify(workflow) if found.severity == "error"] == []
+
+
+def large(count: int) -> Workflow:
+    """Steps with two dependencies, a value of another step and a parameter each."""
+
+    def step(index: int) -> Step:
+        before = tuple(f"s{index - back}" for back in (1, 2) if index >= back)
+        read = [StepRef(step=name) for name in before[:1]]
+        return echo(f"s{index}", ParamRef(name="p"), *read, depends_on=before)
+
+    steps = map(step, range(count))
+    return flow(*steps, parameters=(Parameter(name="p", default="x"),))
+
+
+def calls(function: Callable[[Workflow], object], workflow: Workflow) -> int:
+    """How many functions are called; unlike seconds the same each time."""
+    count = 0
+
+    def on_call(frame: object, event: str, argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(on_call)
+    try:
+        function(workflow)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("function", [verify, features])
+def test_the_work_is_linear_in_the_steps(
+    function: Callable[[Workflow], object], measure: Callable[[str, str], None]
+) -> None:
+    assert calls(function, large(2000)) < 2.1 * calls(function, large(1000))
+    workflow = large(5000)
+    start = time.process_time()
+    function(workflow)
+    seconds = time.process_time() - start
+    measure(f"{function.__name__} of 5,000 steps", f"{seconds / 5000 * 1e6:.1f} us a step")
