@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from couler.ir.policies import Foreach, Loop, Retry
+from couler.ir.policies import Cache, Foreach, Loop, Retry
 from couler.ir.values import Literal
 from couler.ir.verify.conditions import check_loop
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_placement
@@ -67,7 +67,7 @@ def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
 
 
 def check_policies(reader: Reader, step: Step) -> None:
-    """Check those policies of a step that read no values."""
+    """Check the policies of a step that its action has no part in."""
     view, add = reader.view, reader.add
     if step.retry is not None:
         for code, message in retry_problems(step.retry):
@@ -92,9 +92,15 @@ def check_policies(reader: Reader, step: Step) -> None:
         check_annotations(step.annotations, add)
     if step.mutex is not None and _LOCK_NAME.fullmatch(step.mutex) is None:
         add("CLR411", _bad_lock("mutex", step.mutex))
-    cache = step.cache.name if step.cache is not None else None
-    if cache is not None and _LOCK_NAME.fullmatch(cache) is None:
-        add("CLR411", _bad_lock("cache", cache))
+    if step.cache is not None:
+        _check_cache(reader, step.cache)
+
+
+def _check_cache(reader: Reader, cache: Cache) -> None:
+    if cache.salt is not None and not isinstance(cache.salt, str):
+        reader.text(cache.salt, "cache.salt")
+    if cache.name is not None and _LOCK_NAME.fullmatch(cache.name) is None:
+        reader.add("CLR411", _bad_lock("cache", cache.name))
 
 
 def _bad_lock(what: str, name: str) -> str:

@@ -71,10 +71,9 @@ class Reader:
         self.step = step
         self.items = _NO_ITEMS
         self.loose = loose
-        self._position = len(self.view.all_steps)
         self._standing = None
-        if step is not None:
-            self._position = self.view.position[step.name]
+        view = self.view
+        self._position = len(view.all_steps) if step is None else view.position[step.name]
 
     def stand_under(self, reasons: frozenset[Reason] | None) -> None:
         """State what is known to hold where values are read; None for all that the step asks."""
