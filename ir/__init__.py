@@ -14,10 +14,12 @@ features
     What a workflow asks of an engine.
 defaults
     Merging a workflow's defaults into its steps.
-verify, diagnostics
+verify, diagnostics, codes
     What is wrong with a workflow.
+quantity, schedule
+    Kubernetes quantities, cron expressions and time zones.
 serialize
-    JSON and YAML in and out.
+    JSON and YAML in and out, and the JSON Schema.
 """
 
 if __name__ == "ir":  # reached past the package, e.g. from the repository root

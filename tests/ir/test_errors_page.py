@@ -46,6 +46,8 @@ class Entry(t.NamedTuple):
 
 
 def _entries() -> list[Entry]:
+    if not PAGE.is_file():  # not in a checkout: these tests are left out
+        return []
     parts = re.split(r"^### (CLR\d{3}): (.*) \{#(CLR\d{3})\}$", PAGE.read_text(), flags=re.M)
     entries = []
     for code, title, anchor, text in zip(*(parts[i::4] for i in range(1, 5)), strict=True):
