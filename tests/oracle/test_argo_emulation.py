@@ -129,7 +129,7 @@ def node(tmp_path: Path) -> Node:
     tools, kubeconfig = tmp_path / "tools", tmp_path / "kubeconfig"
     tools.mkdir()
     kubeconfig.touch()
-    return Node(Store(), "argoexec", tools, kubeconfig, ())
+    return Node(Store(), "argoexec", tools, kubeconfig, visible=(), shared=())
 
 
 def run_container(node: Node, folder: Path, script: str, **spec: object) -> Container:

@@ -384,6 +384,36 @@ def test_large_values_travel_another_way(argo: argo_oracle.Session) -> None:
     assert "StartError" in run.node("variable").message
 
 
+def test_volumes_and_shared_folders_outlive_a_pod(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    claims = """
+  volumeClaimTemplates:
+  - metadata: {name: disk}
+    spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Mi}}}
+"""
+    run = argo_oracle.run(
+        dag(
+            """
+            name: one, template: count
+            name: two, template: count, depends: one
+            """,
+            f"""
+  - name: count
+    container:
+      image: any
+      command: [sh, -c]
+      args: ["for f in /disk/n {tmp_path}/shared/n; do echo x >> $f; cat $f; done"]
+      volumeMounts: [{{name: disk, mountPath: /disk}}]
+""",
+            claims,
+        ),
+        work_dir=tmp_path / "work",
+        shared=[tmp_path / "shared"],
+    )
+    assert run.pod("two").stdout == "x\nx\n" * 2
+    assert (tmp_path / "shared" / "n").read_text() == "x\nx\n"
+
+
 def test_resources_are_not_emulated(argo: argo_oracle.Session) -> None:
     run = argo.run(
         HEAD + "  templates: [{name: main, resource: {action: create, manifest: "

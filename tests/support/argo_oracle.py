@@ -8,8 +8,8 @@ What the emulation leaves out:
 
 - Images: all containers see the programs of this machine. Without a command the entry point is
   looked up in `images`, never in a registry.
-- Resource templates, plugins and HTTP templates, daemons' addresses, volumes other than
-  ``emptyDir``, ``secret`` and ``configMap``.
+- Resource templates, plugins and HTTP templates, volumes other than ``emptyDir``, ``secret``,
+  ``configMap`` and claims.
 - Users, resource limits, probes, scheduling, ``kubectl exec`` but for signals.
 - The checks of the API server: schemas, sizes, permissions, admission.
 - Artifacts of more than 16 MiB.
@@ -131,10 +131,17 @@ def session(
     artifacts: Mapping[str, bytes] | None = None,
     images: Mapping[str, Json] | None = None,
     settings: Mapping[str, object] | None = None,
+    shared: Sequence[Path] = (),
 ) -> Iterator[Session]:
     """Keep a cluster running; the parameters are those of `run`."""
     interpreter = python or os.environ.get(PYTHON_VARIABLE) or sys.executable
-    cluster = Cluster(work_dir, python=interpreter, images=images or {}, settings=settings or {})
+    cluster = Cluster(
+        work_dir,
+        python=interpreter,
+        images=images or {},
+        settings=settings or {},
+        shared=shared,
+    )
     for name, entries in (secrets or {}).items():
         cluster.create(SECRETS, {"metadata": {"name": name}, "stringData": dict(entries)})
     for key, content in (artifacts or {}).items():
@@ -155,6 +162,7 @@ def run(
     artifacts: Mapping[str, bytes] | None = None,
     images: Mapping[str, Json] | None = None,
     settings: Mapping[str, object] | None = None,
+    shared: Sequence[Path] = (),
     scheduled: datetime.datetime = _SCHEDULED,
     timeout_s: float = 60.0,
 ) -> OracleRun:
@@ -179,6 +187,8 @@ def run(
         Entry points by image: ``{"alpine": {"entrypoint": [...], "cmd": [...]}}``.
     settings
         More of the controller's configuration.
+    shared
+        Folders of this machine that containers can write, at the same paths.
     scheduled
         The time that a CronWorkflow runs for.
     timeout_s
@@ -198,6 +208,7 @@ def run(
         artifacts=artifacts,
         images=images,
         settings=settings,
+        shared=shared,
     ) as argo:
         return argo.run(
             manifest_text, parameters=parameters, scheduled=scheduled, timeout_s=timeout_s

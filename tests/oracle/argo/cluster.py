@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -73,6 +73,7 @@ class Cluster:
         python: str,
         images: Mapping[str, Json],
         settings: Mapping[str, object],
+        shared: Sequence[Path],
     ) -> None:
         self.work_dir = work_dir
         work_dir.mkdir(parents=True, exist_ok=True)
@@ -84,7 +85,12 @@ class Cluster:
         config = work_dir / "kubeconfig"
         config.write_text(kubeconfig(self.server.address))
         self.node = Node(
-            self.store, EXECUTOR_IMAGE, _tools(work_dir / "tools", python), config, _hidden(python)
+            store=self.store,
+            executor_image=EXECUTOR_IMAGE,
+            tools=_tools(work_dir / "tools", python),
+            kubeconfig=config,
+            visible=_hidden(python),
+            shared=tuple(shared),
         )
         self.kubelet = Kubelet(self.node, work_dir / "pods")
         self.server.on_signal(self.kubelet.signal)

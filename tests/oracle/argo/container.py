@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,10 @@ class ConfigError(Exception):
     """The kubelet cannot make a container of the spec, and waits for that to change."""
 
 
+Mount = tuple[str, str, bool]
+"""A file or folder of this machine, its path in the container, and whether that can be written."""
+
+
 @dataclass(frozen=True)
 class Node:
     """The machine that pods run on."""
@@ -42,6 +46,8 @@ class Node:
     kubeconfig: Path
     visible: tuple[Path, ...]
     """Folders that containers see though they lie where each has folders of its own."""
+    shared: tuple[Path, ...]
+    """Folders of this machine that containers can write."""
 
 
 TOOLS, KUBECONFIG, HOME = "/run/oracle/bin", "/run/oracle/kubeconfig", "/run/oracle/home"
@@ -132,15 +138,6 @@ class Container:
         self.exit_code: int | None = None
         self._message = folder / "termination-log"
         self._message.touch()
-        mounts = [
-            (str(node.tools), TOOLS, False),
-            (
-                str(self._message),
-                spec.get("terminationMessagePath") or "/dev/termination-log",
-                True,
-            ),
-            *((str(path), str(path), False) for path in node.visible),
-        ]
         surroundings = {
             "PATH": _PATH,
             "HOME": HOME,
@@ -148,22 +145,14 @@ class Container:
             **_SERVICE,
         }
         if spec["image"] == node.executor_image:
-            mounts.append((str(node.kubeconfig), KUBECONFIG, False))
             surroundings["KUBECONFIG"] = KUBECONFIG
-        for mount in spec.get("volumeMounts") or ():
-            source = volumes[mount["name"]]
-            if below := mount.get("subPath") or mount.get("subPathExpr"):
-                source = source / expand(below, known)
-                if not source.exists():
-                    source.mkdir(parents=True)
-            mounts.append((str(source), mount["mountPath"], not mount.get("readOnly", False)))
         (folder / "root").mkdir()
         (folder / "spec.json").write_text(
             json.dumps(
                 {
                     "root": str(folder / "root"),
                     "private": ["/tmp", "/run", HOME],
-                    "mounts": mounts,
+                    "mounts": [*self._own_mounts(node), *self._volume_mounts(volumes, known)],
                     "argv": [*self.command, *self.args],
                     "env": {**surroundings, **self.env},
                     "cwd": spec.get("workingDir") or "/",
@@ -182,6 +171,29 @@ class Container:
         self._began = time.monotonic()
         self.started = _now()
         self.ended = ""
+
+    def _own_mounts(self, node: Node) -> list[Mount]:
+        message_path = self.spec.get("terminationMessagePath") or "/dev/termination-log"
+        mounts = [
+            (str(node.tools), TOOLS, False),
+            (str(self._message), message_path, True),
+            *((str(path), str(path), False) for path in node.visible),
+            *((str(path), str(path), True) for path in node.shared),
+        ]
+        if self.spec["image"] == node.executor_image:
+            mounts.append((str(node.kubeconfig), KUBECONFIG, False))
+        return mounts
+
+    def _volume_mounts(
+        self, volumes: Mapping[str, Path], variables: Mapping[str, str]
+    ) -> Iterator[Mount]:
+        for mount in self.spec.get("volumeMounts") or ():
+            source = volumes[mount["name"]]
+            if below := mount.get("subPath") or mount.get("subPathExpr"):
+                source = source / expand(below, variables)
+                if not source.exists():
+                    source.mkdir(parents=True)
+            yield str(source), mount["mountPath"], not mount.get("readOnly", False)
 
     def poll(self) -> bool:
         """Whether the container has ended."""

@@ -218,6 +218,10 @@ class Pod:
         folder.mkdir(parents=True)
         if "emptyDir" in volume:
             return folder
+        if claim := volume.get("persistentVolumeClaim"):
+            kept = self.folder.parent / "claims" / str(claim["claimName"])
+            kept.mkdir(parents=True, exist_ok=True)
+            return kept
         for kind, resource in (("secret", SECRETS), ("configMap", CONFIG_MAPS)):
             if kind in volume:
                 source = volume[kind]
