@@ -18,6 +18,18 @@ def caller_frame() -> FrameType:
     return frame
 
 
+def program_file() -> str:
+    """Return the file of the program: of the nearest module that is being executed."""
+    found = caller_frame()
+    frame: FrameType | None = found
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "<module>" and not _is_own(code.co_filename):
+            return code.co_filename
+        frame = frame.f_back
+    return found.f_code.co_filename  # a thread
+
+
 @functools.cache
 def _is_own(filename: str) -> bool:
     return filename.startswith(_OWN)

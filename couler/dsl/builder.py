@@ -8,7 +8,7 @@ import typing as t
 from types import CodeType
 
 from couler.dsl._context import current, set_scope
-from couler.dsl._places import caller_frame, function_name, shown_file
+from couler.dsl._places import caller_frame, function_name, program_file, shown_file
 from couler.dsl.scope import Scope
 from couler.dsl.secrets import Secret
 from couler.dsl.shipping import ShippingError, plain_script
@@ -122,7 +122,7 @@ class Builder:
             source = self._sources[key] = SourceRef(file=shown_file(filename), line=line)
         return source
 
-    def locate(self, image: str, function: str | None = None) -> tuple[str, SourceRef]:
+    def locate(self, image: object, function: str | None = None) -> tuple[str, SourceRef]:
         """Return a name for a step that was given none, and the place of the call.
 
         The name is that of the function that made the step, if it is one that makes steps: not
@@ -137,7 +137,9 @@ class Builder:
         name = self._image_name(image) if name is None else name
         return name, self.place(code.co_filename, frame.f_lineno)
 
-    def _image_name(self, image: str) -> str:
+    def _image_name(self, image: object) -> str:
+        if not isinstance(image, str):
+            return "step"
         name = self._image_names.get(image)
         if name is None:
             stem = image.rpartition("/")[2].partition("@")[0].partition(":")[0]
@@ -170,7 +172,7 @@ def current_scope() -> Scope:
         return scope
     from couler.dsl.workflow import Workflow
 
-    workflow = Workflow._implicit(_program_name(caller_frame().f_code.co_filename))
+    workflow = Workflow._implicit(_program_name(program_file()))
     set_scope(workflow._builder.root)
     return workflow._builder.root
 

@@ -145,7 +145,8 @@ def run_container(
         )
     scope = current_scope()
     builder = scope.builder
-    image = image or builder.default_image or ""
+    if image is None:
+        image = builder.default_image or ""
     own_name, source = builder.locate(image)
     base = str(step_name or name or own_name)
     draft = Draft(scope, None, PRINTS, source)
@@ -244,7 +245,8 @@ def run_script(
     )
     scope = current_scope()
     builder = scope.builder
-    image = image or builder.default_image or default_image()
+    if image is None:
+        image = builder.default_image or default_image()
     function = getattr(source, "fn", source)
     own_name, place = builder.locate(image, getattr(function, "__name__", None))
     base = str(step_name or name or own_name)
@@ -255,7 +257,7 @@ def run_script(
     count = _add_arguments(scope, draft, args)
     text = builder.script(function, base) if callable(function) else str(function)
     draft.action = Script(
-        image=image,
+        image=checked_text(builder, "image", image, base),
         source=_with_arguments(builder, text, words, count, base),
         command=words,
         packages=tuple(packages),
@@ -369,7 +371,7 @@ def checked_text(builder: Builder, what: str, value: object, step: str) -> str:
     if isinstance(value, str):
         return value
     builder.report("CLR105", f'step "{step}": {what}: {value!r:.60} is no text', step=str(step))
-    return str(value)
+    return repr(value)
 
 
 def _path_of(value: Value) -> str | None:

@@ -103,9 +103,9 @@ def test_what_is_no_condition_is_refused(condition: object) -> None:
 
 
 def test_a_condition_with_one_side_is_for_loops() -> None:
-    with couler.Workflow("w"), pytest.raises(couler.DefinitionError, match="CLR120"):
-        with couler.when(couler.equal("tails")):
-            pass
+    branch = couler.when(couler.equal("tails"))
+    with couler.Workflow("w"), pytest.raises(couler.DefinitionError, match="CLR120"), branch:
+        pass
 
 
 def test_a_value_is_a_condition_by_itself() -> None:

@@ -84,12 +84,9 @@ def test_an_unknown_attribute_names_the_nearest() -> None:
 
 
 def test_comparing_gives_a_condition() -> None:
-    with couler.Workflow("w") as wf:
-        with couler.when(0.5 < pick().score):
-            box("deploy")
-    expected = Compare(
-        left=StepRef(step="pick", output="score"), op=">", right=Literal(value=0.5)
-    )
+    with couler.Workflow("w") as wf, couler.when(pick().score > 0.5):
+        box("deploy")
+    expected = Compare(left=StepRef(step="pick", output="score"), op=">", right=Literal(value=0.5))
     assert steps(wf)["deploy"].when == expected
 
 
@@ -149,9 +146,9 @@ def test_facts_of_the_run() -> None:
     ],
 )
 def test_what_is_known_only_at_run_time_cannot_be_used_before(misuse, code) -> None:
-    with couler.Workflow("w", size=1) as wf:
-        with pytest.raises(couler.DefinitionError, match=code) as caught:
-            misuse(wf.params.size)
+    wf = couler.Workflow("w", size=1)
+    with wf, pytest.raises(couler.DefinitionError, match=code) as caught:
+        misuse(wf.params.size)
     assert f"{caught.value.diagnostic.source}  {code} error" in str(caught.value)
     assert caught.value.diagnostic.source.file.endswith("test_handles.py")
 

@@ -98,7 +98,7 @@ def values() -> dict[str, object]:
 def test_every_annotation_has_a_type_and_a_json_form() -> None:
     with couler.Workflow("w") as wf:
         everything(**values())  # type: ignore[arg-type]
-    assert [problem for problem in wf.diagnostics] == []
+    assert list(wf.diagnostics) == []
     inputs = {one.name: (one.type, one.value.value) for one in steps(wf)["everything"].inputs}
     assert inputs == {
         "a": ("str", "text"),
@@ -178,6 +178,11 @@ def test_wrong_calls_are_all_reported_with_line_and_nearest_name() -> None:
         train("svm", data.train, model="x")  # type: ignore[misc]
         train("svm", data.size)  # type: ignore[arg-type]
         train(wf.params.n, data.train)
+
+    def argument(name: str, wanted: str, given: str) -> str:
+        where = f'step "train": the argument "{name}"'
+        return f"{where} must be {wanted}, not <couler value {given}>, which is int"
+
     found = [(one.code, one.message) for one in wf.diagnostics]
     assert found == [
         ("CLR104", 'step "train": no argument "modle". Did you mean "model"?'),
@@ -186,12 +191,11 @@ def test_wrong_calls_are_all_reported_with_line_and_nearest_name() -> None:
         ("CLR102", 'step "train": the argument "model" is given twice'),
         (
             "CLR107",
-            'step "train": the argument "data" must be File, not <couler value split.size>, '
-            "which is int",
+            argument("data", "File", "split.size"),
         ),
         (
             "CLR107",
-            'step "train": the argument "model" must be str, not <couler value n>, which is int',
+            argument("model", "str", "n"),
         ),
     ]
     lines = [one.source.line for one in wf.diagnostics if one.source]

@@ -1,0 +1,404 @@
+"""Containers, scripts and jobs: words, files, outputs, names and options."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import couler
+from couler import File
+from couler.ir.policies import (
+    Backoff,
+    Cache,
+    Gpu,
+    Placement,
+    Profile,
+    Resources,
+    Retry,
+    Toleration,
+)
+from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey
+from couler.ir.values import StepRef
+from couler.ir.workflow import Container, Input, Job, Output, Script
+from tests.dsl.look import box, codes, steps
+
+
+@couler.step
+def make() -> File:
+    return File("x")
+
+
+def only(workflow: couler.Workflow):
+    [step] = workflow.to_ir().steps
+    return step
+
+
+def test_words_are_text_numbers_and_values() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        couler.run_container("busybox", "echo", [1, 1.5, True, None, {"k": [1]}, "x y"])
+        couler.run_container("busybox", ["echo", a], a, step_name="one")
+        couler.run_container("busybox", ["echo"], [[a], "KEEP", 7], step_name="two")
+    found = steps(wf)
+    assert found["busybox"].action == Container(
+        image="busybox",
+        command=("echo",),
+        args=("1", "1.5", "true", "null", '{"k":[1]}', "x y"),
+    )
+    assert found["one"].action.command == ("echo", StepRef(step="a"))
+    assert found["one"].action.args == (StepRef(step="a"),)
+    assert found["two"].action.args == (StepRef(step="a"), "KEEP", "7")
+
+
+def test_files_as_arguments_are_paths() -> None:
+    with couler.Workflow("w") as wf:
+        made = make()
+        wrote = couler.run_container(
+            "busybox", ["sh"], output=File("/out/model.bin"), step_name="wrote"
+        )
+        couler.run_container("busybox", ["cat"], [made, wrote], step_name="cat")
+    cat = steps(wf)["cat"]
+    assert cat.action.args == ("/tmp/couler/inputs/make", "/out/model.bin")
+    assert cat.inputs == (
+        Input(name="make", value=StepRef(step="make"), type="file", path="/tmp/couler/inputs/make"),
+        Input(
+            name="wrote",
+            value=StepRef(step="wrote", output="model"),
+            type="file",
+            path="/out/model.bin",
+        ),
+    )
+    assert codes(wf) == []
+
+
+def test_files_as_inputs() -> None:
+    with couler.Workflow("w") as wf:
+        made = make()
+        couler.run_container("busybox", ["cat"], input=made, step_name="a")
+        couler.run_container("busybox", ["cat"], input={"/data/x": made, "y": made}, step_name="b")
+        couler.run_container("busybox", ["cat"], input=[3], step_name="c")
+        couler.run_container("busybox", ["cat"], input=box("d"), step_name="e")
+    found = steps(wf)
+    assert [one.path for one in found["a"].inputs] == ["/tmp/couler/inputs/make"]
+    assert [(one.name, one.path) for one in found["b"].inputs] == [
+        ("x", "/data/x"),
+        ("y", "/tmp/couler/inputs/y"),
+    ]
+    assert [one.code for one in wf.diagnostics] == ["CLR105", "CLR105"]
+
+
+def test_declared_outputs_and_what_is_printed() -> None:
+    with couler.Workflow("w") as wf:
+        a = couler.run_container(
+            "busybox",
+            ["sh"],
+            output=[
+                couler.create_parameter_artifact("/tmp/score.txt", type=float, default=0.0),
+                "/tmp/score.json",
+                couler.File("model.bin"),
+                couler.Directory("/out/"),
+            ],
+            step_name="a",
+        )
+        b = couler.run_container("busybox", ["sh"], output={"best": "/b"}, step_name="b")
+        box("c", a.score, a["score_2"], a.result, b, b.best)
+    assert steps(wf)["a"].outputs == (
+        Output(name="score", type="float", path="/tmp/score.txt", default=0.0),
+        Output(name="score_2", path="/tmp/score.json"),
+        Output(name="model", type="file", path="model.bin"),
+        Output(name="out", type="directory", path="/out/"),
+    )
+    assert [ref.output for ref in steps(wf)["c"].action.args] == [
+        "score",
+        "score_2",
+        "result",
+        "best",
+        "best",
+    ]
+    assert len(a) == 4
+    assert [handle._output for handle in a] == ["score", "score_2", "model", "out"]
+    assert a[2]._output == "model"
+
+
+def test_wrong_outputs_are_reported() -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_container("busybox", ["sh"], output=[3])
+    assert [one.code for one in wf.diagnostics] == ["CLR105"]
+    with pytest.raises(ValueError, match="set"):
+        couler.create_parameter_artifact("/x", type=set)
+
+
+@pytest.mark.parametrize(
+    ("image", "name"),
+    [
+        ("docker/whalesay:latest", "whalesay"),
+        ("localhost:5000/a_b@sha256:0", "a-b"),
+        ("busybox", "busybox"),
+    ],
+)
+def test_names_come_from_the_image_in_the_program_itself(image: str, name: str) -> None:
+    namespace: dict[str, object] = {}
+    program = (
+        "import couler\n"
+        "with couler.Workflow('w') as wf:\n"
+        f"    couler.run_container({image!r}, ['true'])\n"
+    )
+    exec(compile(program, "program.py", "exec"), namespace)
+    assert list(steps(namespace["wf"])) == [name]  # type: ignore[arg-type]
+
+
+def test_names_come_from_the_function_that_makes_the_step() -> None:
+    def greet() -> None:
+        couler.run_container("busybox", ["true"])
+        couler.run_container("alpine", ["true"])
+
+    with couler.Workflow("w") as wf:
+        greet()
+        (lambda: couler.run_container("busybox", ["true"]))()
+        couler.run_container("alpine", ["true"])
+    assert [(step.name, step.action.image) for step in wf.to_ir().steps] == [
+        ("greet", "busybox"),
+        ("greet-2", "alpine"),
+        ("busybox", "busybox"),
+        ("alpine", "alpine"),
+    ]
+
+
+def test_the_source_is_the_line_of_the_call() -> None:
+    with couler.Workflow("w") as wf:
+        box("a")
+        couler.run_container("busybox", ["true"])
+    first, second = wf.to_ir().steps
+    assert first.source.file.endswith("look.py")
+    assert second.source.file.endswith("tests/dsl/test_processes.py")
+    assert wf.to_ir().source.line == second.source.line - 2
+
+
+def test_all_options_reach_the_step() -> None:
+    with couler.Workflow("w") as wf:
+        couler.create_secret({"user": "u", "password": "p"}, name="db")
+        couler.run_container(
+            image="busybox",
+            command=["true"],
+            env={"A": 1, "B": "b", "C": couler_secret(), "D": ConfigKey(config_map="c", key="k")},
+            env_from=[{"secretRef": {"name": "s"}}, {"configMapRef": {"name": "m"}, "prefix": "P"}],
+            secret="db",
+            cpu=0.5,
+            memory="1Gi",
+            disk="2Gi",
+            gpu=couler.Gpu(2, "a100"),
+            timeout="1h30m",
+            retry=couler.Retry(3, wait="10s", cap=60, on=["error"], exit_codes=[137]),
+            cache=couler.Cache("models", key="v2", max_age="1d"),
+            image_pull_policy=couler.ImagePullPolicy.Always,
+            daemon=True,
+            volume_mounts=[couler.VolumeMount("scratch", "/scratch")],
+            working_dir="/work",
+            node_selector={"zone": "a"},
+            tolerations=[couler.Toleration("gpu", "NoSchedule", "Exists")],
+            affinity={"nodeAffinity": {}},
+            priority_class="high",
+            labels={"team": "ml"},
+            annotations={"note": "x"},
+            mutex="lock",
+            profile={"seconds": 2.0},
+            engine={"argo": {"hostNetwork": True}},
+            step_name="a",
+        )
+    step = only(wf)
+    assert step.env == (
+        EnvVar(name="A", value="1"),
+        EnvVar(name="B", value="b"),
+        EnvVar(name="C", secret=SecretKey(secret="other", key="k")),
+        EnvVar(name="D", config=ConfigKey(config_map="c", key="k")),
+        EnvVar(name="user", secret=SecretKey(secret="db", key="user")),
+        EnvVar(name="password", secret=SecretKey(secret="db", key="password")),
+    )
+    assert step.env_from == (EnvFrom(secret="s"), EnvFrom(config_map="m", prefix="P"))
+    assert step.resources == Resources(
+        cpu="500m", memory="1Gi", disk="2Gi", gpu=Gpu(count=2, type="a100")
+    )
+    assert step.timeout_s == 5400
+    assert step.retry == Retry(
+        limit=3, on=("error",), backoff=Backoff(seconds=10, cap_s=60), exit_codes=(137,)
+    )
+    assert step.cache == Cache(name="models", salt="v2", max_age_s=86400)
+    assert (step.pull_policy, step.daemon, step.working_dir) == ("Always", True, "/work")
+    assert step.mounts == (Mount(volume="scratch", path="/scratch"),)
+    assert step.placement == Placement(
+        node_selector={"zone": "a"},
+        tolerations=(Toleration(key="gpu", effect="NoSchedule", operator="Exists"),),
+        affinity={"nodeAffinity": {}},
+        priority_class="high",
+    )
+    assert (step.labels, step.annotations, step.mutex) == ({"team": "ml"}, {"note": "x"}, "lock")
+    assert step.profile == Profile(seconds=2.0)
+    assert step.engine == {"argo": {"hostNetwork": True}}
+    assert [volume.name for volume in wf.to_ir().volumes] == ["scratch"]
+    assert wf.diagnostics == ()
+
+
+def couler_secret() -> SecretKey:
+    return SecretKey(secret="other", key="k")
+
+
+def test_the_ancestors_resources_are_limits_as_well() -> None:
+    with couler.Workflow("w") as wf:
+        box("a", resources={"cpu": 1, "memory": "1Gi", "nvidia.com/gpu": 1, "example.com/fpga": 2})
+    assert only(wf).resources == Resources(
+        cpu="1",
+        cpu_limit="1",
+        memory="1Gi",
+        memory_limit="1Gi",
+        gpu=Gpu(count=1),
+        other={"example.com/fpga": "2"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"retry": True}, "no number of retries"),
+        ({"retry": -1}, "no number of retries"),
+        ({"retry": couler.Retry(0)}, "greater than 0"),
+        ({"timeout": "soon"}, "'soon' is no duration"),
+        ({"timeout": 0}, "more than 0 seconds"),
+        ({"memory": 2}, "'2Gi'"),
+        ({"cpu": True}, "no quantity"),
+        ({"gpu": "a100"}, "couler.Gpu"),
+        ({"resources": ["cpu"]}, "no dict"),
+        ({"env": ["A"]}, "no dict"),
+        ({"env_from": [{}]}, "secretRef"),
+        ({"secret": "nobody"}, 'no secret "nobody"'),
+        ({"image_pull_policy": "Sometimes"}, "none of IfNotPresent"),
+        ({"volume_mounts": ["/x"]}, "volume_mounts"),
+        ({"cache": "yes"}, "cache"),
+        ({"labels": "x"}, "labels"),
+    ],
+)
+def test_wrong_options_are_reported_with_their_name(options, message: str) -> None:
+    with couler.Workflow("w") as wf:
+        box("a", **options)
+    [problem] = wf.diagnostics
+    assert problem.code == "CLR105"
+    assert problem.message.startswith(f'step "a": {"resources" if "cpu" in options else ""}')
+    assert message in problem.message
+
+
+def test_unknown_options_and_those_without_effect() -> None:
+    with couler.Workflow("w") as wf:
+        box("a", memroy="1Gi")
+        box("b", pool="p", enable_ulogfs=False)
+    assert [(one.code, one.severity) for one in wf.diagnostics] == [
+        ("CLR104", "error"),
+        ("CLR106", "warning"),
+    ]
+    assert 'Did you mean "memory"?' in wf.diagnostics[0].message
+
+
+def test_an_image_must_be_text() -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_container(box("a"), ["true"])  # type: ignore[arg-type]
+    assert [one.code for one in wf.diagnostics] == ["CLR105"]
+
+
+def test_a_container_can_take_its_image_from_the_defaults() -> None:
+    with couler.Workflow("w", defaults=couler.StepDefaults(image="busybox:1")) as wf:
+        couler.run_container(command=["true"])
+    assert only(wf).action.image == "busybox:1"
+
+
+def test_scripts() -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_script("busybox", "sh", "date", step_name="a")
+        couler.run_script(source="print(1)", command=["python3", "-u"], packages=["numpy"])
+    first, second = wf.to_ir().steps
+    assert first.action == Script(image="busybox", source="date", command=("sh",))
+    assert second.action.command == ("python3", "-u")
+    assert second.action.packages == ("numpy",)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    assert second.action.image == f"python:{version}-slim"
+
+
+def test_arguments_of_scripts_are_found_where_arguments_are(tmp_path: Path) -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        couler.run_script("busybox", "sh", 'echo "$1-$2"', [a, 3], step_name="shell")
+        couler.run_script(
+            "python:3.12",
+            source='"""Doc."""\nfrom __future__ import annotations\n'
+            "import sys\nprint(sys.argv[1:])",
+            args=["x", "{{y}}"],
+            step_name="python",
+        )
+        couler.run_script("perl", "perl", "print 1", ["x"], step_name="perl")
+    found = steps(wf)
+    assert [one.code for one in wf.diagnostics] == ["CLR137"]
+    assert found["shell"].inputs == (
+        Input(name="arg_0", value=StepRef(step="a")),
+        Input(name="arg_1", value=found["shell"].inputs[1].value),
+    )
+    environ = {"COULER_INPUT_arg_0": "a b", "COULER_INPUT_arg_1": "c"}
+    for name, program, expected in (
+        ("shell", "sh", "a b-c\n"),
+        ("python", sys.executable, "['a b', 'c']\n"),
+    ):
+        path = tmp_path / name
+        path.write_text(found[name].action.source)
+        done = subprocess.run([program, path], env=environ, capture_output=True, text=True)
+        assert done.stdout == expected
+
+
+def test_scripts_need_a_source_and_jobs_a_manifest() -> None:
+    with couler.Workflow("w"):
+        with pytest.raises(couler.DefinitionError, match="CLR141"):
+            couler.run_script("busybox")
+        with pytest.raises(ValueError, match="CLR141"):
+            couler.run_job()
+
+
+def test_jobs() -> None:
+    manifest = "apiVersion: batch/v1\nkind: Job\nspec: {env: [{name: A, value: a}]}\n"
+    with couler.Workflow("w") as wf:
+        job = couler.run_job(
+            manifest,
+            "status.succeeded > 0",
+            "status.failed > 0",
+            env={"B": 2},
+            retry=1,
+            step_name="train",
+        )
+        box("after", job, job.job_id)
+    step = steps(wf)["train"]
+    assert step.action == Job(
+        manifest={
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "spec": {"env": [{"name": "A", "value": "a"}, {"name": "B", "value": "2"}]},
+        },
+        success_condition="status.succeeded > 0",
+        failure_condition="status.failed > 0",
+        set_owner_reference=True,
+    )
+    assert [one.name for one in step.outputs] == ["job_name", "job_id"]
+    assert step.retry.limit == 1
+
+
+@pytest.mark.parametrize("manifest", ["{", "- 1", {"x": object()}])
+def test_wrong_manifests_are_reported(manifest: object) -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_job(manifest)  # type: ignore[arg-type]
+    assert [one.code for one in wf.diagnostics] == ["CLR136"]
+
+
+def test_handles_in_the_environment() -> None:
+    with couler.Workflow("w") as wf:
+        a = box("a")
+        with couler.group("g"):
+            box("b", env={"A": a})
+    group = steps(wf)["g"]
+    assert [one.name for one in group.inputs] == ["a"]
+    assert codes(wf) == []

@@ -1,0 +1,290 @@
+"""Handing workflows over: submitters, the command line, and what stays behind."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import types
+import typing as t
+
+import pytest
+
+import couler
+import couler.argo
+from couler.dsl._context import current
+from couler.dsl.submit import collect
+from couler.errors import ConfigurationError, EngineError
+from tests.dsl.look import box, steps
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.seen: list[couler.Workflow] = []
+
+    def submit(self, workflow: couler.Workflow) -> str:
+        self.seen.append(workflow)
+        return "done"
+
+
+class Failing:
+    def submit(self, workflow: couler.Workflow) -> None:
+        raise ConnectionError
+
+
+def test_run_hands_over_and_begins_anew() -> None:
+    recorder = Recorder()
+    box("a")
+    assert couler.run(submitter=recorder) == "done"
+    box("b")
+    assert couler.run(recorder) == "done"
+    assert [list(steps(one)) for one in recorder.seen] == [["a"], ["b"]]
+    assert current().scope is None
+
+
+def test_a_submitter_may_be_a_class_and_a_subclass() -> None:
+    class Own(couler.ArgoSubmitter):
+        def submit(self, workflow: couler.Workflow) -> dict[str, t.Any]:
+            return {"own": self.namespace}
+
+    box("a")
+    assert couler.run(submitter=Own) == {"own": "default"}
+
+
+def test_a_failed_submission_leaves_nothing_behind() -> None:
+    box("a")
+    with pytest.raises(ConnectionError):
+        couler.run(submitter=Failing())
+    assert current().scope is None
+
+
+def test_the_default_submitter() -> None:
+    recorder = Recorder()
+    couler.set_default_submitter(recorder)
+    box("a")
+    couler.run()
+    assert len(recorder.seen) == 1
+
+
+def test_without_a_submitter_it_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    started = []
+    monkeypatch.setattr("couler.stages.run", lambda workflow: started.append(workflow.name))
+    couler.config_workflow(name="w")
+    box("a")
+    couler.run()
+    assert started == ["w"]
+
+
+def test_nothing_to_run() -> None:
+    with pytest.raises(couler.DefinitionError, match="CLR135"):
+        couler.run(submitter=Recorder())
+    with couler.Workflow("w"):
+        box("a")
+    with pytest.raises(couler.DefinitionError, match="CLR135"):
+        couler.run(submitter=Recorder())
+
+
+def test_what_cannot_submit_is_refused() -> None:
+    box("a")
+    with pytest.raises(couler.DefinitionError, match="CLR135"):
+        couler.run(submitter=3)
+
+
+def test_collect_records_in_order_and_runs_nothing() -> None:
+    with collect() as found:
+        box("a")
+        assert couler.run(submitter=Failing()) is None
+        with couler.Workflow("w") as wf:
+            box("b")
+        assert wf.run() is None
+        couler.create_secret({"x": "y"})
+        box("c")
+        assert len(found) == 3
+    assert [list(steps(one)) for one in found] == [["a"], ["b"], ["c"]]
+    assert current().scope is None
+
+
+def test_collect_leaves_out_what_has_no_step() -> None:
+    with collect() as found:
+        couler.config_workflow(name="empty")
+        couler.create_secret({"x": "y"})
+    assert found == []
+
+
+def test_collect_ends_with_an_exception() -> None:
+    box("before")
+    with pytest.raises(ZeroDivisionError), collect():
+        box("a", box("b"), 1 / 0)
+    assert [one.name for one in current().scope.drafts] == ["before"]
+
+
+def test_two_threads_build_two_workflows() -> None:
+    built: dict[str, list[str]] = {}
+    barrier = threading.Barrier(2)
+
+    def program(name: str) -> None:
+        for index in range(20):
+            box(f"{name}{index}")
+            if index == 0:
+                barrier.wait()
+        recorder = Recorder()
+        couler.run(recorder)
+        built[name] = list(steps(recorder.seen[0]))
+
+    threads = [threading.Thread(target=program, args=(name,)) for name in "ab"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert built == {name: [f"{name}{index}" for index in range(20)] for name in "ab"}
+    assert current().scope is None
+
+
+def test_two_tasks_build_two_workflows() -> None:
+    async def program(name: str) -> list[str]:
+        with couler.Workflow(name) as wf:
+            for index in range(3):
+                box(f"{name}{index}")
+                await asyncio.sleep(0)
+        return list(steps(wf))
+
+    async def main() -> list[list[str]]:
+        return list(await asyncio.gather(program("a"), program("b")))
+
+    assert asyncio.run(main()) == [["a0", "a1", "a2"], ["b0", "b1", "b2"]]
+
+
+def test_cleanup_forgets_the_program_and_no_open_block() -> None:
+    box("a")
+    couler._cleanup()
+    assert current().scope is None
+    with couler.Workflow("w") as wf:
+        couler._cleanup()
+        box("b")
+    assert list(steps(wf)) == ["b"]
+
+
+def test_the_ancestors_ways_in() -> None:
+    from couler.argo_submitter import ArgoSubmitter
+    from couler.core.syntax.loop import map as mapped
+    from couler.core.syntax.volume import add_volume
+    from couler.core.templates.volume import Volume
+    from couler.core.templates.volume_claim import VolumeClaimTemplate
+
+    assert couler.argo.map is couler.map is mapped
+    assert (couler.argo.ArgoSubmitter, couler.argo.Volume) == (ArgoSubmitter, Volume)
+    assert couler.argo.add_volume is add_volume
+    assert couler.argo.VolumeClaimTemplate is VolumeClaimTemplate
+    assert couler.argo._cleanup is couler._cleanup
+    assert couler.argo.__all__ == couler.__all__
+    assert "run_container" in dir(couler.argo)
+    with pytest.raises(AttributeError, match=r"module 'couler\.argo' has no attribute 'nothing'"):
+        _ = couler.argo.nothing
+    namespace: dict[str, t.Any] = {}
+    exec("from couler.argo import *", namespace)
+    assert namespace["run_script"] is couler.run_script
+
+
+class FakeCluster:
+    """Stands for the lightkube package."""
+
+    def __init__(self, refuse: bool = False) -> None:
+        self.created: list[tuple[t.Any, str]] = []
+        self.applied: list[t.Any] = []
+        self.refuse = refuse
+        cluster = self
+
+        class ApiError(Exception):
+            pass
+
+        class Client:
+            def __init__(self, config: object, namespace: str) -> None:
+                self.namespace = namespace
+
+            def create(self, resource: t.Any, namespace: str) -> t.Any:
+                if cluster.refuse:
+                    raise ApiError("forbidden")
+                cluster.created.append((resource, namespace))
+                return resource
+
+            def apply(self, resource: t.Any, field_manager: str, force: bool) -> None:
+                if cluster.refuse:
+                    raise ApiError("forbidden")
+                cluster.applied.append(resource)
+
+        config = types.SimpleNamespace(get=lambda context: context)
+        self.modules = {
+            "lightkube": types.SimpleNamespace(
+                ApiError=ApiError,
+                Client=Client,
+                KubeConfig=types.SimpleNamespace(
+                    from_env=lambda: config, from_file=lambda path: config
+                ),
+            ),
+            "lightkube.core": types.ModuleType("lightkube.core"),
+            "lightkube.core.exceptions": types.SimpleNamespace(ConfigError=KeyError),
+            "lightkube.generic_resource": types.SimpleNamespace(
+                create_namespaced_resource=lambda group, version, kind, plural: dict
+            ),
+            "lightkube.resources": types.ModuleType("lightkube.resources"),
+            "lightkube.resources.core_v1": types.SimpleNamespace(
+                Secret=types.SimpleNamespace(from_dict=lambda tree: tree)
+            ),
+        }
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    fake = FakeCluster()
+    for name, module in fake.modules.items():
+        monkeypatch.setitem(sys.modules, name, module)  # type: ignore[arg-type]
+    return fake
+
+
+def test_argo_submitter_creates_the_workflow_and_its_secrets(cluster: FakeCluster) -> None:
+    couler.create_secret({"token": "x"}, name="new", namespace="ml")
+    couler.obtain_secret(["token"], name="there")
+    couler.create_secret({"token": "x"}, name="dry", dry_run=True)
+    box("a", secret="new")
+    answer = couler.run(couler.ArgoSubmitter(namespace="ml", config_file="x", context="c"))
+    [(manifest, namespace)] = cluster.created
+    assert (manifest["kind"], namespace, answer["kind"]) == ("Workflow", "ml", "Workflow")
+    [secret] = cluster.applied
+    assert secret["metadata"] == {"name": "new", "namespace": "ml"}
+    assert secret["stringData"] == {"token": "x"}
+
+
+def test_argo_submitter_can_leave_secrets_alone(cluster: FakeCluster) -> None:
+    couler.create_secret({"token": "x"}, name="new")
+    box("a")
+    couler.run(couler.ArgoSubmitter(create_secrets=False))
+    assert cluster.applied == []
+
+
+@pytest.mark.parametrize("with_secret", [True, False])
+def test_a_refusal_is_an_error_of_the_engine(cluster: FakeCluster, with_secret: bool) -> None:
+    cluster.refuse = True
+    if with_secret:
+        couler.create_secret({"token": "x"}, name="new")
+    box("a")
+    with pytest.raises(EngineError, match=r"argo: the (secret|Workflow) .* was refused: forbidden"):
+        couler.run(couler.ArgoSubmitter())
+
+
+def test_argo_submitter_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightkube", None)
+    box("a")
+    with pytest.raises(ConfigurationError, match=r"pip install 'couler\[argo\]'"):
+        couler.run(couler.ArgoSubmitter())
+
+
+def test_argo_submitter_without_a_cluster(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing() -> None:
+        raise KeyError("no configuration")
+
+    monkeypatch.setattr(cluster.modules["lightkube"].KubeConfig, "from_env", nothing)
+    box("a")
+    with pytest.raises(ConfigurationError, match="no configuration of a cluster"):
+        couler.run(couler.ArgoSubmitter())
