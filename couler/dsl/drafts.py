@@ -86,8 +86,9 @@ class Draft:
 
     def spec(self, output: str) -> TypeSpec:
         """Return the type of an output, as readers see it."""
-        spec = self.returns.specs[output]
-        return spec if self.foreach is None else list_of(spec, gathered=True)
+        if self.foreach is None:
+            return self.returns.specs[output]
+        return list_of(self.returns.specs[output], gathered=True)
 
     def wait_for(self, edge: Draft | Edge) -> None:
         """Wait for a step to succeed, or for one of several to end in a certain way."""

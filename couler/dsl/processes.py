@@ -360,8 +360,8 @@ def _words(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
 
 
 def _value_word(scope: Scope, draft: Draft, word: Value) -> t.Any:
-    value = scope.bring(word)
-    if not value._spec.is_file:
+    value = word if word._home is scope else scope.bring(word)
+    if value._spec.wire not in ("file", "directory"):
         return value._ir()
     return _add_file(draft, value._hint(), value, _path_of(word))
 
