@@ -32,7 +32,7 @@ _LOWERED = {
     Feature.CACHE: "memoization with a key of the step's content",
     Feature.CACHE_MAX_AGE: "memoization with a maximal age",
     Feature.EXIT_HANDLER_READS_OUTPUT: "global outputs",
-    Feature.WORKFLOW_OUTPUT: "global outputs",
+    Feature.WORKFLOW_OUTPUT: "outputs of the entrypoint",
     Feature.RUN_STATUS: "an expression",
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
 from couler.backends.argo import pods
@@ -125,15 +126,17 @@ class Scopes:
         parallelism
             How many tasks run at the same time.
         kept
-            For outputs that are kept for the whole workflow: their global names.
+            For outputs that are kept for exit handlers: their global names. Argo keeps them from
+            templates of steps only, not from DAGs; the scope then has one step.
         """
         location = ROOT_LOCATION if view.owner is None else INNER_LOCATION
         task_names = {name: legal(name) for name in view.steps}
-        renderer = Renderer(view, task_names, location)
+        nodes: t.Literal["tasks", "steps"] = "tasks" if kept is None else "steps"
+        renderer = Renderer(view, task_names, location, nodes)
         rules = StartRules(view.steps, task_names)
         template: Tree = {"name": name}
         self.templates.append(template)
-        shown = OutputRenderer(view, task_names, location)
+        shown = OutputRenderer(view, task_names, location, nodes)
         inputs = [*inputs, *_parameters_in(outputs)] if view.owner is None else inputs
         if inputs:
             template["inputs"] = {"parameters": [{"name": given} for given in inputs]}
@@ -148,7 +151,10 @@ class Scopes:
         if view.owner is not None and view.owner.retry is not None:
             template["retryStrategy"] = pods.retry_strategy(view.owner.retry)
         tasks = [self._task(step, task_names[step.name], rules, renderer) for step in steps]
-        template["dag"] = {"failFast": False, "tasks": tasks}
+        if kept is None:
+            template["dag"] = {"failFast": False, "tasks": tasks}
+        else:
+            template["steps"] = [[task] for task in tasks]
         for step in steps:
             if isinstance(step.action, Group):
                 self._emit_group(step, step.action, view)
@@ -178,13 +184,16 @@ class Scopes:
             outputs=step.outputs,
             gathers=step.foreach is not None,
             parallelism=step.max_parallel,
-            kept={
-                output.name: global_name(StepRef(step=step.name, output=output.name))
-                for output in step.outputs
-            }
-            if view.owner is None and step.name in self._kept_steps
-            else None,
+            kept=self._kept_names(step, view),
         )
+
+    def _kept_names(self, step: Step, view: ScopeView) -> dict[str, str] | None:
+        if view.owner is not None or step.name not in self._kept_steps:
+            return None
+        return {
+            output.name: global_name(StepRef(step=step.name, output=output.name))
+            for output in step.outputs
+        }
 
     def _contains_files(self, step: Step) -> bool:
         if not isinstance(step.action, Group):
@@ -288,7 +297,7 @@ def _output(
     assert value is not None, "the outputs of a scope have values"
     if output.default is not None:
         value = OrElse(value=value, default=Literal(value=output.default))
-    expression = renderer.expression(value)
+    expression = renderer.expression_as(value, None, output.type)
     if gathers:
         is_text = output.type == "str" or is_file(output.type)
         expression = f"toJson(toJson({expression}))" if is_text else f"toJson({expression})"

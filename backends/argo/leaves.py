@@ -19,17 +19,16 @@ from couler.backends.argo.cachekey import static_digest
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.scope import ScopeView, is_folder, travels_as, wire_text
+from couler.backends.argo.references import TAG_SAFE
+from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
-from couler.ir.values import Literal, Text
+from couler.ir.values import Literal, Text, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Container, Http, Input, Script, Step
 
 SHARE_ALL_ABOVE = 100
 """More templates than that are not read by people, and Argo takes 200 at most."""
-
-_DOLLAR_FREE: tuple[ValueType, ...] = ("int", "float", "bool")
 
 
 class Hole(t.NamedTuple):
@@ -54,8 +53,8 @@ class _Shape:
         self.step = step
         self.gathers = gathers
         self.holes = holes
-        self.texts: list[str | None] = [_constant(hole.text) for hole in holes]
-        self.dynamic = [_may_hold_dollars(hole, step, view) for hole in holes]
+        self.texts: list[str | None] = [_constant(hole) for hole in holes]
+        self.dynamic = [_is_delicate(hole, step, view) for hole in holes]
         self.count = 1
         self.name = ""
         self.into: _Shape | None = None
@@ -67,9 +66,9 @@ class _Shape:
         texts = self.texts
         for index, hole in enumerate(holes):
             text = texts[index]
-            if text is not None and text != hole.text and text != _constant(hole.text):
+            if text is not None and text != hole.text and text != _constant(hole):
                 texts[index] = None
-            if not self.dynamic[index] and _may_hold_dollars(hole, step, view):
+            if not self.dynamic[index] and _is_delicate(hole, step, view):
                 self.dynamic[index] = True
 
     def absorb(self, other: _Shape) -> None:
@@ -92,19 +91,21 @@ class _Shape:
         ]
 
 
-def _constant(text: Text) -> str | None:
-    if isinstance(text, str):
-        return text
-    return wire_text(text.value) if isinstance(text, Literal) else None
-
-
-def _may_hold_dollars(hole: Hole, step: Step, view: ScopeView) -> bool:
+def _constant(hole: Hole) -> str | None:
     text = hole.text
     if isinstance(text, str):
-        return needs_dollars(text)
-    if isinstance(text, Literal):
-        return needs_dollars(wire_text(text.value))
-    return view.type_of(text, step) not in _DOLLAR_FREE
+        return text
+    if not isinstance(text, Literal):
+        return None
+    return json_text(text.value) if hole.type == "json" else wire_text(text.value)
+
+
+def _is_delicate(hole: Hole, step: Step, view: ScopeView) -> bool:
+    text = _constant(hole)
+    if text is not None:
+        return needs_dollars(text) or not text.isprintable()
+    value = t.cast("Value", hole.text)
+    return view.type_of(value, step) not in TAG_SAFE
 
 
 class Leaves:

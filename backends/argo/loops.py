@@ -14,9 +14,9 @@ from couler.backends.argo.expressions import member, tag
 from couler.backends.argo.lower import map_children
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import AT, Renderer
-from couler.backends.argo.scope import ScopeView
+from couler.backends.argo.scope import ScopeView, travels_as
 from couler.ir.conditions import Condition, map_operands
-from couler.ir.values import Literal, RoundRef, StepRef, Value, children
+from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children
 from couler.ir.workflow import Input, Output, Step
 
 ROUND = "couler_round"
@@ -97,7 +97,7 @@ class _Loop:
             task: step.model_copy(update={"name": task, "foreach": None, "loop": None})
             for task in self._tasks
         }
-        params = {given.name: given.type for given in step.inputs}
+        params = {given.name: travels_as(given) for given in step.inputs}
         self._view = ScopeView(steps=rounds, params=params, owner=step)
         self._renderer = Renderer(self._view, {task: task for task in self._tasks}, "")
 
@@ -135,13 +135,17 @@ class _Loop:
     def _value(self, given: Input, number: int) -> str:
         """What a round takes in: on the first round of a level, what the level was given."""
         if number == 0 or not _reads_round(given.value):
-            return "{{inputs.parameters." + given.name + "}}"
+            return self._pass(given)
         return self._after(given, number - 1)
+
+    def _pass(self, given: Input) -> str:
+        """What the level was given, handed on."""
+        return self._renderer.text(ParamRef(name=given.name), None, travels_as(given))
 
     def _after(self, given: Input, number: int) -> str:
         """An input for the round after one of this level."""
         if not _reads_round(given.value):
-            return "{{inputs.parameters." + given.name + "}}"
+            return self._pass(given)
         value = _with_round(given.value, self._tasks[number])
         return self._renderer.text(value, None, given.type)
 

@@ -9,7 +9,8 @@ the user's path. What is rewritten, and why:
   group around the process writes each output in a form that survives;
 - a foreach with a loop: a loop inside of each item;
 - a foreach with a bound on how many run at once: Argo bounds templates, not tasks;
-- outputs that exit handlers read: only outputs of templates can be kept for them.
+- a step that exit handlers read from: Argo keeps outputs for them only from processes and from
+  templates of steps, so a template of one step goes around it.
 """
 
 from __future__ import annotations
@@ -123,6 +124,11 @@ def _is_plain(step: Step) -> bool:
 
 
 def _lower_step(step: Step, view: ScopeView, read: set[str], *, keep: bool) -> Step:
+    lowered = _lower_iteration(step, view, read)
+    return _enclose(lowered, view, read, around=()) if keep else lowered
+
+
+def _lower_iteration(step: Step, view: ScopeView, read: set[str]) -> Step:
     if isinstance(step.action, Group):
         inside = view.inside(step, step.action)
         reads = _reads(step.action.steps, [output.value for output in step.outputs])
@@ -132,12 +138,12 @@ def _lower_step(step: Step, view: ScopeView, read: set[str], *, keep: bool) -> S
         limit = step.foreach.max_parallel
         unlimited = Foreach(over=step.foreach.over)
         step = step.model_copy(update={"foreach": unlimited})
-        bounded = _lower_step(step, view, read, keep=False)
+        bounded = _lower_iteration(step, view, read)
         return _enclose(bounded, view, read, around=()).model_copy(update={"max_parallel": limit})
     step = _with_own_condition(step, view)
     if step.foreach is not None and step.loop is not None:
         step = _enclose(step, view, read, around=("foreach",))
-        return _lower_step(step, view, read, keep=keep)
+        return _lower_iteration(step, view, read)
     if isinstance(step.action, Group):
         if step.foreach is not None and any(_holds_item(given.value) for given in step.inputs):
             return _enclose(step, view, read, around=("foreach",))
@@ -146,8 +152,6 @@ def _lower_step(step: Step, view: ScopeView, read: set[str], *, keep: bool) -> S
         return _enclose(step, view, read, around=("loop",))
     if step.foreach is not None and not _can_fan_out(step, read):
         return _enclose(step, view, read, around=("foreach",))
-    if keep and read:
-        return _enclose(step, view, read, around=())
     return step
 
 

@@ -174,7 +174,6 @@ def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree]
         workflow.steps,
         entrypoint,
         outputs=workflow.outputs,
-        kept={output.name: output.name for output in workflow.outputs},
     )
     if workflow.exit_handlers:
         scopes.templates.append(_on_exit(workflow.exit_handlers, on_exit, handler_names))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from couler.backends.argo.expressions import json_literal, member, quote, tag
 from couler.backends.argo.scope import ScopeView, can_be_skipped, is_stdout, json_text, wire_text
@@ -30,6 +30,7 @@ from couler.ir.values import (
     Value,
     walk,
 )
+from couler.ir.walk import explicit_dependencies
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import Group, Step
 
@@ -38,6 +39,9 @@ AT = "couler_at"
 
 INDEX = "couler_i"
 """Input of a template under a foreach, and key of an item: the position of the item."""
+
+TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
+"""Types whose values have no characters that a plain tag of Argo breaks on."""
 
 _NUMBERS = ("int", "float")
 _TEXTS = ("str", "file", "directory")
@@ -54,12 +58,21 @@ class Renderer:
         The task of each step; for the rounds of a loop the task of the round stands for the loop.
     location
         Text, with tags, of the place below which the scope's files are kept.
+    nodes
+        What Argo calls the steps of the template: tasks of a DAG, or steps.
     """
 
-    def __init__(self, view: ScopeView, task_names: t.Mapping[str, str], location: str) -> None:
+    def __init__(
+        self,
+        view: ScopeView,
+        task_names: t.Mapping[str, str],
+        location: str,
+        nodes: t.Literal["tasks", "steps"] = "tasks",
+    ) -> None:
         self.view = view
         self._task_names = task_names
         self.location = location
+        self._nodes = nodes
         self._guarded = False
 
     # texts for arguments ---------------------------------------------------------------------
@@ -85,11 +98,11 @@ class Renderer:
                 part if isinstance(part, str) else self.text(part, step) for part in value.parts
             )
         simple = self._simple(value, step)
-        if simple is not None and not self._must_convert(value, step, want):
+        if simple is not None and self._is_tag_safe(value, step, want):
             return "{{" + simple + "}}"
         if isinstance(value, StepRef) and self._is_location(value):
             return self.location_of(value)
-        return tag(self._converted(value, step, want))
+        return tag(self.expression_as(value, step, want))
 
     def _simple(self, value: Value, step: Step | None) -> str | None:
         """Return the name of the variable that holds a value as it is, if there is one."""
@@ -106,7 +119,7 @@ class Renderer:
                 producer = self.view.steps.get(value.step)
                 if producer is None or producer.foreach is not None or self._is_location(value):
                     return None
-                outputs = f"tasks.{self._task_names[value.step]}.outputs"
+                outputs = f"{self._nodes}.{self._task_names[value.step]}.outputs"
                 if is_stdout(producer, self.view.output(value)):
                     return f"{outputs}.result"
                 return f"{outputs}.parameters.{value.output}"
@@ -134,18 +147,17 @@ class Renderer:
         """Return whether the items of a foreach are objects: of several lists, or numbered."""
         return len(foreach.over) > 1 or keeps_files(step)
 
-    def _must_convert(self, value: Value, step: Step | None, want: ValueType) -> bool:
-        have = self.view.type_of(value, step)
-        return (have in _TEXTS) != (want in _TEXTS) and "json" in (have, want)
+    def _is_tag_safe(self, value: Value, step: Step | None, want: ValueType) -> bool:
+        """Whether a plain tag hands a value on as it is.
 
-    def _converted(self, value: Value, step: Step | None, want: ValueType) -> str:
-        expression = self.expression(value, step)
+        Argo puts the value of a plain tag in by Go's rules for quotes, which are not those of
+        JSON for control characters: a coloured line of output would break the task. It writes
+        the value of an expression as JSON.
+        """
         have = self.view.type_of(value, step)
-        if have in _TEXTS and want == "json":
-            return f"toJson({expression})"
-        if have == "json" and want in _TEXTS:
-            return _raw(f"fromJSON({expression})")
-        return expression
+        if isinstance(value, RunRef):
+            return want != "json"
+        return have in TAG_SAFE and not (want == "json" and have in _TEXTS)
 
     # expressions that give the text on the wire ----------------------------------------------
 
@@ -188,30 +200,44 @@ class Renderer:
         producer = self.view.steps[value.step]
         if self._is_location(value):
             return self._quoted_location(self.location_of(value))
-        task = member("tasks", self._task_names[value.step])
+        task = member(self._nodes, self._task_names[value.step])
         if producer.foreach is not None:
             listed = member(task, "outputs", "parameters", value.output, optional=True)
             return f"'[' + join(map(fromJSON({listed} ?? '[]'), fromJSON(#)), ',') + ']'"
-        path = ["outputs", "result"]
+        default = self._default_of(value)
+        may_miss = optional or self._guarded or default is not None
         if not is_stdout(producer, self.view.output(value)):
-            path = ["outputs", "parameters", value.output]
-        if self._guarded and not optional:
-            return f"({member(task, *path, optional=True)} ?? '')"
-        return member(task, *path, optional=optional)
+            text = member(task, "outputs", "parameters", value.output, optional=may_miss)
+        elif may_miss:
+            # Argo keeps standard output only where it finds this very name in the template.
+            text = f"({task}.outputs == nil ? nil : {task}.outputs.result)"
+        else:
+            text = member(task, "outputs", "result")
+        if default is not None:
+            return f"({text} ?? {quote(default)})"
+        return f"({text} ?? '')" if self._guarded and not optional else text
+
+    def _default_of(self, value: StepRef) -> str | None:
+        """The text that stands for an output that was not made."""
+        producer = self.view.steps.get(value.step)
+        if producer is None or producer.foreach is not None:
+            return None
+        default = self.view.output(value).default
+        return None if default is None else wire_text(default)
 
     def _or_else(self, value: OrElse, step: Step | None) -> str:
         have = self.view.type_of(value.value, step)
-        default = self._as(value.default, step, have)
+        default = self.expression_as(value.default, step, have)
         inner = value.value
-        if isinstance(inner, StepRef) and self._is_plain(inner):
+        if isinstance(inner, StepRef) and self._is_plain(inner, step):
             return f"({self._reference(inner, optional=True)} ?? {default})"
         return f"({self.available(inner)} ? {self._where_available(inner, step, have)} : {default})"
 
     def _first_of(self, options: Sequence[Value], step: Step | None) -> str:
         have = self.view.type_of(options[0], step)
-        text = self._as(options[-1], step, have)
+        text = self.expression_as(options[-1], step, have)
         for option in reversed(options[:-1]):
-            if isinstance(option, StepRef) and self._is_plain(option):
+            if isinstance(option, StepRef) and self._is_plain(option, step):
                 chosen = self._reference(option, optional=True)
                 text = f"({self._change(chosen, option, step, have)} ?? {text})"
             else:
@@ -227,9 +253,10 @@ class Renderer:
         """
         guarded = copy.copy(self)
         guarded._guarded = True
-        return guarded._as(value, step, want)
+        return guarded.expression_as(value, step, want)
 
-    def _as(self, value: Value, step: Step | None, want: ValueType) -> str:
+    def expression_as(self, value: Value, step: Step | None, want: ValueType) -> str:
+        """Return an expression for the text by which a value travels to a reader of a type."""
         return self._change(self.expression(value, step), value, step, want)
 
     def _change(self, expression: str, value: Value, step: Step | None, want: ValueType) -> str:
@@ -240,10 +267,22 @@ class Renderer:
             return _raw(f"fromJSON({expression})")
         return expression
 
-    def _is_plain(self, value: StepRef) -> bool:
-        """Whether absence of a reference shows as a missing output."""
+    def _is_plain(self, value: StepRef, step: Step | None) -> bool:
+        """Whether absence of a reference shows as a missing output.
+
+        Argo keeps what a failed process has printed, so a reader that runs after a failure has to
+        look at the state.
+        """
         producer = self.view.steps.get(value.step)
-        return producer is None or (producer.foreach is None and not self._is_location(value))
+        if producer is None:
+            return True
+        if producer.foreach is not None or self._is_location(value):
+            return False
+        if step is None:
+            return not can_be_survived(producer.name, self.view.steps.values())
+        return all(
+            name != value.step or on == "success" for name, on in explicit_dependencies(step)
+        )
 
     def available(self, value: Value) -> str:
         """Return an expression that tells whether all that a value reads is there."""
@@ -259,7 +298,9 @@ class Renderer:
         producer = self.view.steps.get(value.step)
         if producer is None:
             return f"({self._reference(value)} ?? nil) != nil"
-        status = member("tasks", self._task_names[value.step], "status")
+        if self._default_of(value) is not None:
+            return "true"
+        status = member(self._nodes, self._task_names[value.step], "status")
         if producer.foreach is None:
             return f"{status} == 'Succeeded'"
         # An empty list and a false condition both show as Skipped, so the condition decides.
@@ -427,6 +468,15 @@ def keeps_files(step: Step) -> bool:
         keeps_files(inner)
         or any(is_file(output.type) and output.value is None for output in inner.outputs)
         for inner in step.action.steps
+    )
+
+
+def can_be_survived(name: str, steps: Iterable[Step]) -> bool:
+    """Return whether some step runs also after a step has failed."""
+    return any(
+        before == name and on != "success"
+        for step in steps
+        for before, on in explicit_dependencies(step)
     )
 
 

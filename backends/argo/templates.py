@@ -41,8 +41,8 @@ class Filled(t.NamedTuple):
     name: str
     text: str | None
     """The text, or None where it is a parameter."""
-    may_hold_dollars: bool
-    """The parameter's value may hold what the kubelet would change."""
+    is_delicate: bool
+    """The parameter's value may hold what the kubelet or a plain tag would change."""
 
 
 def build_template(
@@ -119,9 +119,11 @@ class _Builder:
 
     def _reference(self, name: str, *, guarded: bool) -> str:
         """A tag for a parameter; guarded against the kubelet, which would change dollars."""
-        if guarded and self._places[name].may_hold_dollars:
+        if not self._places[name].is_delicate:
+            return "{{inputs.parameters." + name + "}}"
+        if guarded:
             return "{{=replace(inputs.parameters." + name + ", '$', '$$')}}"
-        return "{{inputs.parameters." + name + "}}"
+        return "{{=inputs.parameters." + name + "}}"
 
     def _text(self, name: str) -> str:
         """A text for a process: command, arguments, environment."""

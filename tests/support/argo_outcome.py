@@ -15,6 +15,7 @@ from couler.backends.argo.names import legal
 from couler.backends.argo.pods import thaw
 from couler.backends.argo.scope import find_output, is_stdout
 from couler.backends.local.status import refuse_start
+from couler.errors import WireError
 from couler.ir.paths import StepPath
 from couler.ir.wire import ValueType, decode, is_file
 from couler.ir.workflow import Group, Output, Step, Workflow
@@ -46,9 +47,9 @@ class Outcome:
         for handler in lowered.exit_handlers:
             self._handler(handler.name, handler.steps, run)
         self.run_outputs = {
-            output.name: thaw(decode(run.outputs[output.name], output.type))
+            output.name: _value(run.root.outputs[output.name], output, gathered=False)
             for output in workflow.outputs
-            if output.name in run.outputs
+            if output.name in run.root.outputs and self.status == "succeeded"
         }
 
     def _handler(self, name: str, steps: tuple[Step, ...], run: OracleRun) -> None:
@@ -68,10 +69,11 @@ class Outcome:
 
     def _children(self, boundary: OracleNode) -> dict[str, OracleNode]:
         """The nodes of a DAG by the part of their names after the DAG's own."""
-        prefix = boundary.name + "."
+        prefixes = (boundary.name + ".", boundary.name + "[0].")  # of a DAG, of steps
         return {
             node.name.removeprefix(prefix): node
             for node in self._nodes
+            for prefix in prefixes
             if node.boundary_id == boundary.id and node.name.startswith(prefix)
         }
 
@@ -212,4 +214,7 @@ def _value(text: str, output: Output, *, gathered: bool) -> object:
     if gathered:
         return json.loads(json.loads(text))
     value_type: ValueType = "str" if is_file(output.type) else output.type
-    return thaw(decode(text, value_type))
+    try:
+        return thaw(decode(text, value_type))
+    except WireError:  # it fails who reads it, not who made it
+        return text

@@ -60,7 +60,8 @@ def renderer() -> Renderer:
         (Literal(value="a"), "json", '"a"'),
         (Literal(value={"a": "{{x"}), "dict", '{"a":"{\\u007bx"}'),
         (ParamRef(name="lr"), "float", "{{workflow.parameters.lr}}"),
-        (StepRef(step="flip-coin"), "str", "{{tasks.flip-coin.outputs.result}}"),
+        (StepRef(step="flip-coin"), "str", "{{=tasks['flip-coin'].outputs.result}}"),
+        (StepRef(step="count"), "str", "{{tasks.count.outputs.result}}"),
         (StepRef(step="flip-coin"), "json", "{{=toJson(tasks['flip-coin'].outputs.result)}}"),
         (
             StepRef(step="train", output="score"),
@@ -97,7 +98,10 @@ def renderer() -> Renderer:
         (
             FirstOf(options=(StepRef(step="flip-coin"), StepRef(step="count"))),
             "str",
-            "{{=(tasks['flip-coin'].outputs?.result ?? tasks.count.outputs.result)}}",
+            (
+                "{{=((tasks['flip-coin'].outputs == nil ? nil : tasks['flip-coin'].outputs.result) "
+                "?? tasks.count.outputs.result)}}"
+            ),
         ),
         (
             Template(parts=("lr=", ParamRef(name="lr"), ";")),
@@ -119,9 +123,9 @@ def test_values(renderer: Renderer, value: Value, want: str, text: str) -> None:
 def test_an_item_is_known_by_its_name_if_there_are_several_lists(renderer: Renderer) -> None:
     letters = Literal(value=["a"])
     one = Step(name="s", action=RUN, foreach=Foreach(over={"x": letters}))
-    assert renderer.text(ItemRef(name="x"), one) == "{{item}}"
+    assert renderer.text(ItemRef(name="x"), one) == "{{=item}}"
     two = Step(name="s", action=RUN, foreach=Foreach(over={"x": letters, "y": letters}))
-    assert renderer.text(ItemRef(name="x"), two) == "{{item.x}}"
+    assert renderer.text(ItemRef(name="x"), two) == "{{=item.x}}"
 
 
 @pytest.mark.parametrize(

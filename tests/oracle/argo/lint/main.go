@@ -130,15 +130,25 @@ func writeObjects(files []string) error {
 			return err
 		}
 		for _, each := range found {
-			for _, parsed := range common.ParseObjects(ctx, each.text, true) {
-				if parsed.Err != nil {
-					return fmt.Errorf("%s: %w", file, parsed.Err)
+			if isArgo(each) {
+				for _, parsed := range common.ParseObjects(ctx, each.text, true) {
+					if parsed.Err != nil {
+						return fmt.Errorf("%s: %w", file, parsed.Err)
+					}
 				}
 			}
 			fmt.Println(string(each.json))
 		}
 	}
 	return nil
+}
+
+// isArgo tells Argo's own kinds from those of Kubernetes, such as config maps.
+func isArgo(object document) bool {
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+	}
+	return json.Unmarshal(object.json, &head) == nil && strings.HasPrefix(head.APIVersion, "argoproj.io/")
 }
 
 func main() {
