@@ -21,7 +21,7 @@ BEYOND = {
     "value_too_large": "Argo hands on up to 256 KiB of what a container printed",
     "list_too_large": "Argo has no limit of its own for gathered lists",
     "output_not_written": "Argo keeps a folder where a file was declared",
-    "timeout_of_workflow": "a pod asked for after the deadline is never made, and nothing wakes Argo",
+    "timeout_of_workflow": "no pod is made after the deadline, and nothing wakes Argo",
 }
 """Cases in which Argo does less than the semantics say, see docs/argo.md."""
 

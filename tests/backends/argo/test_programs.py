@@ -1,0 +1,51 @@
+"""Programs as users write them, for Argo: the listings of the paper, examples, a big loop."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+import couler
+from couler import stages
+from couler.backends.base import Target
+from couler.cli._program import load_program
+from tests.support import argo_schema
+
+ROOT = Path(__file__).parents[3]
+PROGRAMS = sorted([*ROOT.glob("tests/programs/listing_*.py"), *ROOT.glob("examples/*/*.py")])
+
+
+@pytest.mark.checkout
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_the_api_server_takes_what_a_program_becomes(program: Path) -> None:
+    workflow = load_program(str(program))
+    text = stages.compile(workflow, "argo", format="json").to_text()
+    assert argo_schema.problems(json.loads(text)) == []
+
+
+def job(number: int) -> object:
+    return couler.run_container(
+        image="alpine:3.20",
+        command=["echo"],
+        args=[f"job {number}"],
+        step_name=f"job-{number}",
+    )
+
+
+@pytest.mark.parametrize("format", ["yaml", "json"])
+def test_a_thousand_calls_of_one_function_make_one_container_template(format: str) -> None:
+    with couler.Workflow("thousand") as workflow:
+        for number in range(1000):
+            job(number)
+    target = Target(profile="argo-minimal-crd")
+    text = stages.compile(workflow, "argo", target=target, format=format).to_text()
+    manifest = yaml.safe_load(text) if format == "yaml" else json.loads(text)
+    templates = manifest["spec"]["templates"]
+    containers = [template for template in templates if "container" in template]
+    [main] = [template for template in templates if "dag" in template]
+    assert [template["name"] for template in containers] == ["job"]
+    assert len(main["dag"]["tasks"]) == 1000
+    assert {task["template"] for task in main["dag"]["tasks"]} == {"job"}
