@@ -61,6 +61,10 @@ test: $(STAMP) ## Tests that need no network
 test-slow: $(STAMP) ## Slow tests; some install from the package index
 	$(BIN)/python -m pytest -m "slow and not (airflow or cluster or llm)"
 
+.PHONY: argo-oracle
+argo-oracle: $(STAMP) ## Build Argo's own programs, which judge manifests in slow tests (needs Go)
+	$(BIN)/python -m tests.oracle.argo.build
+
 .PHONY: goldens
 goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it
 	$(BIN)/python -m pytest -m "golden and not (airflow or cluster or llm)" --update-goldens
