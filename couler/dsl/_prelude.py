@@ -1,7 +1,7 @@
 """Reads the inputs of a step, calls its function and writes its outputs.
 
-This file is the first part of every script made of a typed step. It imports the standard
-library only.
+The script of a typed step begins with those parts of this file that it needs. They use the
+standard library only.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ import json
 import os
 import shutil
 import sys
-import typing
+from collections.abc import Callable
+from typing import Any
 
 
 class File(str):
@@ -32,97 +33,159 @@ class Directory(File):
     __slots__ = ()
 
 
-class _Kind:
-    """How values of one type are read and written."""
+class _Json:
+    """Values of a type, which travel as JSON."""
 
-    def __init__(
-        self,
-        build: typing.Callable[[typing.Any], typing.Any] | None = None,
-        types: tuple[type, ...] = (object,),
-        *,
-        text: bool = False,
-        item: _Kind | None = None,
-        fields: dict[str, _Kind] | None = None,
-        make: typing.Callable[..., typing.Any] = dict,
-    ) -> None:
-        self.build = build  # makes the value from its JSON form, where they differ
-        self.types = types  # of the JSON form, for outputs
-        self.text = text  # travels as it is, not as JSON
+    def __init__(self, *types: type, make: Callable[[Any], Any] | None = None):
+        self.types = types or (object,)
+        self.make = make  # gives the value for its JSON form, where they differ
+
+    def decode(self, value: Any) -> Any:
+        return value if self.make is None else self.make(value)
+
+    def parse(self, text: str) -> Any:
+        return self.decode(json.loads(text))
+
+    def is_given(self, name: str) -> bool:
+        return "COULER_INPUT_" + name in os.environ
+
+    def read(self, name: str) -> Any:
+        return self.parse(os.environ["COULER_INPUT_" + name])
+
+    def encode(self, value: Any) -> str:
+        return _dump(value)
+
+    def write(self, name: str, value: Any) -> None:
+        value = _plain(value)
+        is_bool = isinstance(value, bool) and not {bool, object}.intersection(self.types)
+        if is_bool or not isinstance(value, self.types):
+            sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
+        try:
+            data, text = _dump(value), self.encode(value)
+        except (TypeError, ValueError) as error:
+            sys.exit(f"the output {name} has no JSON form: {error}")
+        size = len(text.encode())
+        if size > 65536:
+            sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
+        path = _path_of(name)
+        for place, content in ((path, text), (path + ".gather", _dump(data))):
+            with open(place, "w", encoding="utf-8", newline="") as file:
+                file.write(content + "\n")  # who reads it takes one newline away
+
+
+class _Text(_Json):
+    """Text, which travels as it is."""
+
+    def parse(self, text: str) -> Any:
+        return self.decode(text)
+
+    def encode(self, value: Any) -> str:
+        return str(value)
+
+
+class _Path(_Text):
+    """Files or folders."""
+
+    def write(self, name: str, value: Any) -> None:
+        path = _path_of(name)
+        if not isinstance(value, str | os.PathLike) or not os.path.exists(value):
+            sys.exit(f"the output {name} is {value!r:.200}, but there is no such file")
+        if os.path.isdir(value):
+            shutil.copytree(value, path, copy_function=_link, dirs_exist_ok=True)
+        elif os.path.realpath(value) != os.path.realpath(path):
+            _link(value, path)
+
+
+class _List(_Json):
+    """Lists, whole or as their items: `x`, or `x_0`, `x_1` and so on."""
+
+    def __init__(self, item: _Json):
+        super().__init__(list)
         self.item = item
-        self.fields = fields
-        self.make = make
 
-    def decode(self, value: typing.Any) -> typing.Any:
-        return value if self.build is None else self.build(value)
+    def decode(self, value: Any) -> Any:
+        return [self.item.decode(one) for one in value]
 
-    def read(self, name: str) -> typing.Any:
-        """Return an input, which came whole or in parts: `x`, or `x_0`, `x_1`, or `x_field`."""
-        text = os.environ.get("COULER_INPUT_" + name)
-        if text is None:
-            return self.read_parts(name)
-        if self.item is not None and self.item.build in (File, Directory):
-            places = {int(entry): os.path.join(text, entry) for entry in os.listdir(text)}
-            files = [places.get(index) for index in range(max(places, default=-1) + 1)]
-            return [file and self.item.decode(file) for file in files]
-        return self.decode(text if self.text else json.loads(text))
+    def is_given(self, name: str) -> bool:
+        return super().is_given(name) or self.item.is_given(name + "_0")
 
-    def read_parts(self, name: str) -> typing.Any:
-        if self.fields is not None:
-            given = {key: of for key, of in self.fields.items() if _is_given(f"{name}_{key}", of)}
-            return self.make(**{key: of.read(f"{name}_{key}") for key, of in given.items()})
-        values: list[typing.Any] = []
-        while self.item is not None and _is_given(f"{name}_{len(values)}", self.item):
+    def read(self, name: str) -> Any:
+        if super().is_given(name):
+            return super().read(name)
+        values: list[Any] = []
+        while self.item.is_given(f"{name}_{len(values)}"):
             values.append(self.item.read(f"{name}_{len(values)}"))
         return values
 
 
-_TEXT = _Kind(types=(str,), text=True)
-_INT = _Kind(types=(int,))
-_BOOL = _Kind(types=(bool,))
-_FLOAT = _Kind(float, (int, float))
-_JSON = _Kind()
-_FILE = _Kind(File, text=True)
-_DIRECTORY = _Kind(Directory, text=True)
+class _Files(_List):
+    """Lists of files, as a folder with an entry for each item; that of a failed item is missing."""
+
+    def parse(self, text: str) -> Any:
+        places = {int(entry): os.path.join(text, entry) for entry in os.listdir(text)}
+        files = [places.get(index) for index in range(max(places, default=-1) + 1)]
+        return [file and self.item.decode(file) for file in files]
 
 
-def _list(item: _Kind) -> _Kind:
-    return _Kind(lambda value: [item.decode(one) for one in value], (list,), item=item)
+class _Tuple(_Json):
+    """Tuples of as many items as there are types."""
+
+    def __init__(self, *items: _Json):
+        super().__init__(list)
+        self.items = items
+
+    def decode(self, value: Any) -> Any:
+        return tuple(of.decode(one) for of, one in zip(self.items, value, strict=True))
 
 
-def _tuple(*items: _Kind) -> _Kind:
-    return _Kind(
-        lambda value: tuple(item.decode(one) for item, one in zip(items, value, strict=True)),
-        (list,),
-        item=_JSON,
-    )
+class _Dict(_Json):
+    """Dicts with keys of text."""
+
+    def __init__(self, item: _Json):
+        super().__init__(dict)
+        self.item = item
+
+    def decode(self, value: Any) -> Any:
+        return {key: self.item.decode(one) for key, one in value.items()}
 
 
-def _dict(item: _Kind) -> _Kind:
-    return _Kind(lambda value: {key: item.decode(one) for key, one in value.items()}, (dict,))
+class _Optional(_Json):
+    """Values of a type, or None."""
+
+    def __init__(self, item: _Json):
+        super().__init__(*item.types, type(None))
+        self.item = item
+
+    def decode(self, value: Any) -> Any:
+        return None if value is None else self.item.decode(value)
 
 
-def _optional(item: _Kind) -> _Kind:
-    return _Kind(
-        lambda value: None if value is None else item.decode(value), (*item.types, type(None))
-    )
+class _Record(_Json):
+    """Dataclasses and NamedTuples, whole or as their fields: `x`, or `x_field` for each."""
+
+    def __init__(self, cls: Callable[..., Any], **fields: _Json):
+        super().__init__(dict)
+        self.cls = cls
+        self.fields = fields
+
+    def decode(self, value: Any) -> Any:
+        return self.cls(**{key: self.fields[key].decode(one) for key, one in value.items()})
+
+    def is_given(self, name: str) -> bool:
+        parts = (of.is_given(f"{name}_{key}") for key, of in self.fields.items())
+        return super().is_given(name) or any(parts)
+
+    def read(self, name: str) -> Any:
+        if super().is_given(name):
+            return super().read(name)
+        parts = {key: f"{name}_{key}" for key in self.fields}
+        given = {
+            key: of.read(parts[key]) for key, of in self.fields.items() if of.is_given(parts[key])
+        }
+        return self.cls(**given)
 
 
-def _record(make: typing.Callable[..., typing.Any], **fields: _Kind) -> _Kind:
-    def build(value: dict[str, typing.Any]) -> typing.Any:
-        return make(**{key: fields[key].decode(one) for key, one in value.items()})
-
-    return _Kind(build, (dict,), fields=fields, make=make)
-
-
-def _is_given(name: str, kind: _Kind) -> bool:
-    if "COULER_INPUT_" + name in os.environ:
-        return True
-    if kind.fields is not None:
-        return any(_is_given(f"{name}_{field}", of) for field, of in kind.fields.items())
-    return kind.item is not None and _is_given(f"{name}_0", kind.item)
-
-
-def _plain(value: typing.Any) -> typing.Any:
+def _plain(value: Any) -> Any:
     """Return the JSON form of a value."""
     if isinstance(value, enum.Enum):
         return _plain(value.value)
@@ -131,9 +194,8 @@ def _plain(value: typing.Any) -> typing.Any:
     if hasattr(value, "_asdict"):
         return {key: _plain(one) for key, one in value._asdict().items()}
     if dataclasses.is_dataclass(value):
-        return {
-            field.name: _plain(getattr(value, field.name)) for field in dataclasses.fields(value)
-        }
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: _plain(getattr(value, name)) for name in names}
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -141,47 +203,19 @@ def _plain(value: typing.Any) -> typing.Any:
     return value.tolist() if hasattr(value, "tolist") else value  # numpy
 
 
-def _dump(value: typing.Any) -> str:
+def _dump(value: Any) -> str:
     """Return compact JSON without two opening braces in a row, which Argo would read."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.replace("{{", "{\\u007b")
 
 
-def _write(name: str, value: typing.Any, kind: _Kind) -> None:
-    path = os.path.join(os.environ["COULER_WORK"], "outputs", name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    if kind.build in (File, Directory):
-        _keep(name, value, path)
-        return
-    value = _plain(value)
-    if not isinstance(value, kind.types) or (isinstance(value, bool) and int in kind.types):
-        sys.exit(f"the output {name} is {value!r:.200}, which does not fit its type")
-    try:
-        data = _dump(value)
-    except (TypeError, ValueError) as error:
-        sys.exit(f"the output {name} has no JSON form: {error}")
-    text = str(value) if kind.text else data
-    size = len(text.encode())
-    if size > 65536:
-        sys.exit(f"the output {name} is {size} bytes, more than 65536: return a File instead")
-    for place, content in ((path, text), (path + ".gather", _dump(data))):
-        with open(place, "w", encoding="utf-8", newline="") as file:
-            file.write(content + "\n")  # who reads it takes one newline away
+def _path_of(name: str) -> str:
+    folder = os.path.join(os.environ["COULER_WORK"], "outputs")
+    os.makedirs(folder, exist_ok=True)
+    return os.path.join(folder, name)
 
 
-def _keep(name: str, source: typing.Any, path: str) -> None:
-    """Put a file or folder where it is kept; a link is enough."""
-    if not isinstance(source, str | os.PathLike) or not os.path.exists(source):
-        sys.exit(f"the output {name} is {source!r:.200}, but there is no such file")
-    if os.path.realpath(source) == os.path.realpath(path):
-        return
-    if os.path.isdir(source):
-        shutil.copytree(source, path, copy_function=_link, dirs_exist_ok=True)
-    else:
-        _link(source, path)
-
-
-def _link(source: typing.Any, path: typing.Any) -> None:
+def _link(source: Any, path: Any) -> None:
     try:
         os.link(os.path.realpath(source), path)
     except OSError:  # another disk
@@ -189,9 +223,9 @@ def _link(source: typing.Any, path: typing.Any) -> None:
 
 
 def _run(
-    function: typing.Callable[..., typing.Any],
-    inputs: dict[str, _Kind],
-    outputs: _Kind | dict[str, _Kind],
+    function: Callable[..., Any],
+    inputs: dict[str, _Json],
+    outputs: _Json | dict[str, _Json],
     *,
     stay: bool = False,
 ) -> None:
@@ -200,10 +234,9 @@ def _run(
     os.makedirs(work, exist_ok=True)
     if not stay:
         os.chdir(work)
-    given = {name: kind.read(name) for name, kind in inputs.items() if _is_given(name, kind)}
-    result = function(**given)
-    if isinstance(outputs, _Kind):
-        _write("result", result, outputs)
+    result = function(**{name: of.read(name) for name, of in inputs.items() if of.is_given(name)})
+    if isinstance(outputs, _Json):
+        outputs.write("result", result)
         return
-    for name, kind in outputs.items():
-        _write(name, getattr(result, name), kind)
+    for name, of in outputs.items():
+        of.write(name, getattr(result, name))

@@ -11,7 +11,7 @@ import linecache
 import sys
 import textwrap
 import typing as t
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, ModuleType
 
 from couler.dsl import _prelude
@@ -70,13 +70,15 @@ def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> 
     aliases = _check_names(function, source, provided)
     readers = ", ".join(f'"{one.name}": {one.spec.kind}' for one in signature.arguments.values())
     arguments = [name, f"{{{readers}}}", signature.kinds, *(["stay=True"] if stay else [])]
+    call = f"_run({', '.join(arguments)})"
+    used = _names_in(call).union(*map(_names_of, (source, *classes.values())))
     parts = [
-        f"# The function {name} as a step.\n{_FUTURE}{_prelude_text()}",
+        f"# The function {name} as a step.\n{_FUTURE}\n{_prelude_for(used)}",
         *(["\n".join(imports)] if imports else []),
         *classes.values(),
         *(["\n".join(aliases)] if aliases else []),
         source,
-        f'if __name__ == "__main__":\n    _run({", ".join(arguments)})',
+        f'if __name__ == "__main__":\n    {call}',
     ]
     return "\n\n\n".join(part.strip("\n") for part in parts) + "\n"
 
@@ -180,13 +182,13 @@ def _class_sources(
     """Return the sources of classes by name, and the imports that they need."""
     sources: dict[str, str] = {}
     imports: dict[str, None] = {}
-    known = {*_prelude_names(), *(cls.__name__ for cls in classes)}
+    known = {"File", "Directory", *(cls.__name__ for cls in classes)}
     for cls in classes:
         source = _class_source(cls)
         sources[cls.__name__] = source
         module = sys.modules.get(cls.__module__)
         scope = {**function.__globals__, **(vars(module) if module else {})}
-        for name in sorted(_free_names(_compile(source)) - known - _BUILTINS):
+        for name in sorted(_names_of(source) - known - _BUILTINS):
             line = _import_line(name, scope.get(name))
             if line is None:
                 raise ShippingError(
@@ -240,7 +242,7 @@ def _import_line(name: str, value: object) -> str | None:
 def _check_names(function: AnyFunction, source: str, provided: set[str]) -> list[str]:
     """Refuse names that the script would not have; return lines that give others a new name."""
     aliases = []
-    for name in sorted(_free_names(_compile(source)) - provided - _BUILTINS):
+    for name in sorted(_names_of(source) - provided - _BUILTINS):
         value = function.__globals__.get(name)
         if provided and (value is File or value is Directory):
             aliases.append(f"{name} = {value.__name__}")
@@ -263,16 +265,12 @@ def _check_names(function: AnyFunction, source: str, provided: set[str]) -> list
     return aliases
 
 
-def _compile(source: str) -> CodeType:
+def _names_of(source: str) -> set[str]:
+    """Return the global names that a piece of source reads and does not define itself."""
     code = compile(source, "<step>", "exec", flags=_FLAGS, dont_inherit=True)
-    return t.cast(CodeType, code)
-
-
-def _free_names(code: CodeType) -> set[str]:
-    """Return the global names that code reads and does not define itself."""
     read: set[str] = set()
     defined: set[str] = set()
-    for name, is_definition in _global_uses(code):
+    for name, is_definition in _global_uses(t.cast(CodeType, code)):
         (defined if is_definition else read).add(name)
     return read - defined
 
@@ -288,22 +286,58 @@ def _global_uses(code: CodeType) -> Iterator[tuple[str, bool]]:
             yield from _global_uses(constant)
 
 
+class _Part(t.NamedTuple):
+    """A top-level statement of the prelude."""
+
+    text: str
+    defines: str
+    uses: frozenset[str]
+    is_import: bool
+
+
 @functools.cache
-def _prelude_text() -> str:
-    """Return the prelude without its first docstring and `from __future__` line."""
+def _prelude_parts() -> tuple[_Part, ...]:
+    """Return the statements of the prelude after its docstring and `from __future__` line."""
     source = inspect.getsource(_prelude)
-    node = ast.parse(source).body[1]
-    return "".join(source.splitlines(keepends=True)[node.end_lineno or 0 :])
+    lines = source.splitlines()
+    parts = []
+    for node in ast.parse(source).body[2:]:
+        text = "\n".join(lines[node.lineno - 1 : node.end_lineno])
+        if isinstance(node, ast.Import):
+            parts.append(_Part(text, node.names[0].name, frozenset(), True))
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
+            parts.append(_Part(text, node.name, _names_in(text), False))
+    return tuple(parts)
 
 
 @functools.cache
 def _prelude_names() -> frozenset[str]:
-    names: set[str] = set()
-    for node in ast.parse(inspect.getsource(_prelude)).body:
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            names.add(node.name)
-        elif isinstance(node, ast.Assign):
-            names.update(one.id for one in node.targets if isinstance(one, ast.Name))
-        elif isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-    return frozenset(names)
+    return frozenset(part.defines for part in _prelude_parts())
+
+
+def _prelude_for(names: Iterable[str]) -> str:
+    """Return the parts of the prelude that some names need, in their order."""
+    parts = {part.defines: part for part in _prelude_parts()}
+    needed: set[str] = set()
+    waiting = [name for name in names if name in parts]
+    while waiting:
+        name = waiting.pop()
+        if name not in needed:
+            needed.add(name)
+            waiting += [other for other in parts[name].uses if other in parts]
+    kept = [part for part in parts.values() if part.defines in needed]
+    imports = "\n".join(part.text for part in kept if part.is_import)
+    return "\n\n\n".join([imports, *(part.text for part in kept if not part.is_import)])
+
+
+def _names_in(source: str) -> frozenset[str]:
+    """Return the names that a piece of source reads, but for annotations."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            node.returns = None
+        elif isinstance(node, ast.arg):
+            node.annotation = None
+        elif isinstance(node, ast.AnnAssign):
+            node.annotation = ast.Constant(None)
+    return frozenset(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))

@@ -96,16 +96,16 @@ def _is_path(value: object) -> bool:
     return isinstance(value, str | os.PathLike)
 
 
-STR = TypeSpec("str", "str", "_TEXT", _is_str)
-INT = TypeSpec("int", "int", "_INT", _is_int)
-FLOAT = TypeSpec("float", "float", "_FLOAT", is_finite_number)
-BOOL = TypeSpec("bool", "bool", "_BOOL", lambda value: isinstance(value, bool))
-FILE = TypeSpec("file", "File", "_FILE", _is_path)
-DIRECTORY = TypeSpec("directory", "Directory", "_DIRECTORY", _is_path)
-PRINTED = TypeSpec("str", "text", "_TEXT", _is_str, is_untyped=True)
-JSON = TypeSpec("json", "any", "_JSON", is_json)
-LIST = TypeSpec("list", "list", "_list(_JSON)", lambda v: isinstance(v, list | tuple), item=JSON)
-DICT = TypeSpec("dict", "dict", "_dict(_JSON)", lambda v: isinstance(v, dict) and is_json(v))
+STR = TypeSpec("str", "str", "_Text(str)", _is_str)
+INT = TypeSpec("int", "int", "_Json(int)", _is_int)
+FLOAT = TypeSpec("float", "float", "_Json(int, float, make=float)", is_finite_number)
+BOOL = TypeSpec("bool", "bool", "_Json(bool)", lambda value: isinstance(value, bool))
+FILE = TypeSpec("file", "File", "_Path(make=File)", _is_path)
+DIRECTORY = TypeSpec("directory", "Directory", "_Path(make=Directory)", _is_path)
+PRINTED = TypeSpec("str", "text", "_Text(str)", _is_str, is_untyped=True)
+JSON = TypeSpec("json", "any", "_Json()", is_json)
+LIST = TypeSpec("list", "list", "_List(_Json())", lambda v: isinstance(v, list | tuple), item=JSON)
+DICT = TypeSpec("dict", "dict", "_Dict(_Json())", lambda v: isinstance(v, dict) and is_json(v))
 
 _SIMPLE: dict[object, TypeSpec] = {
     str: STR,
@@ -165,7 +165,7 @@ def list_of(item: TypeSpec, *, gathered: bool = False) -> TypeSpec:
     return TypeSpec(
         "list",
         f"list[{item.label}]",
-        f"_list({item.kind})",
+        f"{'_Files' if item.is_file else '_List'}({item.kind})",
         lambda value: isinstance(value, list | tuple) and all(map(accepts, value)),
         item=item,
         classes=item.classes,
@@ -269,7 +269,7 @@ def _record(cls: type) -> TypeSpec:
     return TypeSpec(
         "dict",
         cls.__name__,
-        f"_record({cls.__name__}{arguments})",
+        f"_Record({cls.__name__}{arguments})",
         lambda value: isinstance(value, cls),
         fields=fields,
         classes=(*inner, cls),
@@ -281,7 +281,7 @@ def _enumeration(cls: type[enum.Enum]) -> TypeSpec:
     return TypeSpec(
         "str" if is_text else "json",
         cls.__name__,
-        f"_Kind({cls.__name__}, (str, int, float), text={is_text})",
+        f"{'_Text' if is_text else '_Json'}(make={cls.__name__})",
         lambda value: isinstance(value, cls),
         classes=(cls,),
     )
@@ -305,7 +305,7 @@ def _tuple_of(items: list[TypeSpec]) -> TypeSpec:
     return TypeSpec(
         "list",
         f"tuple[{', '.join(spec.label for spec in items)}]",
-        f"_tuple({', '.join(spec.kind for spec in items)})",
+        f"_Tuple({', '.join(spec.kind for spec in items)})",
         accepts,
         item=JSON,
         classes=tuple(dict.fromkeys(one for spec in items for one in spec.classes)),
@@ -321,7 +321,7 @@ def _dict_of(value_spec: TypeSpec) -> TypeSpec:
     return TypeSpec(
         "dict",
         f"dict[str, {value_spec.label}]",
-        f"_dict({value_spec.kind})",
+        f"_Dict({value_spec.kind})",
         accepts,
         item=value_spec,
         classes=value_spec.classes,
@@ -342,7 +342,7 @@ def _union(members: tuple[object, ...]) -> TypeSpec:
     return TypeSpec(
         "json",
         label,
-        "_JSON",
+        "_Json()",
         lambda value: (optional and value is None) or any(check(value) for check in checks),
         optional=optional,
     )
@@ -353,7 +353,7 @@ def _optional(spec: TypeSpec) -> TypeSpec:
         spec,
         wire=spec.wire if spec.is_file else "json",
         label=f"{spec.label} | None",
-        kind=spec.kind if spec.is_file else f"_optional({spec.kind})",
+        kind=spec.kind if spec.is_file else f"_Optional({spec.kind})",
         accepts=spec.accepts if spec.is_file else (lambda v: v is None or spec.accepts(v)),
         fields=None,
         optional=True,

@@ -423,3 +423,33 @@ def test_a_script_function_with_arguments_is_reported() -> None:
         couler.run_script(source=needs)
     [problem] = wf.diagnostics
     assert (problem.code, "make it a @couler.step" in problem.message) == ("CLR109", True)
+
+
+def test_the_script_holds_what_it_needs_of_the_prelude() -> None:
+    @couler.step
+    def small(n: int) -> int:
+        return n
+
+    text = script_of(small)
+    assert "class _Json:" in text
+    assert "class File" not in text
+    assert "shutil" not in text
+    assert len(text) < len(script_of(describe)) < 10_000
+
+
+class Typed(t.NamedTuple):
+    place: File = File("nowhere")
+
+
+@couler.step
+def uses_typing(n: int) -> Typed:
+    path = File("x")
+    with open(path, "w") as file:
+        file.write(str(n))
+    return Typed(path)
+
+
+def test_classes_bring_their_imports(run, tmp_path: Path) -> None:
+    assert "import typing as t\n" in script_of(uses_typing)
+    assert run(uses_typing, n="3").stderr == ""
+    assert written(tmp_path, "place") == "3"
