@@ -159,6 +159,12 @@ class _Optional(_Json):
     def decode(self, value: Any) -> Any:
         return None if value is None else self.item.decode(value)
 
+    def is_given(self, name: str) -> bool:
+        return self.item.is_given(name)
+
+    def read(self, name: str) -> Any:
+        return super().read(name) if _Json.is_given(self, name) else self.item.read(name)
+
 
 class _Record(_Json):
     """Dataclasses and NamedTuples, whole or as their fields: `x`, or `x_field` for each."""

@@ -32,7 +32,7 @@ def make_inputs(
         if argument is None:
             continue
         spec = argument.spec
-        if value is None and spec.optional and spec.is_file and argument.default is None:
+        if value is None and spec.optional and spec.is_files and argument.default is None:
             continue
         _add(scope, step, name, spec, value, inputs)
     return inputs
@@ -60,7 +60,7 @@ def _add(
         if spec.fields is not None and not isinstance(value, dict):
             fields = {field: getattr(value, field, None) for field in spec.fields}
             _add_fields(scope, step, name, spec, fields, inputs)
-        elif isinstance(value, list | tuple) and spec.wire == "list" and spec.item is not None:
+        elif isinstance(value, list | tuple) and spec.item is not None and spec.wire != "dict":
             for index, item in enumerate(value):
                 _add(scope, step, f"{name}_{index}", spec.item, item, inputs)
         else:

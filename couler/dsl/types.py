@@ -61,6 +61,11 @@ class TypeSpec:
         """Whether values are files or directories."""
         return self.wire in ("file", "directory")
 
+    @property
+    def is_files(self) -> bool:
+        """Whether values are files, directories or lists of them."""
+        return self.is_file or (self.item is not None and self.item.is_file)
+
 
 class UnsupportedTypeError(Exception):
     """An annotation whose values cannot travel; the message says why and what to use."""
@@ -349,13 +354,14 @@ def _union(members: tuple[object, ...]) -> TypeSpec:
 
 
 def _optional(spec: TypeSpec) -> TypeSpec:
+    if spec.is_files:  # files have no null; what is not there is left out
+        return dataclasses.replace(spec, label=f"{spec.label} | None", optional=True)
     return dataclasses.replace(
         spec,
-        wire=spec.wire if spec.is_file else "json",
+        wire="json",
         label=f"{spec.label} | None",
-        kind=spec.kind if spec.is_file else f"_Optional({spec.kind})",
-        accepts=spec.accepts if spec.is_file else (lambda v: v is None or spec.accepts(v)),
-        fields=None,
+        kind=f"_Optional({spec.kind})",
+        accepts=lambda value: value is None or spec.accepts(value),
         optional=True,
     )
 

@@ -453,3 +453,34 @@ def test_classes_bring_their_imports(run, tmp_path: Path) -> None:
     assert "import typing as t\n" in script_of(uses_typing)
     assert run(uses_typing, n="3").stderr == ""
     assert written(tmp_path, "place") == "3"
+
+
+@couler.step
+def perhaps(
+    pair: Pair | None = None,
+    xs: list[int] | None = None,
+    text: str | None = None,
+    many: list[File] | None = None,
+    one: File | None = None,
+) -> str:
+    return repr((pair, xs, text, many and len(many), one))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        ({}, "(None, None, None, None, None)"),
+        ({"pair": "null", "xs": "null", "text": "null"}, "(None, None, None, None, None)"),
+        (
+            {"pair": '{"name":"a"}', "xs": "[1]", "text": '"null"', "one": "/x"},
+            "(Pair(name='a', score=0.5), [1], 'null', None, '/x')",
+        ),
+        (
+            {"pair_name": "b", "xs_0": "1", "xs_1": "2", "many_0": "/a", "many_1": "/b"},
+            "(Pair(name='b', score=0.5), [1, 2], None, 2, None)",
+        ),
+    ],
+)
+def test_optional_inputs(run, tmp_path: Path, inputs: dict[str, str], expected: str) -> None:
+    assert run(perhaps, **inputs).stderr == ""
+    assert written(tmp_path) == expected + "\n"

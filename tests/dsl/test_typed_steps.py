@@ -367,3 +367,30 @@ def test_optional_files_can_be_left_out() -> None:
         use(split("x").train)
     assert [len(step.inputs) for step in wf.to_ir().steps] == [0, 0, 1, 1]
     assert codes(wf) == []
+
+
+def test_optional_records_and_lists_take_values() -> None:
+    @couler.step
+    def use(
+        data: Split | None = None, xs: list[float] | None = None, files: list[File] | None = None
+    ) -> None: ...
+
+    with couler.Workflow("w") as wf:
+        data = split("x")
+        use(data, [measure(data.train), 1.0], [data.train])
+        use(None, None, None)
+        use(files=train.partial(data=data.train).map(["a"]))
+    found = steps(wf)
+    assert [one.name for one in found["use"].inputs] == [
+        "data_train",
+        "data_size",
+        "xs_0",
+        "xs_1",
+        "files_0",
+    ]
+    assert [(one.name, one.type) for one in found["use-2"].inputs] == [
+        ("data", "json"),
+        ("xs", "json"),
+    ]
+    assert found["use-3"].inputs[0].many
+    assert codes(wf) == []
