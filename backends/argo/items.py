@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import INDEX, Renderer, keeps_files
-from couler.backends.argo.scope import json_text, wire_text
+from couler.backends.argo.scope import find_output, json_text, wire_text
 from couler.ir.policies import Foreach
 from couler.ir.values import ItemRef, Literal, StepRef, Value
 from couler.ir.wire import MAX_ITEMS
@@ -42,10 +42,28 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
         rows = _rows(foreach.over, as_json, renderer, step, as_objects=as_objects)
         return {"withParam": rows}
     [items] = foreach.over.values()
-    text = renderer.text(items, step, "list")
-    if _is_bounded(items, renderer):
-        return {"withParam": text}
-    return {"withParam": _bounded(renderer.expression(items, step))}
+    if _is_bounded(items, renderer) and _holds_scalars(items, renderer):
+        return {"withParam": renderer.text(items, step, "list")}
+    text = renderer.expression(items, step)
+    if not _holds_scalars(items, renderer):
+        text = _without_objects(text)
+    return {"withParam": tag(text) if _is_bounded(items, renderer) else _bounded(text)}
+
+
+def _holds_scalars(items: Value, renderer: Renderer) -> bool:
+    """Whether all items of a list are known to be texts, numbers, booleans or files."""
+    if not isinstance(items, StepRef):
+        return False
+    producer = renderer.view.steps.get(items.step)
+    if producer is None or producer.foreach is None:
+        return False
+    return find_output(producer, items.output).type not in ("list", "dict", "json")
+
+
+def _without_objects(items: str) -> str:
+    """The list with its items as text if some are objects or null, which Argo takes apart."""
+    texts = f"toJson(map(fromJSON({items}), type(#) == 'string' ? # : toJson(#)))"
+    return f"(any(fromJSON({items}), type(#) in ['map', 'nil']) ? {texts} : {items})"
 
 
 def _is_bounded(items: Value, renderer: Renderer) -> bool:
