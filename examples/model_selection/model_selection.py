@@ -98,7 +98,7 @@ def evaluate(model: File, data: File) -> Score:
 @couler.step
 def pick(names: list[str], accuracies: list[float], f1s: list[float]) -> Best:
     """Print the metrics of all models, and choose the most accurate."""
-    rows = sorted(zip(accuracies, f1s, names), reverse=True)
+    rows = sorted(zip(accuracies, f1s, names, strict=True), reverse=True)
     lines = [f"{'model':<24}{'accuracy':>10}{'f1':>10}"]
     lines += [f"{name:<24}{accuracy:>10.4f}{f1:>10.4f}" for accuracy, f1, name in rows]
     table = "\n".join(lines)
