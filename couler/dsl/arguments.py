@@ -56,9 +56,9 @@ def _add(
             inputs.append(make_input(name, value._ir(), spec))
         else:
             report_type(scope, step, name, spec, value)
-    elif _holds_value(value):
+    elif holds_value(value):
         if spec.fields is not None and not isinstance(value, dict):
-            fields = {field: getattr(value, field, None) for field in spec.fields}
+            fields = {key: getattr(value, key) for key in spec.fields if hasattr(value, key)}
             _add_fields(scope, step, name, spec, fields, inputs)
         elif isinstance(value, list | tuple) and spec.item is not None and spec.wire != "dict":
             for index, item in enumerate(value):
@@ -95,15 +95,16 @@ def _add_fields(
             return
 
 
-def _holds_value(value: object) -> bool:
+def holds_value(value: object) -> bool:
+    """Return whether a value of the program is one of the workflow, or holds one."""
     if isinstance(value, Value):
         return True
     if isinstance(value, list | tuple):
-        return any(map(_holds_value, value))
+        return any(map(holds_value, value))
     if isinstance(value, dict):
-        return any(map(_holds_value, value.values()))
+        return any(map(holds_value, value.values()))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return any(_holds_value(getattr(value, one.name)) for one in dataclasses.fields(value))
+        return any(holds_value(getattr(value, one.name)) for one in dataclasses.fields(value))
     return False
 
 

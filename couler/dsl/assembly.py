@@ -75,6 +75,9 @@ def set_defaults(builder: Builder, options: Mapping[str, t.Any]) -> None:
     builder.default_image = rest.pop("image", None)
     with entered_scope(builder.root):
         fields = step_fields(builder, rest, "defaults")
+    if any(not isinstance(one.value, str | None) for one in fields.get("env", ())):
+        builder.report("CLR105", "defaults: env: values of the workflow are for single steps")
+        del fields["env"]
     for name in sorted(fields.keys() - set(_DEFAULTABLE)):
         builder.report("CLR105", f"defaults: {name} cannot be given to all steps at once")
         del fields[name]

@@ -89,7 +89,7 @@ def _refuse_edge(step: object) -> None:
     builder = current().scope
     message = f"only steps can wait for steps, not {step!r:.60}"
     if builder is None:
-        raise ProgramError("CLR116", f"{message}")
+        raise ProgramError("CLR116", message)
     builder.builder.report("CLR116", message)
 
 

@@ -112,20 +112,33 @@ class Value:
     def __dir__(self) -> list[str]:
         return ["or_else", *(self._parts() or self._spec.fields or ())]
 
+    def _items(self) -> list[t.Any] | None:
+        """Return what the value is made of, if that is known while the workflow is built."""
+        return None
+
     def __iter__(self) -> Iterator[t.Any]:
-        raise ProgramError(
-            "CLR112",
-            f"{self!r} is known only when the workflow runs and cannot be iterated over "
-            "while it is built. Use couler.map(function, value)",
-        )
+        items = self._items()
+        if items is None:
+            raise ProgramError(
+                "CLR112",
+                f"{self!r} is known only when the workflow runs and cannot be iterated over "
+                "while it is built. Use couler.map(function, value)",
+            )
+        return iter(items)
 
     def __contains__(self, item: object) -> bool:
         raise ProgramError(
-            "CLR112", f"whether {self!r} contains something is known only when the workflow runs"
+            "CLR112",
+            f"whether {self!r} contains something is known only when the workflow runs",
         )
 
     def __len__(self) -> int:
-        raise ProgramError("CLR112", f"the length of {self!r} is known only when the workflow runs")
+        items = self._items()
+        if items is None:
+            raise ProgramError(
+                "CLR112", f"the length of {self!r} is known only when the workflow runs"
+            )
+        return len(items)
 
     def __bool__(self) -> bool:
         raise ProgramError(
@@ -310,9 +323,9 @@ class StepHandle(OutputHandle):
             return None
         return {name: OutputHandle(self._draft, name) for name in self._draft.returns.specs}
 
-    def __iter__(self) -> Iterator[t.Any]:
+    def _items(self) -> list[t.Any] | None:
         parts = self._parts()
-        return super().__iter__() if parts is None else iter(parts.values())
+        return None if parts is None else list(parts.values())
 
     @property
     def step_name(self) -> str:
@@ -332,23 +345,17 @@ class ProcessHandle(StepHandle):
 
     __slots__ = ()
 
-    def _outputs(self) -> list[OutputHandle]:
+    def _items(self) -> list[t.Any]:
         returns = self._draft.returns
         declared = [output.name for output in returns.outputs]
         names = declared or ([returns.main] if returns.main else [])
         return [OutputHandle(self._draft, name) for name in names]
 
-    def __len__(self) -> int:
-        return len(self._outputs())
-
-    def __iter__(self) -> Iterator[OutputHandle]:
-        return iter(self._outputs())
-
     def __getitem__(self, key: str | int) -> t.Any:
         if isinstance(key, str) and key in self._draft.returns.specs:
             return OutputHandle(self._draft, key)
         if isinstance(key, int) and not isinstance(key, bool):
-            return self._outputs()[key]
+            return self._items()[key]
         return super().__getitem__(key)
 
 
@@ -393,8 +400,9 @@ class LiftedHandle(OutputHandle):
             return None
         return {name: LiftedHandle(self._draft, self._inner, one) for name, one in parts.items()}
 
-    def __iter__(self) -> Iterator[t.Any]:
-        return iter([self._lift(one) for one in self._value])
+    def _items(self) -> list[t.Any] | None:
+        items = self._value._items()
+        return None if items is None else [self._lift(one) for one in items]
 
     def __repr__(self) -> str:
         return f"<couler value {self._draft.name}/{self._value!r:.80}>"
@@ -428,7 +436,7 @@ def literal(value: object) -> ir.Literal:
     scope = current().scope
     message = f"{value!r:.80} has no JSON form, so it cannot reach a step; write it to a File"
     if scope is None:
-        raise ProgramError("CLR103", f"{message}")
+        raise ProgramError("CLR103", message)
     scope.builder.report("CLR103", message)
     return ir.Literal(value=None)
 

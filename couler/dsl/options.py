@@ -308,13 +308,6 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
 }
 
 
-def resources_of(options: Mapping[str, t.Any]) -> policies.Resources | None:
-    """Return the resources of the IR that `cpu`, `memory`, `disk`, `gpu` and `resources` name."""
-    fields: dict[str, t.Any] = {}
-    _resources(fields, {name: value for name, value in options.items() if value is not None})
-    return fields.get("resources")
-
-
 def _resources(fields: dict[str, t.Any], given: Mapping[str, t.Any]) -> None:
     base = given.get("resources")
     if isinstance(base, policies.Resources):

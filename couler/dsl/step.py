@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.dsl._context import current
 from couler.dsl._places import caller_frame
 from couler.dsl._problems import ProgramError
-from couler.dsl.arguments import make_inputs
+from couler.dsl.arguments import holds_value, make_inputs
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.options import StepOptions, step_fields
@@ -172,12 +172,19 @@ class TypedStep(t.Generic[P, R]):
         if prepared is None:
             prepared = builder.prepared[self] = self._prepare(builder)
         action, fields = prepared
+        if fields is None:  # they hold values, which every scope reads in its own way
+            fields = step_fields(builder, self._step_options, self._name)
         draft = Draft(scope, action, self._signature.returns, builder.here())
         if fields:
             draft.options = fields
         return draft
 
-    def _prepare(self, builder: Builder) -> tuple[Script, dict[str, t.Any]]:
+    @functools.cached_property
+    def _step_options(self) -> dict[str, t.Any]:
+        """The options that become fields of the step."""
+        return {name: value for name, value in self._options.items() if name not in _OWN_OPTIONS}
+
+    def _prepare(self, builder: Builder) -> tuple[Script, dict[str, t.Any] | None]:
         """Return what all calls in one workflow share; report what is wrong with the step."""
         code = getattr(self.fn, "__code__", None)
         place = builder.place(code.co_filename, code.co_firstlineno) if code else builder.here()
@@ -188,7 +195,6 @@ class TypedStep(t.Generic[P, R]):
         text = self._text
         if isinstance(text, ShippingError) and self._signature.is_readable:
             builder.report(text.code, f'step "{self._name}": {text}', step=self._name, source=place)
-        options = {name: value for name, value in self._options.items() if name not in _OWN_OPTIONS}
         action = Script(
             image=self._options.get("image") or builder.default_image or default_image(),
             source=text if isinstance(text, str) else "pass\n",
@@ -196,7 +202,9 @@ class TypedStep(t.Generic[P, R]):
             packages=tuple(self._options.get("packages", ())),
             function=self.fn.__name__,
         )
-        return action, step_fields(builder, options, self._name)
+        if holds_value(list(self._step_options.values())):
+            return action, None
+        return action, step_fields(builder, self._step_options, self._name)
 
     def __repr__(self) -> str:
         return f"<couler step function {self._name}>"

@@ -280,15 +280,15 @@ class Workflow:
         """Turn the workflow into files for an engine; see `couler.stages.compile`."""
         return t.cast("Artifact", _stages().compile(self, engine, **options))
 
-    def run(self, **options: t.Any) -> t.Any:
-        """Run the workflow; see `couler.stages.run`.
+    def run(self, **options: t.Any) -> stages.RunResult | None:
+        """Run the workflow on this machine; see `couler.stages.run`.
 
         Under `couler compile` and the like, which run the program to get at its workflows,
         nothing runs and None comes back.
         """
         if current().collected is not None:
             return None
-        return _stages().run(self, **options)
+        return t.cast("stages.RunResult", _stages().run(self, **options))
 
     def show(self, as_: str = "tree") -> str:
         """Return a picture of the workflow: `tree`, `mermaid`, `dot`, `svg` or `json`."""

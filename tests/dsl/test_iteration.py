@@ -9,7 +9,17 @@ import pytest
 import couler
 from couler import File
 from couler.ir.policies import Foreach
-from couler.ir.values import Field, ItemRef, Literal, ParamRef, StepRef
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    ParamRef,
+    RunRef,
+    StepRef,
+    Template,
+)
 from couler.ir.workflow import Input
 from tests.dsl.look import box, codes, implicit, inner, steps
 
@@ -334,3 +344,119 @@ def test_a_step_that_leaked_out_of_its_map_is_the_list() -> None:
 def test_map_needs_a_list() -> None:
     with pytest.raises(couler.DefinitionError, match="CLR127"):
         couler.map(lambda: None)
+
+
+def test_every_kind_of_value_is_read_by_a_single_step() -> None:
+    with couler.Workflow("w", size=1) as wf:
+        a, b = box("a"), box("b")
+        couler.map(
+            lambda x: box(
+                "each",
+                x.or_else(a),
+                couler.first_of(x, b, "none"),
+                couler.text("{}-{}-{}", x["k"]["l"], wf.params.size, wf.run_facts.id),
+            ),
+            [{"k": {"l": 1}}],
+        )
+    item = ItemRef(name="x")
+    assert steps(wf)["each"].action.args == (
+        OrElse(value=item, default=StepRef(step="a")),
+        FirstOf(options=(item, StepRef(step="b"), Literal(value="none"))),
+        Template(
+            parts=(
+                Field(of=item, path=("k", "l")),
+                "-",
+                ParamRef(name="size"),
+                "-",
+                RunRef(field="id"),
+            )
+        ),
+    )
+
+
+def test_parts_of_captured_parts_are_parts_of_the_whole() -> None:
+    with couler.Workflow("w", config={"a": {"b": 1}}) as wf:
+        part = wf.params.config["a"]
+        couler.map(lambda x: box("each", x, part["b"]), [1])
+    field = Field(of=ParamRef(name="config"), path=("a", "b"))
+    assert steps(wf)["each"].action.args[1] == field
+    assert codes(wf) == []
+
+
+def test_named_tuples_of_results_stay_named_tuples() -> None:
+    class Both(NamedTuple):
+        one: object
+        two: object
+
+    def body(x: object) -> Both:
+        return Both(box("one", x), box("two", x))
+
+    with couler.Workflow("w") as wf:
+        out = couler.map(body, [1])
+        box("after", out.one, out.two)
+    assert [ref.output for ref in steps(wf)["after"].action.args] == ["one", "two"]
+
+
+def test_outputs_of_a_container_inside_a_group_are_gathered_by_name_and_index() -> None:
+    def body(x: object) -> object:
+        box("first", x)
+        return box("second", output={"score": "/s", "model": couler.File("/m")})
+
+    @couler.step
+    def merge(files: list[File]) -> None: ...
+
+    with couler.Workflow("w") as wf:
+        out = couler.map(body, [1, 2])
+        box("after", out.score, out[0], out["score"])
+        merge(out.model)
+        assert len(list(out)) == 2
+        assert "body/" in repr(out)
+    assert {ref.output for ref in steps(wf)["after"].action.args} == {"second"}
+    assert steps(wf)["merge"].inputs[0].many
+    assert codes(wf) == []
+
+
+def test_a_value_that_leaked_out_of_a_single_step_is_gathered() -> None:
+    with couler.Workflow("w") as wf:
+        kept = {}
+
+        def body(x: str) -> File:
+            kept["data"] = load(x)
+            return kept["data"]
+
+        couler.map(body, ["a"])
+        score.map(kept["data"])
+    assert steps(wf)["score"].foreach.over == {"data": StepRef(step="load")}
+    assert codes(wf) == []
+
+
+def test_options_with_values_are_read_in_every_scope() -> None:
+    with couler.Workflow("w", key="k") as wf:
+
+        @couler.step(env={"KEY": wf.params.key}, cache=couler.Cache("c", key=wf.params.key))
+        def work(n: int) -> int:
+            return n
+
+        work(1)
+        with couler.group("g"):
+            work(2)
+        work.map([1, 2])
+    found = steps(wf)
+    assert found["work"].env[0].value == ParamRef(name="key")
+    assert found["g"].inputs[0].value == ParamRef(name="key")
+    assert codes(wf) == []
+
+
+def test_an_order_inside_a_map_is_an_order_of_the_map() -> None:
+    with couler.Workflow("w") as wf:
+        a, z = box("a"), box("z")
+
+        def body(x: object) -> None:
+            each = box("each", x)
+            a >> each
+            each >> z
+
+        couler.map(body, [1])
+    assert steps(wf)["body"].depends_on == ("a",)
+    assert steps(wf)["z"].depends_on == ("body",)
+    assert codes(wf) == []

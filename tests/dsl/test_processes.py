@@ -402,3 +402,46 @@ def test_handles_in_the_environment() -> None:
     group = steps(wf)["g"]
     assert [one.name for one in group.inputs] == ["a"]
     assert codes(wf) == []
+
+
+def test_the_ancestors_entries_of_the_environment() -> None:
+    entries = [
+        {"name": "A", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+        {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "c", "key": "k"}}},
+        {"name": "C", "value": "c"},
+    ]
+    with couler.Workflow("w") as wf:
+        box("a", env={"secrets": entries})
+    assert only(wf).env == (
+        EnvVar(name="A", secret=SecretKey(secret="s", key="k")),
+        EnvVar(name="B", config=ConfigKey(config_map="c", key="k")),
+        EnvVar(name="C", value="c"),
+    )
+
+
+def test_caches_by_true_and_false() -> None:
+    with couler.Workflow("w") as wf:
+        box("a", cache=True)
+        box("b", cache=False)
+    assert [step.cache for step in wf.to_ir().steps] == [Cache(), None]
+
+
+def test_resources_of_the_ir_and_single_amounts_go_together() -> None:
+    with couler.Workflow("w") as wf:
+        box("a", resources=Resources(memory_limit="2Gi", gpu=Gpu(count=1)), memory=2**30)
+        box("b", gpu=2, resources={"disk": "1Gi", "gpu": 1})
+        box("c", gpu=Gpu(count=3))
+    assert [step.resources for step in wf.to_ir().steps] == [
+        Resources(memory="1073741824", memory_limit="2Gi", gpu=Gpu(count=1)),
+        Resources(disk="1Gi", gpu=Gpu(count=2)),
+        Resources(gpu=Gpu(count=3)),
+    ]
+
+
+def test_a_script_that_is_no_python_is_kept_as_it_is() -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_script(source="print 'x'", args=["y"])
+        couler.run_script(source='"""Only a docstring."""', args=["y"])
+    first, second = (step.action.source for step in wf.to_ir().steps)
+    assert first.endswith("print 'x'")
+    assert second.startswith('"""Only a docstring."""\nimport os, sys')

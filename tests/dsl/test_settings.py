@@ -351,3 +351,9 @@ def test_conditions_on_the_status_of_the_run() -> None:
         wf.output("x", couler.first_of(a, "none"))
     assert isinstance(wf.to_ir().outputs[0].value, FirstOf)
     assert codes(wf) == []
+
+
+def test_defaults_hold_no_values_of_the_workflow() -> None:
+    other = couler.Workflow("v", key="k")
+    wf = couler.Workflow("w", defaults=couler.StepDefaults(env={"KEY": other.run_facts.id}))
+    assert [one.code for one in wf.diagnostics] == ["CLR105"]

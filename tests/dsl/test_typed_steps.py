@@ -6,7 +6,7 @@ import enum
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict
+from typing import Annotated, Any, Literal, NamedTuple, NewType, TypedDict, TypeVar
 
 import pytest
 
@@ -394,3 +394,53 @@ def test_optional_records_and_lists_take_values() -> None:
     ]
     assert found["use-3"].inputs[0].many
     assert codes(wf) == []
+
+
+def test_types_that_cannot_travel_say_why() -> None:
+    @dataclass
+    class Inner:
+        value: complex
+
+    T = TypeVar("T")
+
+    @couler.step
+    def bad(
+        a: dict[int, str], b: Path, c: Inner, d: File | int, e: list[complex], f: T
+    ) -> tuple[int, str]: ...
+
+    with couler.Workflow("w") as wf:
+        bad({}, Path(), Inner(1j), 1, [], 1)
+    messages = [one.message for one in wf.diagnostics if one.code == "CLR108"]
+    no_complex = "values of complex cannot travel between steps"
+    assert [one.partition(": ")[2].partition("; write")[0] for one in messages] == [
+        "argument a: the keys of dict[int, str] must be str",
+        "argument b: a Path does not travel; use couler.File",
+        f"argument c: the field value of Inner: {no_complex}",
+        "argument d: File | int: only JSON types can be mixed",
+        f"argument e: {no_complex}",
+    ]
+
+
+def test_annotations_that_cannot_be_read_are_reported() -> None:
+    @couler.step
+    def bad(a: Nowhere) -> int:  # type: ignore[name-defined]  # noqa: F821
+        return 1
+
+    with couler.Workflow("w") as wf:
+        bad(1)
+    [problem] = wf.diagnostics
+    assert (problem.code, "Nowhere" in problem.message) == ("CLR108", True)
+
+
+def test_records_with_values_must_have_every_field() -> None:
+    @dataclass
+    class Other:
+        rate: object
+
+    @couler.step
+    def use(config: Config) -> None: ...
+
+    with couler.Workflow("w", rate=0.5) as wf:
+        use(Other(wf.params.rate))  # type: ignore[arg-type]
+        use(split("x"))  # type: ignore[arg-type]
+    assert [one.code for one in wf.diagnostics] == ["CLR107", "CLR107"]
