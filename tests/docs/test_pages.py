@@ -1,0 +1,184 @@
+"""README.md and the guides: programs verify, compile and run; output is what commands print.
+
+A comment above a fenced block says more about it, its words separated by `;`:
+
+- `file: NAME`: the file that the block is;
+- `continues`: the program is that of the block before, with this one below;
+- `compiles`: the workflow compiles for Argo; `runs`: it succeeds on this machine;
+- `reports: CODES`: checking finds these codes;
+- `output of: COMMAND`: what the command prints, in a block of any language.
+
+In output `...` stands for any text of a line, and as a line of its own for any lines.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from couler import stages
+from couler.cli._load import Source, load
+from couler.cli._program import Loaded
+
+pytestmark = pytest.mark.checkout
+
+ROOT = Path(__file__).parents[2]
+PAGES = (
+    "README.md",
+    "docs/index.md",
+    "docs/writing-workflows.md",
+    "docs/argo.md",
+    "docs/local-engine.md",
+)
+
+_BLOCK = re.compile(
+    r"^(?:<!-- (?P<words>[^\n]*?) -->\n)?```(?P<language>\w+)\n(?P<text>.*?)^```$", re.M | re.S
+)
+_OPENED = re.compile(r"^with couler\.Workflow\(.*?\) as (\w+):$", re.M | re.S)
+_ENVIRONMENT = {
+    name: value
+    for name, value in os.environ.items()
+    if not name.startswith("COULER_") and name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
+}
+
+
+class Block(t.NamedTuple):
+    """A fenced block of a page."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+    words: dict[str, str]
+    program: str
+    """For Python: the text, below that of the blocks that it continues."""
+
+    @property
+    def file(self) -> str:
+        """The file that it is written to."""
+        return self.words.get("file", "program.py")
+
+    def __str__(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def _blocks(page: str) -> list[Block]:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    found: list[Block] = []
+    program = ""
+    for match in _BLOCK.finditer(text):
+        pairs = (word.partition(":") for word in (match["words"] or "").split(";"))
+        words = {name.strip(): value.strip() for name, _, value in pairs}
+        if match["language"] == "python":
+            program = f"{program}\n\n{match['text']}" if "continues" in words else match["text"]
+        line = text.count("\n", 0, match.start()) + 1
+        found.append(Block(page, line, match["language"], match["text"], words, program))
+    return found
+
+
+BLOCKS = [block for page in PAGES for block in _blocks(page)]
+PROGRAMS = [block for block in BLOCKS if block.language == "python"]
+OUTPUTS = [block for block in BLOCKS if block.language == "console" or "output of" in block.words]
+
+
+def _workflows(block: Block, folder: Path) -> list[Loaded]:
+    """Return the workflows that a block defines; those of blocks before it have been checked."""
+    path = folder / block.file
+    path.write_text(block.program, encoding="utf-8")
+    names: list[str | None] = [*_OPENED.findall(block.text)]
+    return [load(Source(str(path), name)) for name in names or [None]]
+
+
+@pytest.mark.parametrize("block", PROGRAMS, ids=str)
+def test_programs_do_what_the_page_says(
+    block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for workflow in _workflows(block, tmp_path):
+        engines = ["argo"] if "compiles" in block.words else []
+        found = stages.diagnose(workflow, engines)
+        codes = [one.code for one in found if one.severity == "error"]
+        assert codes == block.words.get("reports", "").split(), found
+        if engines:
+            assert stages.compile(workflow, "argo").to_text()
+        if "runs" in block.words:
+            result = stages.run(workflow, work_dir=tmp_path / workflow.name)
+            assert result.status == "succeeded", result
+
+
+def _write_files(block: Block, folder: Path) -> None:
+    """Write the files of a page that come before a block of output."""
+    for other in BLOCKS:
+        if other.page == block.page and other.line < block.line and "file" in other.words:
+            (folder / other.file).write_text(other.program or other.text, encoding="utf-8")
+
+
+def _print_of(command: str, folder: Path) -> str:
+    """Return what a command prints, on both streams."""
+    words = shlex.split(command)
+    environment = {**_ENVIRONMENT, "XDG_CONFIG_HOME": str(folder / "no-settings")}
+    while "=" in words[0]:
+        name, _, value = words.pop(0).partition("=")
+        environment[name] = value
+    assert words[0] == "couler", command
+    done = subprocess.run(
+        [sys.executable, "-m", "couler.cli", *words[1:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+        cwd=folder,
+        env=environment,
+    )
+    return done.stdout
+
+
+def _fits(expected: str, printed: str) -> bool:
+    pattern = ""
+    for line in expected.splitlines():
+        if line.strip() == "...":
+            pattern += r"(?:.*\n)*?"
+        else:
+            pattern += re.escape(line).replace(re.escape("..."), ".*") + r"\n"
+    return re.fullmatch(pattern, printed) is not None
+
+
+@pytest.mark.parametrize("block", OUTPUTS, ids=str)
+def test_output_is_what_commands_print(block: Block, tmp_path: Path) -> None:
+    _write_files(block, tmp_path)
+    if "output of" in block.words:
+        calls = [(block.words["output of"], block.text)]
+    else:
+        parts = re.split(r"^\$ (.*)\n", block.text, flags=re.M)
+        assert parts[0] == "", "a console block begins with a command"
+        calls = list(zip(parts[1::2], parts[2::2], strict=True))
+    for command, expected in calls:
+        printed = _print_of(command, tmp_path)
+        assert _fits(expected, printed), f"{command} prints:\n{printed}"
+
+
+@pytest.mark.parametrize(
+    ("expected", "printed", "fits"),
+    [
+        ("a\n...\nb\n", "a\nx\ny\nb\n", True),
+        ("a\n...\nb\n", "a\nb\n", True),
+        ("took ... s\n", "took 0.1 s\n", True),
+        ("took ... s\n", "took 0.1 s\nmore\n", False),
+        ("", "something\n", False),
+    ],
+)
+def test_elided_output_fits(expected: str, printed: str, fits: bool) -> None:
+    assert _fits(expected, printed) is fits
+
+
+def test_every_page_with_programs_is_read() -> None:
+    read = {block.page for block in PROGRAMS}
+    assert {"README.md", "docs/writing-workflows.md"} <= read
+    assert any(block.page == "README.md" for block in OUTPUTS)
