@@ -201,8 +201,10 @@ def _class_sources(
 
 def _class_source(cls: type) -> str:
     try:
-        return textwrap.dedent(inspect.getsource(cls)).rstrip() + "\n"
+        source: str | None = textwrap.dedent(inspect.getsource(cls)).rstrip() + "\n"
     except (OSError, TypeError):
+        source = None
+    if source is None or f"class {cls.__name__}" not in source:  # defined in a notebook
         source = _class_in_cells(cls.__name__)
     if source is None:
         raise ShippingError("CLR110", f"the source of the class {cls.__name__} cannot be found")
@@ -277,7 +279,7 @@ def _names_of(source: str) -> set[str]:
 
 def _global_uses(code: CodeType) -> Iterator[tuple[str, bool]]:
     for instruction in dis.get_instructions(code):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
             yield instruction.argval, False
         elif instruction.opname in ("STORE_GLOBAL", "STORE_NAME"):
             yield instruction.argval, True
