@@ -1,4 +1,4 @@
-"""Write a workflow once in Python; run it on this machine, Argo Workflows or Airflow.
+"""Write a workflow once in Python; run it on this machine, or compile it for Argo Workflows.
 
 Importing this package is cheap: a public name loads its module at first use.
 """
