@@ -36,12 +36,11 @@ _LITERAL_SET = {"value"}
 _REF_SET = {"step", "output"}
 
 
-def _finish(node: t.Any, fields: dict[str, t.Any], given: set[str]) -> t.Any:
+def _finish(node: Node, fields: dict[str, t.Any], given: set[str]) -> None:
     _set(node, "__dict__", fields)
     _set(node, "__pydantic_fields_set__", given)
     _set(node, "__pydantic_extra__", None)
     _set(node, "__pydantic_private__", None)
-    return node
 
 
 def make_container(image: str, command: tuple[t.Any, ...], args: tuple[t.Any, ...]) -> Container:
@@ -50,7 +49,9 @@ def make_container(image: str, command: tuple[t.Any, ...], args: tuple[t.Any, ..
     fields["image"] = image
     fields["command"] = command
     fields["args"] = args
-    return t.cast(Container, _finish(_new(Container), fields, _CONTAINER_SET))
+    node = _new(Container)
+    _finish(node, fields, _CONTAINER_SET)
+    return node
 
 
 def make_plain_input(name: str, value: Value, value_type: ValueType) -> Input:
@@ -59,14 +60,18 @@ def make_plain_input(name: str, value: Value, value_type: ValueType) -> Input:
     fields["name"] = name
     fields["value"] = value
     fields["type"] = value_type
-    return t.cast(Input, _finish(_new(Input), fields, _INPUT_SET))
+    node = _new(Input)
+    _finish(node, fields, _INPUT_SET)
+    return node
 
 
 def make_literal(value: object) -> Literal:
     """Return a literal; the value has a JSON form."""
     fields = _LITERAL.copy()
     fields["value"] = value if type(value) in (str, int, float, bool) else freeze_json(value)
-    return t.cast(Literal, _finish(_new(Literal), fields, _LITERAL_SET))
+    node = _new(Literal)
+    _finish(node, fields, _LITERAL_SET)
+    return node
 
 
 def make_ref(step: str, output: str) -> StepRef:
@@ -74,11 +79,15 @@ def make_ref(step: str, output: str) -> StepRef:
     fields = _REF.copy()
     fields["step"] = step
     fields["output"] = output
-    return t.cast(StepRef, _finish(_new(StepRef), fields, _REF_SET))
+    node = _new(StepRef)
+    _finish(node, fields, _REF_SET)
+    return node
 
 
 def make_step(given: Mapping[str, t.Any]) -> Step:
     """Return a step with these fields."""
     fields = _STEP.copy()
     fields.update(given)
-    return t.cast(Step, _finish(_new(Step), fields, set(given)))
+    node = _new(Step)
+    _finish(node, fields, set(given))
+    return node

@@ -52,7 +52,7 @@ class Draft:
     loop: Loop | None = None
     after: tuple[Draft, ...] = ()
     """The steps of the position before, in program order."""
-    edges: Sequence[Draft | Edge] = ()
+    edges: list[Draft | Edge] | tuple[()] = ()
     """What it waits for: the success of a step, or one of several ends."""
     depends: Sequence[str | Dependency | AnyOf] = ()
     """What it waits for, by names."""
@@ -92,8 +92,8 @@ class Draft:
 
     def wait_for(self, edge: Draft | Edge) -> None:
         """Wait for a step to succeed, or for one of several to end in a certain way."""
-        if self.edges:
-            t.cast("list[Draft | Edge]", self.edges).append(edge)
+        if isinstance(self.edges, list):
+            self.edges.append(edge)
         else:
             self.edges = [edge]
 
