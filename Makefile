@@ -58,7 +58,7 @@ test: $(STAMP) ## Tests that need no network
 	$(BIN)/python -m pytest
 
 .PHONY: test-slow
-test-slow: $(STAMP) ## Slow tests; some install from the package index
+test-slow: argo-oracle ## Slow tests; some install from the package index
 	$(BIN)/python -m pytest -m "slow and not (airflow or cluster or llm)"
 
 .PHONY: argo-oracle

@@ -124,4 +124,5 @@ def sandbox_obstacle() -> str | None:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(f"{programs()}\n")
+    reason = obstacle()
+    sys.stdout.write(f"{reason or programs()}\n")
