@@ -35,6 +35,10 @@ _INPUT_SET = {"name", "value", "type"}
 _LITERAL_SET = {"value"}
 _REF_SET = {"step", "output"}
 
+_KNOWN_RIGHT = {"name", "action", "source", "depends_on", "inputs", "outputs", "when"}
+_KNOWN_RIGHT |= {"foreach", "loop", "origin"}
+"""Fields of a step that the language makes itself."""
+
 
 def _finish(node: Node, fields: dict[str, t.Any], given: set[str]) -> None:
     _set(node, "__dict__", fields)
@@ -85,7 +89,9 @@ def make_ref(step: str, output: str) -> StepRef:
 
 
 def make_step(given: Mapping[str, t.Any]) -> Step:
-    """Return a step with these fields."""
+    """Return a step with these fields; options beyond the usual ones are checked."""
+    if not given.keys() <= _KNOWN_RIGHT:
+        return Step(**given)
     fields = _STEP.copy()
     fields.update(given)
     node = _new(Step)

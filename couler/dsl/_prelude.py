@@ -212,7 +212,7 @@ def _plain(value: Any) -> Any:
 def _dump(value: Any) -> str:
     """Return compact JSON without two opening braces in a row, which Argo would read."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("{{", "{\\u007b")
+    return text.replace("{" * 2, "{\\u007b")  # so written, Argo reads none in the script
 
 
 def _path_of(name: str) -> str:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from couler.dsl import objects, units
 from couler.dsl.handles import Value, as_value
 from couler.ir import policies, storage
+from couler.ir.base import FrozenDict, freeze_json
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.wire import dump_json
 
@@ -284,6 +285,16 @@ def _profile(value: t.Any) -> policies.Profile:
     return value if isinstance(value, policies.Profile) else policies.Profile(**value)
 
 
+def _text_map(value: Mapping[object, object]) -> FrozenDict:
+    return FrozenDict({str(name): str(text) for name, text in value.items()})
+
+
+def _json_map(value: object) -> t.Any:
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{value!r} is no mapping")
+    return freeze_json(dict(value))
+
+
 _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "env": _add_env,
     "env_from": _add_env_from,
@@ -296,13 +307,13 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "image_pull_policy": _add_pull_policy,
     "daemon": _add_daemon,
     "volume_mounts": _add_mounts,
-    "labels": _field("labels", dict),
-    "annotations": _field("annotations", dict),
+    "labels": _field("labels", _text_map),
+    "annotations": _field("annotations", _text_map),
     "mutex": _field("mutex", str),
     "max_parallel": _field("max_parallel", int),
     "parallelism": _field("max_parallel", int),
     "profile": _field("profile", _profile),
-    "engine": _field("engine", dict),
+    "engine": _field("engine", _json_map),
     "pool": _ignore("pool"),
     "enable_ulogfs": lambda builder, fields, value: None,  # the ancestor's default was True
 }

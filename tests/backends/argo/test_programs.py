@@ -49,3 +49,61 @@ def test_a_thousand_calls_of_one_function_make_one_container_template(format: st
     assert [template["name"] for template in containers] == ["job"]
     assert len(main["dag"]["tasks"]) == 1000
     assert {task["template"] for task in main["dag"]["tasks"]} == {"job"}
+
+
+def test_every_option_of_a_step_reaches_the_manifest() -> None:
+    with couler.Workflow("options") as workflow:
+        couler.run_container(
+            "busybox:1.37",
+            ["true"],
+            step_name="idle",
+            cpu=2,
+            memory="1Gi",
+            disk="2Gi",
+            gpu=couler.Gpu(count=1, type="a100"),
+            env={"A": "1"},
+            retry=couler.Retry(limit=2, wait="10s"),
+            timeout="5m",
+            cache=True,
+            working_dir="/data",
+            image_pull_policy="Always",
+            node_selector={"zone": "a"},
+            labels={"team": "ml"},
+            annotations={"note": "x"},
+            mutex="one",
+            priority_class="high",
+            engine={"argo": {"template": {"hostAliases": []}, "task": {"hooks": {}}}},
+        )
+    text = stages.compile(workflow, "argo", format="json").to_text()
+    assert argo_schema.problems(json.loads(text)) == []
+    [main, template] = json.loads(text)["spec"]["templates"]
+    assert main["dag"]["tasks"] == [{"name": "idle", "template": "idle", "hooks": {}}]
+    memoize = template.pop("memoize")
+    assert memoize["cache"] == {"configMap": {"name": "couler-idle"}}
+    assert len(memoize["key"]) == 64
+    sizes = {"cpu": "2", "memory": "1Gi", "ephemeral-storage": "2Gi"}
+    assert template == {
+        "name": "idle",
+        "metadata": {"labels": {"team": "ml"}, "annotations": {"note": "x"}},
+        "retryStrategy": {
+            "limit": "2",
+            "retryPolicy": "Always",
+            "backoff": {"duration": "10s", "factor": 2},
+        },
+        "activeDeadlineSeconds": 300,
+        "synchronization": {"mutexes": [{"name": "one"}]},
+        "nodeSelector": {"zone": "a", "nvidia.com/gpu.product": "a100"},
+        "priorityClassName": "high",
+        "hostAliases": [],
+        "container": {
+            "image": "busybox:1.37",
+            "command": ["true"],
+            "env": [{"name": "A", "value": "1"}],
+            "resources": {
+                "requests": sizes,
+                "limits": {**sizes, "nvidia.com/gpu": "1"},
+            },
+            "workingDir": "/data",
+            "imagePullPolicy": "Always",
+        },
+    }
