@@ -204,10 +204,10 @@ class _Builder:
         texts = [(place.name, place.text) for place in self._places.values()]
         tree: Tree = {
             "key": memo_key(static_digest(self._step), texts),
+            # Required by the schema; empty stands for any age.
+            "maxAge": "" if cache.max_age_s is None else pods.duration(cache.max_age_s),
             "cache": {"configMap": {"name": cache.name or f"couler-{self._name}"}},
         }
-        if cache.max_age_s is not None:
-            tree["maxAge"] = pods.duration(cache.max_age_s)
         return tree
 
     # actions ---------------------------------------------------------------------------------
