@@ -22,6 +22,7 @@ from couler.backends.argo.references import (
     Renderer,
     global_name,
     is_item_wrapper,
+    row_field,
 )
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.backends.argo.templates import file_outputs, key_parameter
@@ -241,7 +242,7 @@ class Scopes:
         ]
         if self._contains_files(step):
             place = f"{renderer.location}/{step.name}"
-            index = "{{item." + INDEX + "}}"
+            index = tag(row_field(INDEX))
             if is_item_wrapper(step):
                 parameters += [{"name": AT, "value": place}, {"name": INDEX, "value": index}]
             else:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import INDEX, Renderer, keeps_files
-from couler.backends.argo.scope import find_output, json_text, wire_text
+from couler.backends.argo.scope import find_output, is_read_as_json, json_text, wire_text
 from couler.ir.policies import Foreach
-from couler.ir.values import ItemRef, Literal, StepRef, Value
+from couler.ir.values import Literal, StepRef, Value
 from couler.ir.wire import MAX_ITEMS
 from couler.ir.workflow import Step
 
@@ -30,16 +30,16 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
     renderer
         Of the scope that the lists are read in.
     """
-    as_json = {name for name in foreach.over if _is_read_as_json(step, name)}
-    as_objects = renderer.has_object_items(step, foreach)
+    as_json = {name for name in foreach.over if is_read_as_json(step, name)}
+    as_rows = renderer.has_rows(step, foreach)
     if all(isinstance(items, Literal) for items in foreach.over.values()):
         lists = {name: t.cast("Literal", items).value for name, items in foreach.over.items()}
-        if as_objects:
-            return {"withItems": _object_items(lists, as_json, indexed=keeps_files(step))}
+        if as_rows:
+            return {"withItems": _row_items(lists, as_json, indexed=keeps_files(step))}
         [(name, values)] = lists.items()
         return {"withItems": [_item(value, name in as_json) for value in values]}
-    if as_objects or as_json:
-        rows = _rows(foreach.over, as_json, renderer, step, as_objects=as_objects)
+    if as_rows or as_json:
+        rows = _rows(foreach.over, as_json, renderer, step, as_rows=as_rows)
         return {"withParam": rows}
     [items] = foreach.over.values()
     if _is_bounded(items, renderer) and _holds_scalars(items, renderer):
@@ -79,23 +79,14 @@ def _is_bounded(items: Value, renderer: Renderer) -> bool:
     )
 
 
-def _is_read_as_json(step: Step, name: str) -> bool:
-    return any(
-        given.type == "json" and isinstance(given.value, ItemRef) and given.value.name == name
-        for given in step.inputs
-    )
-
-
-def _object_items(
-    lists: dict[str, Sequence[t.Any]], as_json: set[str], *, indexed: bool
-) -> list[Tree]:
+def _row_items(lists: dict[str, Sequence[t.Any]], as_json: set[str], *, indexed: bool) -> list[str]:
     rows = zip(*lists.values(), strict=True)
-    items: list[Tree] = []
+    items: list[str] = []
     for index, row in enumerate(rows):
         item: Tree = {INDEX: str(index)} if indexed else {}
         for name, value in zip(lists, row, strict=True):
-            item[name] = _item(value, name in as_json)
-        items.append(item)
+            item[name] = json_text(value) if name in as_json else wire_text(value)
+        items.append(json_text(item))
     return items
 
 
@@ -118,7 +109,7 @@ def _rows(
     renderer: Renderer,
     step: Step,
     *,
-    as_objects: bool,
+    as_rows: bool,
 ) -> str:
     """Lists side by side; an index out of range, of lists of different lengths, fails the step."""
     lists = {name: f"fromJSON({renderer.expression(items, step)})" for name, items in over.items()}
@@ -135,7 +126,7 @@ def _rows(
         )
         texts.append(text)
         pairs.append(f"{quote(name)}, {text}")
-    row = f"sprig.dict({', '.join(pairs)})" if as_objects else texts[0]
+    row = f"toJson(sprig.dict({', '.join(pairs)}))" if as_rows else texts[0]
     rows = f"toJson(map(0..({count} - 1), {row}))"
     if all(_is_bounded(items, renderer) for items in over.values()):
         return tag(rows)

@@ -13,11 +13,11 @@ from couler.backends.argo.dags import Scopes
 from couler.backends.argo.leaves import Leaves
 from couler.backends.argo.loops import limit_template
 from couler.backends.argo.lower import lower
-from couler.backends.argo.names import Names
+from couler.backends.argo.names import Names, legal
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import ScopeView, wire_text
-from couler.backends.argo.templates import TemplateOptions
+from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps, references
 from couler.ir.workflow import ExitHandler, Parameter, Schedule, Workflow
@@ -82,7 +82,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
 def _metadata(workflow: Workflow) -> Tree:
     annotations = dict(workflow.annotations)
     if workflow.description is not None:
-        annotations.setdefault("workflows.argoproj.io/description", workflow.description)
+        annotations.setdefault(DESCRIPTION, workflow.description)
     return pods.metadata(workflow.labels.items(), annotations.items())
 
 
@@ -192,7 +192,7 @@ def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, 
     }
     tasks: list[Tree] = []
     for handler in handlers:
-        task: Tree = {"name": templates[handler.name], "template": templates[handler.name]}
+        task: Tree = {"name": legal(handler.name), "template": templates[handler.name]}
         if handler.on in conditions:
             task["when"] = conditions[handler.on]
         tasks.append(task)

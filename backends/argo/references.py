@@ -110,7 +110,8 @@ class Renderer:
             case ParamRef():
                 return f"{self._parameters}.{value.name}"
             case ItemRef():
-                return self._item(value.name, step)
+                name = self._item(value.name, step)
+                return name if name == "item" else None
             case RunRef(field="id"):
                 return "workflow.name"
             case RunRef(field="logical_date"):
@@ -140,11 +141,15 @@ class Renderer:
     def _item(self, name: str, step: Step | None) -> str:
         assert step is not None, "items are read by their step"
         assert step.foreach is not None, "only a foreach has items"
-        return f"item.{name}" if self.has_object_items(step, step.foreach) else "item"
+        return row_field(name) if self.has_rows(step, step.foreach) else "item"
 
     @staticmethod
-    def has_object_items(step: Step, foreach: Foreach) -> bool:
-        """Return whether the items of a foreach are objects: of several lists, or numbered."""
+    def has_rows(step: Step, foreach: Foreach) -> bool:
+        """Return whether the items of a foreach are rows: of several lists, or numbered.
+
+        A row is the text of a JSON object. Argo would take a real object apart, and put its parts
+        in with the escapes of JSON.
+        """
         return len(foreach.over) > 1 or keeps_files(step)
 
     def _is_tag_safe(self, value: Value, step: Step | None, want: ValueType) -> bool:
@@ -478,6 +483,11 @@ def can_be_survived(name: str, steps: Iterable[Step]) -> bool:
         for step in steps
         for before, on in explicit_dependencies(step)
     )
+
+
+def row_field(name: str) -> str:
+    """Return an expression for one field of the current row."""
+    return member("fromJSON(item)", name)
 
 
 def is_item_wrapper(step: Step) -> bool:

@@ -88,6 +88,8 @@ class ScopeView(t.NamedTuple):
             case ItemRef():
                 if step is None or step.foreach is None:
                     return "str"
+                if is_read_as_json(step, value.name):
+                    return "json"
                 return self.item_type(step.foreach, value.name)
             case RoundRef():
                 return "json" if step is None else find_output(step, value.output).type
@@ -122,6 +124,14 @@ def is_folder(given: Input) -> bool:
 def travels_as(given: Input) -> ValueType:
     """Return the type as which an input's value travels: a place, or a list of values."""
     return "list" if given.many and not is_file(given.type) else given.type
+
+
+def is_read_as_json(step: Step, name: str) -> bool:
+    """Return whether an item must be written as JSON, as an input of any JSON value reads it."""
+    return any(
+        given.type == "json" and isinstance(given.value, ItemRef) and given.value.name == name
+        for given in step.inputs
+    )
 
 
 def find_output(step: Step, name: str) -> Output:

@@ -25,6 +25,9 @@ from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Scrip
 WORK_DIR = "/tmp/couler"  # inside the container, where every user may write
 
 
+DESCRIPTION = "workflows.argoproj.io/description"
+"""Annotation that Argo shows to people."""
+
 WORK_VOLUME = "couler-work"
 
 
@@ -106,7 +109,10 @@ class _Builder:
         outputs = self._outputs()
         if outputs:
             template["outputs"] = outputs
-        pod = pods.metadata(step.labels.items(), step.annotations.items())
+        annotations = dict(step.annotations)
+        if isinstance(step.action, Suspend) and step.action.message is not None:
+            annotations.setdefault(DESCRIPTION, step.action.message)
+        pod = pods.metadata(step.labels.items(), annotations.items())
         if pod:
             template["metadata"] = pod
         template.update(self._policies())
@@ -160,6 +166,8 @@ class _Builder:
                 artifacts.append(self._artifact(output))
             elif output.json_path is not None:
                 source: Tree = {"jsonPath": output.json_path}
+                if output.default is not None:
+                    source["default"] = wire_text(output.default)
                 parameters.append({"name": output.name, "valueFrom": source})
             elif not is_stdout(self._step, output) and output.path is not None:
                 path = work_path(output.path)

@@ -125,7 +125,7 @@ def test_an_item_is_known_by_its_name_if_there_are_several_lists(renderer: Rende
     one = Step(name="s", action=RUN, foreach=Foreach(over={"x": letters}))
     assert renderer.text(ItemRef(name="x"), one) == "{{=item}}"
     two = Step(name="s", action=RUN, foreach=Foreach(over={"x": letters, "y": letters}))
-    assert renderer.text(ItemRef(name="x"), two) == "{{=item.x}}"
+    assert renderer.text(ItemRef(name="x"), two) == "{{=fromJSON(item).x}}"
 
 
 @pytest.mark.parametrize(
