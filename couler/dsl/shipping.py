@@ -131,6 +131,8 @@ def _function_source(function: AnyFunction) -> tuple[str, str]:
     """Return a function's name and its source, from `def` on and without indentation."""
     if not inspect.isfunction(function):
         raise ShippingError("CLR110", f"{function!r:.60} is no function written in Python")
+    if inspect.isgeneratorfunction(function):  # a call of it would run nothing
+        raise ShippingError("CLR110", "it is a generator (it has a yield); return a list")
     try:
         text = textwrap.dedent(inspect.getsource(function))
     except (OSError, TypeError, IndentationError) as error:

@@ -300,6 +300,11 @@ async def waits() -> int:
 
 
 @couler.step
+def yields() -> t.Any:
+    yield 1
+
+
+@couler.step
 def _run() -> int:
     return 1
 
@@ -313,6 +318,8 @@ def _run() -> int:
         (uses_default, "CLR122", "it uses LIMIT"),
         (outer(), "CLR123", "it uses hidden of the function around it"),
         (waits, "CLR110", "asynchronous"),
+        (yields, "CLR110", "a generator"),
+        (couler.step(lambda: (yield)), "CLR110", "a generator"),
         (_run, "CLR125", "the script uses itself"),
         (couler.step(eval("lambda: 1")), "CLR110", "source cannot be found"),
         (couler.step(print), "CLR110", "no function written in Python"),  # type: ignore[arg-type]
