@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from couler.dsl import objects, units
 from couler.dsl._context import entered_scope
 from couler.dsl.builder import Builder
+from couler.dsl.checks import first_problem
 from couler.dsl.handles import Value
 from couler.dsl.options import step_fields
 from couler.dsl.scope import Scope
@@ -175,10 +176,3 @@ def build_workflow(builder: Builder) -> ir.Workflow:
     return ir.Workflow(
         name=builder.name, steps=builder.root.build(), source=builder.source, **fields
     )
-
-
-def first_problem(error: ValidationError) -> str:
-    """Return what pydantic found first, in one line."""
-    problem = error.errors(include_url=False)[0]
-    place = ".".join(str(part) for part in problem["loc"])
-    return f"{place}: {problem['msg']}" if place else problem["msg"]

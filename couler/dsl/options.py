@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pydantic import ValidationError
 
 from couler.dsl import objects, units
+from couler.dsl.checks import first_problem
 from couler.dsl.handles import Value, as_value
 from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
@@ -124,10 +125,7 @@ def _guard(builder: Builder, step: str, name: str, make: Callable[[], None]) -> 
     try:
         make()
     except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        place = ".".join(str(part) for part in problem["loc"])
-        text = f"{place}: {problem['msg']}" if place else problem["msg"]
-        builder.report("CLR105", f'step "{step}": {name}: {text}', step=step)
+        builder.report("CLR105", f'step "{step}": {name}: {first_problem(error)}', step=step)
     except (ValueError, TypeError, AttributeError) as error:
         builder.report("CLR105", f'step "{step}": {name}: {error}', step=step)
 

@@ -12,6 +12,7 @@ from couler.dsl._nodes import make_container
 from couler.dsl._problems import ProgramError
 from couler.dsl.artifacts import Artifact, read_outputs
 from couler.dsl.builder import Builder, current_scope
+from couler.dsl.checks import checked_text, checked_texts
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import OutputHandle, ProcessHandle, Value, literal
 from couler.dsl.options import ImagePullPolicy, step_fields, text_of
@@ -253,14 +254,14 @@ def run_script(
     draft = Draft(scope, None, PRINTS, place)
     if input is not None:
         add_files(scope, draft, input, base)
-    words = (command,) if isinstance(command, str) else tuple(command or ("python",))
+    words = checked_texts(builder, "command", command, base) or ("python",)
     count = _add_arguments(scope, draft, args)
     text = builder.script(function, base) if callable(function) else str(function)
     draft.action = Script(
         image=checked_text(builder, "image", image, base),
         source=_with_arguments(builder, text, words, count, base),
         command=words,
-        packages=tuple(packages),
+        packages=checked_texts(builder, "packages", packages, base),
     )
     return _finish(scope, draft, base, output, options)
 
@@ -364,14 +365,6 @@ def _value_word(scope: Scope, draft: Draft, word: Value) -> t.Any:
     if value._spec.wire not in ("file", "directory"):
         return value._ir()
     return _add_file(draft, value._hint(), value, _path_of(word))
-
-
-def checked_text(builder: Builder, what: str, value: object, step: str) -> str:
-    """Return a text; report anything else."""
-    if isinstance(value, str):
-        return value
-    builder.report("CLR105", f'step "{step}": {what}: {value!r:.60} is no text', step=str(step))
-    return repr(value)
 
 
 def _path_of(value: Value) -> str | None:

@@ -10,6 +10,7 @@ from couler.dsl._context import current
 from couler.dsl._places import caller_frame
 from couler.dsl._problems import ProgramError
 from couler.dsl.arguments import holds_value, make_inputs
+from couler.dsl.checks import checked_text, checked_texts
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.options import StepOptions, step_fields
@@ -32,10 +33,10 @@ class TypedStepOptions(StepOptions, total=False):
     """Options of a typed step: those of every step, its image, packages, name and interpreter."""
 
     image: str | None
-    packages: Sequence[str]
+    packages: str | Sequence[str]
     name: str | None
     step_name: str | None
-    command: Sequence[str]
+    command: str | Sequence[str]
 
 
 class TypedStep(t.Generic[P, R]):
@@ -195,11 +196,16 @@ class TypedStep(t.Generic[P, R]):
         text = self._text
         if isinstance(text, ShippingError) and self._signature.is_readable:
             builder.report(text.code, f'step "{self._name}": {text}', step=self._name, source=place)
+        image = self._options.get("image") or builder.default_image or default_image()
+        command, packages = (
+            checked_texts(builder, option, self._options.get(option), self._name)
+            for option in ("command", "packages")
+        )
         action = Script(
-            image=self._options.get("image") or builder.default_image or default_image(),
+            image=checked_text(builder, "image", image, self._name),
             source=text if isinstance(text, str) else "pass\n",
-            command=tuple(self._options.get("command") or ("python",)),
-            packages=tuple(self._options.get("packages", ())),
+            command=command or ("python",),
+            packages=packages,
             function=self.fn.__name__,
         )
         if holds_value(list(self._step_options.values())):
