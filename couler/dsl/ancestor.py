@@ -6,7 +6,7 @@ import json
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl import settings
+from couler.dsl import assembly, settings
 from couler.dsl._context import current
 from couler.dsl.builder import current_scope
 from couler.dsl.workflow import Workflow
@@ -36,7 +36,9 @@ class CurrentWorkflow:
 
     @service_account.setter
     def service_account(self, name: str | None) -> None:
-        current_scope().builder.pod["service_account"] = name
+        builder = current_scope().builder
+        builder.pod.pop("service_account", None)
+        assembly.set_pod(builder, service_account=name)
 
     @property
     def security_context(self) -> Mapping[str, t.Any] | None:
@@ -47,7 +49,7 @@ class CurrentWorkflow:
 
     def set_security_context(self, security_context: Mapping[str, t.Any]) -> None:
         """Set the pods' security context."""
-        current_scope().builder.pod["security_context"] = dict(security_context)
+        assembly.set_pod(current_scope().builder, security_context=security_context)
 
     def to_dict(self) -> dict[str, t.Any]:
         """Return the workflow as Argo reads it."""

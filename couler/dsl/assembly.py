@@ -5,12 +5,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Mapping
 
-from pydantic import ValidationError
-
 from couler.dsl import objects, units
 from couler.dsl._context import entered_scope
 from couler.dsl.builder import Builder
-from couler.dsl.checks import first_problem
+from couler.dsl.checks import attempt, checked_text, fitting
 from couler.dsl.handles import Value
 from couler.dsl.options import step_fields
 from couler.dsl.scope import Scope
@@ -33,47 +31,70 @@ _DEFAULTABLE = ("retry", "timeout_s", "resources", "placement", "pull_policy", "
 
 def set_fields(builder: Builder, **fields: object) -> None:
     """Set fields of the workflow; None leaves one as it is."""
-    builder.fields.update({name: value for name, value in fields.items() if value is not None})
+    builder.fields.update(fitting(builder, ir.Workflow(name="w"), fields))
+
+
+def set_pod(builder: Builder, **fields: object) -> None:
+    """Set fields of what all pods of the workflow share; None leaves one as it is."""
+    builder.pod.update(fitting(builder, ir.PodSettings(), fields))
+
+
+def set_name(builder: Builder, name: object) -> None:
+    """Name the workflow."""
+    if isinstance(name, str):
+        builder.name = name
+        return
+    builder.report("CLR105", f"name: {name!r:.60} is no text")
+    builder.name = builder.name or "workflow"
 
 
 def set_duration(builder: Builder, field: str, option: str, value: object) -> None:
     """Set a field that is a duration; report a wrong one."""
     if value is None:
         return
-    try:
-        seconds = units.parse_duration(value)
-    except ValueError as error:
-        builder.report("CLR105", f"{option}: {error}")
-        return
-    builder.fields[field] = round(seconds) if field == "keep_s" else seconds
+    seconds = attempt(builder, option, lambda: units.parse_duration(value))
+    if seconds is not None:
+        builder.fields[field] = round(seconds) if field == "keep_s" else seconds
 
 
 def set_schedule(builder: Builder, schedule: str | objects.Schedule) -> None:
     """Make the workflow run by itself."""
-    if not isinstance(schedule, objects.Schedule):
-        schedule = objects.Schedule(schedule)
+    found = attempt(builder, "schedule", lambda: _schedule(schedule))
+    if found is not None:
+        builder.fields["schedule"] = found
+
+
+def _schedule(given: str | objects.Schedule) -> ir.Schedule:
+    if not isinstance(given, str | objects.Schedule):
+        raise ValueError(f"{given!r:.60} is no cron expression; write one, or a couler.Schedule")
+    schedule = objects.Schedule(given) if isinstance(given, str) else given
     cron = (schedule.cron,) if isinstance(schedule.cron, str) else tuple(schedule.cron)
     deadline = schedule.starting_deadline
-    try:
-        builder.fields["schedule"] = ir.Schedule(
-            cron=cron,
-            timezone=schedule.timezone,
-            concurrency=schedule.concurrency,
-            starting_deadline_s=None if deadline is None else round(units.parse_duration(deadline)),
-            suspended=schedule.suspended,
-            keep_succeeded=schedule.keep_succeeded,
-            keep_failed=schedule.keep_failed,
-        )
-    except ValidationError as error:
-        builder.report("CLR105", f"schedule: {first_problem(error)}")
-    except ValueError as error:
-        builder.report("CLR105", f"schedule: {error}")
+    return ir.Schedule(
+        cron=cron,
+        timezone=schedule.timezone,
+        concurrency=schedule.concurrency,
+        starting_deadline_s=None if deadline is None else round(units.parse_duration(deadline)),
+        suspended=schedule.suspended,
+        keep_succeeded=schedule.keep_succeeded,
+        keep_failed=schedule.keep_failed,
+    )
 
 
-def set_defaults(builder: Builder, options: Mapping[str, t.Any]) -> None:
+def mapping(builder: Builder, what: str, given: object) -> dict[str, t.Any]:
+    """Return an argument as a dict, empty for None; report one that is no mapping."""
+    if given is not None and not isinstance(given, Mapping):
+        builder.report("CLR105", f"{what}: {given!r:.60} is no dict of names and values")
+        return {}
+    return dict(given or {})
+
+
+def set_defaults(builder: Builder, options: object) -> None:
     """Set options of every step that does not state its own."""
-    rest = dict(options)
-    builder.default_image = rest.pop("image", None)
+    rest = mapping(builder, "defaults", options)
+    image = rest.pop("image", None)
+    if image is not None:
+        builder.default_image = checked_text(builder, "image", image, "defaults")
     with entered_scope(builder.root):
         fields = step_fields(builder, rest, "defaults")
     if any(not isinstance(one.value, str | None) for one in fields.get("env", ())):
@@ -86,7 +107,7 @@ def set_defaults(builder: Builder, options: Mapping[str, t.Any]) -> None:
         builder.fields["defaults"] = ir.Defaults(**fields)
 
 
-def add_parameter(builder: Builder, name: str, value: object) -> None:
+def add_parameter(builder: Builder, name: object, value: object) -> None:
     """Declare a parameter by its default, its type, or a `Parameter`."""
     if isinstance(value, objects.Parameter):
         given = value
@@ -95,6 +116,9 @@ def add_parameter(builder: Builder, name: str, value: object) -> None:
     else:
         given = objects.Parameter(value)
     spec = _parameter_spec(builder, name, given)
+    if not isinstance(name, str):
+        builder.report("CLR105", f"parameter {name!r:.60}: a name is a text")
+        return
     default = None if given.default is None else json_form(given.default)
     if not is_json(default):
         builder.report(
@@ -102,17 +126,22 @@ def add_parameter(builder: Builder, name: str, value: object) -> None:
         )
         default = None
     builder.specs[name] = spec
-    builder.parameters[name] = ir.Parameter(
-        name=name,
-        type=spec.wire,
-        default=default,
-        required=given.required,
-        choices=tuple(json_form(choice) for choice in given.choices),
-        description=given.description,
+    made = attempt(
+        builder,
+        f"parameter {name}",
+        lambda: ir.Parameter(
+            name=name,
+            type=spec.wire,
+            default=default,
+            required=given.required,
+            choices=tuple(json_form(choice) for choice in given.choices),
+            description=given.description,
+        ),
     )
+    builder.parameters[name] = made or ir.Parameter(name=name, type=spec.wire, default=default)
 
 
-def _parameter_spec(builder: Builder, name: str, given: objects.Parameter) -> TypeSpec:
+def _parameter_spec(builder: Builder, name: object, given: objects.Parameter) -> TypeSpec:
     if given.type is None:
         return STR if given.default is None else spec_of_value(json_form(given.default))
     try:

@@ -3,18 +3,65 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Callable, Mapping
 
 from pydantic import ValidationError
 
+from couler.ir.base import Node
+
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
+
+T = t.TypeVar("T")
 
 
 def first_problem(error: ValidationError) -> str:
     """Return what pydantic found first, in one line."""
     problem = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in problem["loc"])
-    return f"{place}: {problem['msg']}" if place else problem["msg"]
+    text = problem["msg"].removeprefix("Value error, ")
+    return f"{place}: {text}" if place else text
+
+
+def attempt(
+    builder: Builder, what: str, make: Callable[[], T], step: str | None = None
+) -> T | None:
+    """Return what a function makes; report a value that it refuses, and return None."""
+    try:
+        return make()
+    except ValidationError as error:
+        text = first_problem(error)
+    except (ValueError, TypeError, AttributeError) as error:
+        text = str(error)
+    where = "" if step is None else f'step "{step}": '
+    builder.report("CLR105", f"{where}{what}: {text}", step=step)
+    return None
+
+
+def fitting(builder: Builder, node: Node, fields: Mapping[str, object]) -> dict[str, t.Any]:
+    """Return the fields that a node of the IR can be given; report the others.
+
+    Parameters
+    ----------
+    builder
+        Takes the reports.
+    node
+        One with these fields, right or not yet given.
+    fields
+        Values by the names of fields; None for one that is not given.
+    """
+    kept: dict[str, t.Any] = {}
+    for name, value in fields.items():
+        if value is None:
+            continue
+        given = dict(value) if isinstance(value, Mapping) else value
+        try:
+            checked = type(node).model_validate({**dict(node), name: given})
+        except ValidationError as error:
+            builder.report("CLR105", first_problem(error))
+        else:
+            kept[name] = getattr(checked, name)
+    return kept
 
 
 def checked_text(builder: Builder, what: str, value: object, step: str) -> str:

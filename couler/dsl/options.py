@@ -7,10 +7,8 @@ import functools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic import ValidationError
-
 from couler.dsl import objects, units
-from couler.dsl.checks import first_problem
+from couler.dsl.checks import attempt
 from couler.dsl.handles import Value, as_value
 from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
@@ -113,21 +111,12 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
                 step=step,
             )
             continue
-        _guard(builder, step, name, functools.partial(make, builder, fields, value))
+        attempt(builder, name, functools.partial(make, builder, fields, value), step)
     if any(name in given for name in _RESOURCES):
-        _guard(builder, step, "resources", lambda: _resources(fields, given))
+        attempt(builder, "resources", lambda: _resources(fields, given), step)
     if any(name in given for name in _PLACEMENT):
-        _guard(builder, step, "placement", lambda: _placement(fields, given))
+        attempt(builder, "placement", lambda: _placement(fields, given), step)
     return fields
-
-
-def _guard(builder: Builder, step: str, name: str, make: Callable[[], None]) -> None:
-    try:
-        make()
-    except ValidationError as error:
-        builder.report("CLR105", f'step "{step}": {name}: {first_problem(error)}', step=step)
-    except (ValueError, TypeError, AttributeError) as error:
-        builder.report("CLR105", f'step "{step}": {name}: {error}', step=step)
 
 
 def retry_of(value: object) -> policies.Retry | None:

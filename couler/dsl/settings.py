@@ -11,6 +11,7 @@ from couler.dsl import assembly, objects
 from couler.dsl._context import current, set_scope, set_settings
 from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder, current_scope
+from couler.dsl.checks import attempt
 from couler.dsl.options import toleration_of
 from couler.dsl.secrets import Secret
 from couler.ir.storage import ClaimVolume, NewClaimVolume
@@ -63,21 +64,21 @@ def config_workflow(
     builder = current_scope().builder
     if name is not None:
         salter = current().settings.name_salter
-        builder.name = name if salter is None else salter(name)
+        assembly.set_name(builder, name if salter is None else salter(name))
     assembly.set_duration(builder, "timeout_s", "timeout", timeout)
     assembly.set_duration(builder, "keep_s", "time_to_clean", time_to_clean)
     if isinstance(cron_config, Mapping):
-        cron_config = _schedule(builder, cron_config)
+        config = cron_config
+        cron_config = attempt(builder, "cron_config", lambda: _schedule(builder, config))
     if cron_config is not None:
         assembly.set_schedule(builder, cron_config)
-    if service_account is not None:
-        builder.pod["service_account"] = service_account
+    assembly.set_pod(builder, service_account=service_account)
     assembly.set_fields(
         builder,
         max_parallel=max_parallel,
-        labels=labels and dict(labels),
-        annotations=annotations and dict(annotations),
-        engine=engine and dict(engine),
+        labels=labels,
+        annotations=annotations,
+        engine=engine,
     )
     for option, value in (("user_id", user_id), ("cluster_config_file", cluster_config_file)):
         if value is not None:
@@ -213,12 +214,17 @@ def set_dns(policy: str | None = None, config: objects.DnsConfig | None = None) 
     config
         Name servers, search domains and options.
     """
-    config = config or objects.DnsConfig()
+    builder = current_scope().builder
+    dns = attempt(builder, "set_dns", lambda: _dns(policy, config or objects.DnsConfig()))
+    assembly.set_pod(builder, dns=dns)
+
+
+def _dns(policy: str | None, config: objects.DnsConfig) -> Dns:
     options = {
         option.name: "" if option.value is None else str(option.value)
         for option in config.options or ()
     }
-    current_scope().builder.pod["dns"] = Dns(
+    return Dns(
         policy=policy,
         nameservers=tuple(config.nameservers or ()),
         searches=tuple(config.searches or ()),

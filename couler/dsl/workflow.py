@@ -152,26 +152,24 @@ class Workflow:
         outer = None if context.scope is None else context.scope.builder
         self._builder = builder = Builder(ordered=False, outer=outer)
         self._block: AbstractContextManager[None] | None = None
-        builder.name = name
         builder.workflow = self
         builder.source = builder.here()
+        assembly.set_name(builder, name)
         assembly.set_fields(
             builder,
-            labels=labels and dict(labels),
-            annotations=annotations and dict(annotations),
+            labels=labels,
+            annotations=annotations,
             max_parallel=max_parallel,
             description=description,
-            engine=engine and dict(engine),
+            engine=engine,
         )
         assembly.set_duration(builder, "timeout_s", "timeout", timeout)
         assembly.set_duration(builder, "keep_s", "keep", keep)
-        if service_account is not None:
-            builder.pod["service_account"] = service_account
+        assembly.set_pod(builder, service_account=service_account)
         if schedule is not None:
             assembly.set_schedule(builder, schedule)
-        if defaults is not None:
-            assembly.set_defaults(builder, defaults.options)
-        for key, value in {**(params or {}), **parameters}.items():
+        assembly.set_defaults(builder, getattr(defaults, "options", defaults))
+        for key, value in {**assembly.mapping(builder, "params", params), **parameters}.items():
             assembly.add_parameter(builder, key, value)
         if context.collected is not None:
             context.collected.append(self)

@@ -263,7 +263,7 @@ def test_the_ancestors_resources_are_limits_as_well() -> None:
     [
         ({"retry": True}, "no number of retries"),
         ({"retry": -1}, "no number of retries"),
-        ({"retry": couler.Retry(0)}, "greater than 0"),
+        ({"retry": couler.Retry(-1)}, "greater than"),
         ({"timeout": "soon"}, "'soon' is no duration"),
         ({"timeout": 0}, "more than 0 seconds"),
         ({"memory": 2}, "'2Gi'"),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
 import couler
-from tests.dsl.look import steps
+from tests.dsl.look import box, codes, implicit, problems, steps
 
 
 def test_one_text_stands_for_a_list_of_one() -> None:
@@ -31,3 +33,45 @@ def test_lists_of_texts_hold_texts(option: str, wrong: object) -> None:
         couler.run_script("python", source="pass", step_name="script", **{option: wrong})
     assert [one.code for one in wf.diagnostics] == ["CLR105", "CLR105"]
     assert all(option in one.message for one in wf.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ({"max_parallel": 0}, "max_parallel"),
+        ({"max_parallel": "3"}, "max_parallel"),
+        ({"description": 3}, "description"),
+        ({"labels": {"a": 1}}, "labels.a"),
+        ({"labels": 3}, "labels"),
+        ({"annotations": ["a"]}, "annotations"),
+        ({"engine": {"argo": {"spec": object()}}}, "engine"),
+        ({"service_account": 3}, "service_account"),
+        ({"schedule": 3}, "schedule"),
+        ({"defaults": 3}, "defaults"),
+        ({"defaults": couler.StepDefaults(image=3)}, "image"),
+        ({"params": 3}, "params"),
+        ({"params": {3: 4}}, "parameter"),
+        ({"size": couler.Parameter(1, choices=3)}, "parameter size"),
+        ({"size": couler.Parameter(1, description=3)}, "parameter size"),
+        ({"name": 3}, "name"),
+    ],
+)
+def test_wrong_fields_of_a_workflow_hide_nothing_else(
+    arguments: dict[str, t.Any], what: str
+) -> None:
+    with couler.Workflow(**{"name": "w", **arguments}) as wf:
+        box("a", timeout="soon")
+    first, second = problems(wf)
+    assert (first.code, second.code) == ("CLR105", "CLR105")
+    assert what in first.message
+    assert first.source.file.endswith("test_wrong_values.py")
+
+
+def test_wrong_settings_of_the_ancestor_are_told_of() -> None:
+    couler.config_workflow(name=3, service_account=3, cron_config=3, labels=3, max_parallel=0)
+    couler.config_workflow(cron_config={"schedule": "0 0 * * *", "failed_jobs_history_limit": "x"})
+    couler.set_dns(policy=3)
+    couler.workflow.set_security_context(3)
+    couler.workflow.service_account = 3
+    box("a")
+    assert codes(implicit()) == ["CLR105"] * 9
