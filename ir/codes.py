@@ -104,6 +104,8 @@ CODES: dict[str, str] = {
     "CLR311": "back-off factor that is no whole number",
     "CLR312": "script that Argo would read as its own",
     "CLR313": "files of a foreach that do not lie in one folder",
+    "CLR314": "override that Argo has no place for",
+    "CLR315": "header of a request from a config map",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
     # 401-449: policies and quantities

@@ -433,7 +433,7 @@ def _add_output_features(step: Step, output: Output, add: Add) -> None:
 
 
 def _add_policy_features(step: Step, add: Add) -> None:
-    if step.retry is not None:
+    if step.retry is not None and step.retry.limit:
         add(Feature.RETRY)
         if isinstance(step.action, Group):
             add(Feature.RETRY_GROUP)

@@ -71,7 +71,8 @@ class Retry(Node):
     run or was lost). `exit_codes` limits the retries to these codes.
     """
 
-    limit: PositiveInt
+    limit: t.Annotated[int, ModelField(ge=0)]
+    """0 for never: it stands against a default of the workflow."""
     on: tuple[t.Literal["failure", "error"], ...] = ("failure", "error")
     backoff: Backoff | None = None
     exit_codes: tuple[int, ...] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -25,6 +26,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # A shell starts background jobs with interrupts ignored, which programs under test inherit.
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--update-goldens") and os.environ.get("CI"):
         raise pytest.UsageError("--update-goldens: CI compares golden files, it never writes them")
 

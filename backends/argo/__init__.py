@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Iterator
 from functools import cache
@@ -98,6 +99,7 @@ def _write(manifest: Manifest, format: str) -> str:
 
 
 def _options(target: Target) -> ManifestOptions:
+    _check_version(target.engine_version)
     from couler.backends.argo.manifest import KINDS, ManifestOptions
 
     known = set(ManifestOptions._fields) - {"namespace"}
@@ -111,6 +113,13 @@ def _options(target: Target) -> ManifestOptions:
     if options.kind is not None and options.kind not in KINDS:
         raise EngineOptionError(f"argo has no kind {options.kind!r}; it has: {', '.join(KINDS)}")
     return options
+
+
+def _check_version(version: str | None) -> None:
+    """Refuse versions whose manifests differ from those that are written here."""
+    if version is None or re.fullmatch(r"v?4(\.\d+){0,2}", version):
+        return
+    raise EngineOptionError(f"argo: manifests are written for Argo 4, not for {version!r}")
 
 
 def _notes(workflow: Workflow) -> Iterator[str]:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag
-from couler.ir.diagnostics import Diagnostic
+from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
 from couler.ir.walk import read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import Group, Job, Script, Step, Workflow
+from couler.ir.workflow import Group, Http, Job, Script, Step, Workflow
 
 MAX_TEMPLATES = 200
 MAX_TASKS = 200
@@ -37,6 +37,8 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
         for value in (parameter.default, *parameter.choices):
             if isinstance(value, str) and has_tag(value):
                 yield _read_by_argo(f'parameter "{parameter.name}"', value, None, workflow)
+    keys = ("metadata", "spec", "cron")
+    yield from _check_overrides(workflow.engine, keys, "the workflow", None, workflow)
     for scope in scopes(workflow):
         siblings = {step.name: step for step in scope.steps}
         for step in scope.steps:
@@ -64,6 +66,15 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 step=path,
                 source=step.source,
             )
+    if isinstance(action, Http) and any(header.config is not None for header in action.headers):
+        yield Diagnostic(
+            "CLR315",
+            f'argo: step "{path}" takes a header of its request from a config map; Argo takes '
+            "headers as text or from secrets. Put the text into the step or into a secret.",
+            step=path,
+            source=step.source,
+        )
+    yield from _check_overrides(step.engine, ("template", "task"), f'step "{path}"', path, step)
     if step.retry is not None and step.retry.backoff is not None:
         factor = step.retry.backoff.factor
         if factor != int(factor):
@@ -83,6 +94,25 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 "Gather them in a step of their own.",
                 step=path,
                 source=step.source,
+            )
+
+
+def _check_overrides(
+    engine: Mapping[str, t.Any],
+    known: tuple[str, ...],
+    what: str,
+    path: str | None,
+    owner: Step | Workflow,
+) -> Iterator[Diagnostic]:
+    overrides = engine.get("argo", {})
+    for key in overrides if isinstance(overrides, Mapping) else ():
+        if key not in known:
+            yield Diagnostic(
+                "CLR314",
+                f'argo: {what} has "{key}" among its overrides for argo; there are '
+                f"{', '.join(known)}.{did_you_mean(key, known)}",
+                step=path,
+                source=owner.source,
             )
 
 

@@ -136,7 +136,6 @@ class Scopes:
         renderer = Renderer(view, task_names, location, nodes)
         rules = StartRules(view.steps, task_names)
         template: Tree = {"name": name}
-        self.templates.append(template)
         shown = OutputRenderer(view, task_names, location, nodes)
         inputs = [*inputs, *_parameters_in(outputs)] if view.owner is None else inputs
         if inputs:
@@ -149,13 +148,15 @@ class Scopes:
             }
         if parallelism is not None:
             template["parallelism"] = parallelism
-        if view.owner is not None and view.owner.retry is not None:
+        if view.owner is not None and view.owner.retry is not None and view.owner.retry.limit:
             template["retryStrategy"] = pods.retry_strategy(view.owner.retry)
         tasks = [self._task(step, task_names[step.name], rules, renderer) for step in steps]
         if kept is None:
             template["dag"] = {"failFast": False, "tasks": tasks}
         else:
             template["steps"] = [[task] for task in tasks]
+        engine = {} if view.owner is None else view.owner.engine
+        self.templates.append(merge(template, engine.get("argo", {}).get("template", {})))
         for step in steps:
             if isinstance(step.action, Group):
                 self._emit_group(step, step.action, view)

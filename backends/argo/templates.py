@@ -193,7 +193,7 @@ class _Builder:
     def _policies(self) -> Tree:
         step = self._step
         fields: Tree = {}
-        if step.retry is not None:
+        if step.retry is not None and step.retry.limit:
             fields["retryStrategy"] = pods.retry_strategy(step.retry)
         if step.timeout_s is not None:
             fields["activeDeadlineSeconds"] = math.ceil(step.timeout_s)

@@ -30,7 +30,7 @@ _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
     Job: (*_PROCESS_ONLY, "inputs", "max_parallel"),
     Http: (*_PROCESS_ONLY, "inputs", "max_parallel"),
     Suspend: (*_PROCESS_ONLY, "inputs", "max_parallel", "retry", "cache", "loop", "mutex"),
-    Group: (*_PROCESS_ONLY, "mutex"),
+    Group: (*_PROCESS_ONLY, "mutex", "cache", "labels", "annotations"),
 }
 _WORDS: dict[type, str] = {
     Container: "container",
@@ -210,7 +210,14 @@ def check_outputs_of_process(view: ScopeView, step: Step) -> None:
 def check_output_defaults(view: ScopeView, step: Step) -> None:
     """Check that the defaults of outputs are of their type."""
     for output in step.outputs:
-        if output.default is not None and not matches(output.default, output.type):
+        if output.default is not None and is_file(output.type):
+            view.add(
+                "CLR175",
+                step,
+                f"outputs.{output.name} is a {output.type}, which cannot have a default. "
+                "Let the step always write it.",
+            )
+        elif output.default is not None and not matches(output.default, output.type):
             view.add(
                 "CLR175",
                 step,

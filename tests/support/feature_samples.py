@@ -323,6 +323,6 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.KEEP: flow(echo("a"), keep_s=3600),
     Feature.LABELS: flow(echo("a"), labels=FrozenDict(team="ml")),
     Feature.ENGINE_OVERRIDES: _has(
-        engine=FrozenDict(argo=FrozenDict(metadata=FrozenDict(labels=FrozenDict(a="b"))))
+        engine=FrozenDict(argo=FrozenDict(template=FrozenDict(hostAliases=())))
     ),
 }
