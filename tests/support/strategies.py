@@ -172,8 +172,8 @@ def _policies(draw: Draw, scope: _Scope, step: Step) -> Step:
                 exit_codes=st.sampled_from([(), (1, 137)]),
             )
         )
-        update["cache"] = draw(st.none() | st.just(Cache(salt="1", max_age_s=60.0)))
     if isinstance(step.action, Container | Script):
+        update["cache"] = draw(st.none() | st.just(Cache(salt="1", max_age_s=60.0)))
         update["resources"] = draw(
             st.none()
             | st.just(Resources(cpu="500m", memory="1Gi", cpu_limit="1", gpu=Gpu(count=1)))
