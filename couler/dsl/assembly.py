@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from couler.dsl import objects, units
 from couler.dsl._context import entered_scope
@@ -160,11 +160,22 @@ def add_output(builder: Builder, name: str, value: object) -> None:
     builder.outputs[name] = ir.Output(name=name, type=value._spec.wire, value=resolved)
 
 
-def add_handler(builder: Builder, name: str, status: Status, make: Callable[[], object]) -> None:
+def add_handler(
+    builder: Builder, name: str, status: Status, make: object, *args: object, **kwargs: object
+) -> None:
     """Make the steps that run when the run has ended."""
+    if not callable(make):
+        builder.report(
+            "CLR105", f"exit handler: {make!r:.60} is no function; write wf.on_exit(function)"
+        )
+        return
+    if status not in t.get_args(Status):
+        choices = ", ".join(f'"{one}"' for one in t.get_args(Status))
+        builder.report("CLR138", f"exit handler {name}: {status!r:.60} is none of {choices}")
+        return
     scope = Scope(builder, builder.root)
     with entered_scope(scope):
-        make()
+        make(*args, **kwargs)
     if not scope.drafts:
         builder.report("CLR128", f"the exit handler {name} makes no step")
         return

@@ -86,3 +86,13 @@ def checked_texts(builder: Builder, what: str, value: object, step: str) -> tupl
         step=step,
     )
     return ()
+
+
+def checked_count(builder: Builder, what: str, value: object) -> int | None:
+    """Return a number of at least 1, or None; report anything else."""
+    if value is None:
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+        return value
+    builder.report("CLR105", f"{what}: {value!r:.60} is no whole number above 0")
+    return None

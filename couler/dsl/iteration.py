@@ -11,6 +11,7 @@ from couler.dsl._problems import ProgramError
 from couler.dsl.arguments import make_inputs, report_type
 from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
 from couler.dsl.builder import current_scope
+from couler.dsl.checks import checked_count
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
 from couler.dsl.scope import Scope, free_among
 from couler.dsl.types import JSON, TypeSpec, json_form, spec_of_value
@@ -101,6 +102,7 @@ def map(  # named as the ancestor's
     scope = current_scope()
     if not lists:
         raise ProgramError("CLR127", "couler.map needs a function and at least one list")
+    _check_function(function)
     if any(_holds_values(one) for one in lists):
         return _unrolled(scope, "map", function, lists)
     group, inner = open_body(scope)
@@ -116,7 +118,8 @@ def map(  # named as the ancestor's
         scope.builder.report("CLR128", "couler.map: the function makes no step")
         return t.cast(R, result)
     foreach = Foreach(
-        over={name: one.value for name, one in items.items()}, max_parallel=max_parallel
+        over={name: one.value for name, one in items.items()},
+        max_parallel=checked_count(scope.builder, "couler.map: max_parallel", max_parallel),
     )
     length = check_lengths(scope, "couler.map", items)
     single = only_step(inner, result)
@@ -127,6 +130,14 @@ def map(  # named as the ancestor's
         return t.cast("list[R]", StepHandle(single) if result is None else result)
     scope.add(group, body_name(function, "map"))
     return t.cast("list[R]", outside(result, group, inner))
+
+
+def _check_function(given: object) -> None:
+    if not callable(given):
+        raise ProgramError(
+            "CLR127",
+            f"couler.map calls a function with every item, but {given!r:.60} is no function",
+        )
 
 
 def body_name(function: object, fallback: str) -> str:
@@ -203,7 +214,8 @@ def map_typed(
         given[name] = Expression(scope, values.ItemRef(name=name), spec, name)
     draft.inputs = make_inputs(scope, step._name, signature.arguments, given)
     if foreach:
-        draft.foreach = Foreach(over=foreach, max_parallel=max_parallel)
+        bound = checked_count(builder, f'step "{step._name}": max_parallel', max_parallel)
+        draft.foreach = Foreach(over=foreach, max_parallel=bound)
     return StepHandle(scope.add(draft, step._name))
 
 

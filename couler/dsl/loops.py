@@ -10,6 +10,7 @@ from types import TracebackType
 from couler.dsl._context import entered_scope
 from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
 from couler.dsl.builder import current_scope
+from couler.dsl.checks import checked_count
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import (
@@ -88,7 +89,8 @@ class LoopBlock:
         self._scope = current_scope()
         self._group, self._inner = open_body(self._scope)
         self._while: Callable[[], object] | None = while_
-        self._max_iterations = max_iterations
+        bound = checked_count(self._scope.builder, f'loop "{name}": max_iterations', max_iterations)
+        self._max_iterations = bound or MAX_ITERATIONS
         self._name = name
         self._carried: dict[str, tuple[values.Value, Value | None]] = {}
         self._stack: AbstractContextManager[None] | None = None

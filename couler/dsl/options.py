@@ -268,6 +268,12 @@ def _field(
     return put
 
 
+def _count(value: t.Any) -> int:
+    if int(value) < 1:
+        raise OptionError(f"{value!r} is no number above 0")
+    return int(value)
+
+
 def _profile(value: t.Any) -> policies.Profile:
     return value if isinstance(value, policies.Profile) else policies.Profile(**value)
 
@@ -297,8 +303,8 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "labels": _field("labels", _text_map),
     "annotations": _field("annotations", _text_map),
     "mutex": _field("mutex", str),
-    "max_parallel": _field("max_parallel", int),
-    "parallelism": _field("max_parallel", int),
+    "max_parallel": _field("max_parallel", _count),
+    "parallelism": _field("max_parallel", _count),
     "profile": _field("profile", _profile),
     "engine": _field("engine", _json_map),
     "pool": _ignore("pool"),

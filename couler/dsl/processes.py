@@ -12,7 +12,7 @@ from couler.dsl._nodes import make_container
 from couler.dsl._problems import ProgramError
 from couler.dsl.artifacts import Artifact, read_outputs
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import checked_text, checked_texts
+from couler.dsl.checks import attempt, checked_text, checked_texts
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import OutputHandle, ProcessHandle, Value, literal
 from couler.dsl.options import ImagePullPolicy, step_fields, text_of
@@ -320,13 +320,20 @@ def run_job(
     own_name, place = scope.builder.locate("job")
     base = str(step_name or name or own_name)
     draft = Draft(scope, None, _JOB, place)
-    draft.action = Job(
-        manifest=_manifest(scope.builder, manifest, env, base),
-        action=action,
-        success_condition=success_condition,
-        failure_condition=failure_condition,
-        set_owner_reference=set_owner_reference,
+    tree = _manifest(scope.builder, manifest, env, base)
+    made = attempt(
+        scope.builder,
+        "run_job",
+        lambda: Job(
+            manifest=tree,
+            action=action,
+            success_condition=success_condition,
+            failure_condition=failure_condition,
+            set_owner_reference=set_owner_reference,
+        ),
+        base,
     )
+    draft.action = made or Job(manifest={})
     return _finish(scope, draft, base, None, options)
 
 
@@ -356,8 +363,13 @@ def _words(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
         elif isinstance(word, list | tuple):  # the outputs of another step, as a list
             words += _words(scope, draft, word)
         else:
-            words.append(text_of(word))
+            words.append(_plain_word(word))
     return tuple(words)
+
+
+def _plain_word(word: object) -> str:
+    """Return a word that is known as text; report one that has no JSON form."""
+    return str(text_of(word if isinstance(word, str) else literal(word).value))
 
 
 def _value_word(scope: Scope, draft: Draft, word: Value) -> t.Any:
@@ -419,7 +431,7 @@ def _add_arguments(scope: Scope, draft: Draft, args: object) -> int:
             wire = value._spec.wire if value._spec.is_file else "str"
             given = Input(name=f"arg_{count}", value=value._ir(), type=wire)
         else:
-            given = Input(name=f"arg_{count}", value=literal(text_of(arg)))
+            given = Input(name=f"arg_{count}", value=literal(_plain_word(arg)))
         draft.inputs = (*draft.inputs, given)
         count += 1
     return count
@@ -470,7 +482,12 @@ def _manifest(
         return {}
     if not env:
         return dict(tree)
-    spec = dict(t.cast("Mapping[str, t.Any]", tree.get("spec") or {}))
+    filled = attempt(builder, "env", lambda: _with_env(tree, env), step)
+    return dict(filled or tree)
+
+
+def _with_env(tree: Mapping[str, t.Any], env: Mapping[str, object]) -> dict[str, t.Any]:
+    spec = dict(tree.get("spec") or {})
     variables = [{"name": key, "value": text_of(value)} for key, value in env.items()]
     spec["env"] = [*spec.get("env", ()), *variables]
     return {**tree, "spec": spec}

@@ -252,7 +252,7 @@ class Workflow:
         base = str(name or getattr(handler, "__name__", "<lambda>"))
         if base.startswith("<"):
             base = f"on-{status}"
-        assembly.add_handler(self._builder, base, status, lambda: handler(*args, **kwargs))
+        assembly.add_handler(self._builder, base, status, handler, *args, **kwargs)
 
     def output(self, name: str, value: object) -> None:
         """Give a value out as a result of the workflow.

@@ -75,3 +75,52 @@ def test_wrong_settings_of_the_ancestor_are_told_of() -> None:
     couler.workflow.service_account = 3
     box("a")
     assert codes(implicit()) == ["CLR105"] * 9
+
+
+@pytest.mark.parametrize("status", ["sometimes", 3])
+def test_exit_handlers_are_functions_for_a_known_end(status: t.Any) -> None:
+    with couler.Workflow("w") as wf:
+        box("a")
+        wf.on_exit(3)
+        wf.on_exit(lambda: box("b"), status=status)
+    assert codes(wf) == ["CLR105", "CLR138"]
+    assert "wf.on_exit(function)" in wf.diagnostics[0].message
+
+
+def test_wrong_bounds_are_told_of() -> None:
+    @couler.step
+    def double(n: int) -> int:
+        return 2 * n
+
+    with couler.Workflow("w") as wf:
+        double.map([1, 2], max_parallel=-1)
+        couler.map(lambda n: double(n), [1], max_parallel="2")
+        with couler.loop(max_iterations=0) as rounds:
+            rounds.while_(double(1) > 3)
+        box("a", max_parallel=0)
+    assert codes(wf) == ["CLR105"] * 4
+    assert list(steps(wf)) == ["double", "double-2", "double-3", "a"]
+
+
+def test_a_map_needs_a_function() -> None:
+    with couler.Workflow("w"):
+        with pytest.raises(couler.DefinitionError, match=r"CLR127.*3 is no function"):
+            couler.map(3, [1])
+        box("a")
+
+
+def test_an_unknown_action_of_a_job_is_told_of() -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_job({"kind": "Job"}, action="fly", step_name="a")
+        couler.run_job({"kind": "Job"}, success_condition=3, step_name="b")
+        couler.run_job({"kind": "Job", "spec": 3}, env={"A": object()}, step_name="c")
+    assert [one.code for one in wf.diagnostics] == ["CLR105", "CLR105", "CLR105"]
+
+
+@pytest.mark.parametrize("word", [float("nan"), object(), {1, 2}])
+def test_words_without_a_json_form_are_told_of(word: object) -> None:
+    with couler.Workflow("w") as wf:
+        box("a", word)
+        couler.run_script("python", source="pass", args=[word], step_name="b")
+    assert codes(wf) == ["CLR103", "CLR103"]
+    assert list(steps(wf)) == ["a", "b"]
