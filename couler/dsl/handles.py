@@ -180,6 +180,26 @@ class Value:
     def __ge__(self, other: object) -> Condition:
         return self._compare(">=", other)
 
+    def __invert__(self) -> Condition:
+        return ~_as_test(self)
+
+    def __and__(self, other: Condition | Value | bool) -> Condition:
+        return _as_test(self) & _as_test(other)
+
+    def __or__(self, other: Condition | Value | bool) -> Condition:
+        return _as_test(self) | _as_test(other)
+
+    def _compute(self, *_: object) -> t.NoReturn:
+        raise ProgramError(
+            "CLR114",
+            f"{self!r} is known only when the workflow runs, so nothing can be computed with it "
+            'while it is built. Pass it to a step that does, or use couler.text("... {}", value)',
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _compute
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = _compute
+    __neg__ = __pos__ = __abs__ = __int__ = __float__ = _compute
+
 
 class Expression(Value):
     """A value made of others, or given from outside: a parameter, an item, a part."""
@@ -451,6 +471,12 @@ def _why_no_value(draft: Draft) -> str:
         names = ", ".join(draft.returns.specs)
         return f"has no single value to read; read one of its outputs: {names}"
     return "returns nothing that could be read; declare what it returns"
+
+
+def _as_test(value: object) -> Condition:
+    from couler.dsl.conditions import as_test
+
+    return as_test(value)
 
 
 def _chain(before: object, after: object) -> None:

@@ -7,6 +7,8 @@ import typing as t
 import pytest
 
 import couler
+from couler.ir.conditions import And, Compare, Not, Or
+from couler.ir.values import Literal, StepRef
 from tests.dsl.look import box, codes, implicit, problems, steps
 
 
@@ -124,3 +126,55 @@ def test_words_without_a_json_form_are_told_of(word: object) -> None:
         couler.run_script("python", source="pass", args=[word], step_name="b")
     assert codes(wf) == ["CLR103", "CLR103"]
     assert list(steps(wf)) == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda a: a + 1,
+        lambda a: 1 + a,
+        lambda a: "x" + a,
+        lambda a: [1] + a,  # noqa: RUF005  # what a program may say
+        lambda a: a - 1,
+        lambda a: 2 * a,
+        lambda a: a / 2,
+        lambda a: a // 2,
+        lambda a: a % 2,
+        lambda a: "%s" % a,  # noqa: UP031  # what a program may say
+        lambda a: 2**a,
+        lambda a: -a,
+    ],
+)
+def test_nothing_is_computed_while_the_workflow_is_built(
+    compute: t.Callable[[t.Any], object],
+) -> None:
+    with couler.Workflow("w"):
+        a = box("a")
+        with pytest.raises(couler.DefinitionError, match=r"^tests/dsl/.*CLR114"):
+            compute(a)
+
+
+def test_a_bool_of_the_workflow_is_negated_and_combined_as_a_condition() -> None:
+    @couler.step
+    def is_good() -> bool:
+        return True
+
+    with couler.Workflow("w") as wf:
+        good = is_good()
+        other = is_good()
+        with couler.when(~good):
+            box("not_it")
+        with couler.when(good & ~other):
+            box("both")
+        with couler.when(good | other | (other == good)):
+            box("any")
+    built = steps(wf)
+    assert isinstance(built["not_it"].when, Not)
+    assert built["not_it"].when.item == Compare(
+        left=StepRef(step="is_good", output="result"), op="==", right=Literal(value=True)
+    )
+    assert built["both"].when == And(
+        items=(built["not_it"].when.item, Not(item=built["any"].when.items[1]))
+    )
+    assert isinstance(built["any"].when, Or)
+    assert codes(wf) == []
