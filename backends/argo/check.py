@@ -74,7 +74,9 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
             step=path,
             source=step.source,
         )
-    yield from _check_overrides(step.engine, ("template", "task"), f'step "{path}"', path, step)
+    if step.engine:
+        keys = ("template", "task")
+        yield from _check_overrides(step.engine, keys, f'step "{path}"', path, step)
     if step.retry is not None and step.retry.backoff is not None:
         factor = step.retry.backoff.factor
         if factor != int(factor):

@@ -408,9 +408,35 @@ class Renderer:
             return f"{self._number(left)} {op} {self._number(right)}"
         if "bool" in kinds and any(kind in _TEXTS for kind in kinds):
             return f"{self._bool(left)} {op} {self._bool(right)}"
+        if op in ("==", "!=") and "json" in kinds:
+            return self._loosely_equal(left, right, negated=op == "!=")
         if op in ("==", "!="):
             return f"toJson({self.json_value(left)}) {op} toJson({self.json_value(right)})"
         return f"{self.json_value(left)} {op} {self.json_value(right)}"
+
+    def _loosely_equal(self, left: Value, right: Value, *, negated: bool) -> str:
+        """Equality of values whose kinds only the run knows: text beside a number is read as one.
+
+        Text beside a boolean likewise.
+        """
+        a, b = self.json_value(left), self.json_value(right)
+        kinds = self.view.type_of(left), self.view.type_of(right)
+        same = f"toJson({a}) == toJson({b})"
+        has_literal = isinstance(left, Literal) or isinstance(right, Literal)
+        # Only branches that can be taken: others would not pass expr's check of types.
+        for text, other, (text_kind, other_kind) in ((b, a, kinds[::-1]), (a, b, kinds)):
+            if has_literal and kinds == ("json", "json"):  # the literal is null
+                continue
+            if text_kind != "json" and text_kind not in _TEXTS:
+                continue
+            is_text = f"type({text}) == 'string'"
+            if other_kind in ("json", "bool"):
+                read = f"{self._read_bool(text)} == {other}"
+                same = f"{is_text} && type({other}) == 'bool' ? {read} : {same}"
+            if other_kind == "json":
+                read = f"float(trim({text})) == float({other})"
+                same = f"{is_text} && type({other}) in ['int', 'float'] ? {read} : {same}"
+        return f"!({same})" if negated else f"({same})"
 
     def _number(self, value: Value) -> str:
         if isinstance(value, Literal) and not isinstance(value.value, str):
@@ -426,7 +452,11 @@ class Renderer:
         """A boolean, or an error where a text is none: `int` of any other text fails."""
         if self.view.type_of(value) == "bool":
             return self.json_value(value)
-        text = f"trim({self.expression(value)})"
+        return self._read_bool(self.expression(value))
+
+    @staticmethod
+    def _read_bool(expression: str) -> str:
+        text = f"trim({expression})"
         return (
             f"(int({text} in ['true', 'True'] ? '1' : "
             f"{text} in ['false', 'False'] ? '0' : {text}) == 1)"

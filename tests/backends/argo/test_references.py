@@ -156,10 +156,6 @@ def test_an_item_is_known_by_its_name_if_there_are_several_lists(renderer: Rende
             ),
             "int(tasks.count.outputs.result) < 3 && (!(tasks['flip-coin'].outputs.result == 'x'))",
         ),
-        (
-            Compare(left=StepRef(step="train", output="info"), op="==", right=Literal(value=None)),
-            "toJson(fromJSON(tasks.train.outputs.parameters.info)) == toJson(nil)",
-        ),
     ],
 )
 def test_conditions(renderer: Renderer, condition: Condition, expression: str) -> None:
