@@ -22,7 +22,7 @@ class Retry:
     Attributes
     ----------
     limit
-        How often at most, after the first attempt (> 0).
+        How often at most, after the first attempt (>= 0); 0 for never.
     wait
         Before the first retry: seconds, or text such as `"10s"`; None for no wait.
     factor

@@ -113,14 +113,14 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
             continue
         attempt(builder, name, functools.partial(make, builder, fields, value), step)
     if any(name in given for name in _RESOURCES):
-        attempt(builder, "resources", lambda: _resources(fields, given), step)
+        _resources(builder, fields, given, step)
     if any(name in given for name in _PLACEMENT):
-        attempt(builder, "placement", lambda: _placement(fields, given), step)
+        _placement(builder, fields, given, step)
     return fields
 
 
-def retry_of(value: object) -> policies.Retry | None:
-    """Return a retry policy of the IR.
+def retry_of(value: object) -> policies.Retry:
+    """Return a retry policy of the IR; a limit of 0 is for never.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def retry_of(value: object) -> policies.Retry | None:
         )
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise OptionError(f"{value!r} is no number of retries; write retry=3 or couler.Retry(3)")
-    return policies.Retry(limit=value) if value else None
+    return policies.Retry(limit=value)
 
 
 def text_of(value: object) -> t.Any:
@@ -227,6 +227,14 @@ def _add_mounts(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> Non
     fields["mounts"] = tuple(mounts)
 
 
+def _add_retry(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    policy = retry_of(value)
+    defaults = builder.fields.get("defaults")
+    stands_against = defaults is not None and defaults.retry is not None
+    if policy.limit or stands_against:  # without a default, no retry is what a step has anyway
+        fields["retry"] = policy
+
+
 def _add_cache(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
     if value is False:
         return
@@ -252,9 +260,11 @@ def _add_daemon(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> Non
         fields["daemon"] = True
 
 
-def _ignore(name: str) -> Callable[[Builder, dict[str, t.Any], t.Any], None]:
+def _ignore(name: str, instead: str = "") -> Callable[[Builder, dict[str, t.Any], t.Any], None]:
+    message = f"{name} has no effect on any engine{instead}"
+
     def warn(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
-        builder.report("CLR106", f"{name} has no effect on any engine", severity="warning")
+        builder.report("CLR106", message, severity="warning")
 
     return warn
 
@@ -293,7 +303,7 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "env_from": _add_env_from,
     "secret": _add_secrets,
     "secrets": _add_secrets,
-    "retry": _field("retry", retry_of),
+    "retry": _add_retry,
     "timeout": _field("timeout_s", units.parse_duration),
     "cache": _add_cache,
     "working_dir": _field("working_dir", str),
@@ -304,7 +314,7 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "annotations": _field("annotations", _text_map),
     "mutex": _field("mutex", str),
     "max_parallel": _field("max_parallel", _count),
-    "parallelism": _field("max_parallel", _count),
+    "parallelism": _ignore("parallelism", "; max_parallel bounds a map, a group or a workflow"),
     "profile": _field("profile", _profile),
     "engine": _field("engine", _json_map),
     "pool": _ignore("pool"),
@@ -312,44 +322,55 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
 }
 
 
-def _resources(fields: dict[str, t.Any], given: Mapping[str, t.Any]) -> None:
+def _resources(
+    builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
+) -> None:
     base = given.get("resources")
     if isinstance(base, policies.Resources):
         values: dict[str, t.Any] = {name: getattr(base, name) for name in base.model_fields_set}
     else:
-        values = _ancestor_resources({} if base is None else base)
-    if "cpu" in given:
-        values["cpu"] = units.quantity(given["cpu"])
-    for name in ("memory", "disk"):
+        values = _ancestor_resources(builder, {} if base is None else base, step)
+    for name, read in _AMOUNTS.items():
         if name in given:
-            values[name] = units.memory(given[name])
-    if "gpu" in given:
-        values["gpu"] = _gpu(given["gpu"])
-    fields["resources"] = policies.Resources(**values)
+            values[name] = attempt(builder, name, functools.partial(read, given[name]), step)
+    found = attempt(builder, "resources", lambda: policies.Resources(**_present(values)), step)
+    if found is not None:
+        fields["resources"] = found
 
 
-def _ancestor_resources(amounts: t.Any) -> dict[str, t.Any]:
+def _ancestor_resources(builder: Builder, amounts: t.Any, step: str) -> dict[str, t.Any]:
     """Read a dict of requests that are limits as well."""
     if not isinstance(amounts, Mapping):
-        raise OptionError(f"{amounts!r:.80} is no dict of resources and amounts")
+        message = f'step "{step}": resources: {amounts!r:.80} is no dict of resources and amounts'
+        builder.report("CLR105", message, step=step)
+        return {}
     values: dict[str, t.Any] = {}
     other: dict[str, str] = {}
     for name, amount in amounts.items():
-        if name == "cpu":
-            values["cpu"] = values["cpu_limit"] = units.quantity(amount)
-        elif name == "memory":
-            values["memory"] = values["memory_limit"] = units.quantity(amount)
-        elif name in ("disk", "ephemeral-storage"):
-            values["disk"] = units.quantity(amount)
-        elif name == "gpu":
-            values["gpu"] = _gpu(int(amount))
-        elif name.endswith("/gpu"):
-            values["gpu"] = policies.Gpu(count=int(amount), resource=name)
-        else:
-            other[name] = units.quantity(amount)
+        read = functools.partial(_ancestor_amount, str(name), amount)
+        found = attempt(builder, f"resources: {name}", read, step) or {}
+        other.update(found.pop("other", {}))
+        values.update(found)
     if other:
         values["other"] = other
     return values
+
+
+def _ancestor_amount(name: str, amount: t.Any) -> dict[str, t.Any]:
+    """Return the fields of the IR's resources that an entry of the ancestor's dict stands for."""
+    if name in ("cpu", "memory"):
+        return dict.fromkeys((name, f"{name}_limit"), units.quantity(amount))
+    if name in ("disk", "ephemeral-storage"):
+        return {"disk": units.quantity(amount)}
+    if name == "gpu":
+        return {"gpu": _gpu(int(amount))}
+    if name.endswith("/gpu"):
+        return {"gpu": policies.Gpu(count=int(amount), resource=name)}
+    return {"other": {name: units.quantity(amount)}}
+
+
+def _present(values: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _gpu(value: object) -> policies.Gpu:
@@ -362,13 +383,31 @@ def _gpu(value: object) -> policies.Gpu:
     return policies.Gpu(count=value)
 
 
-def _placement(fields: dict[str, t.Any], given: Mapping[str, t.Any]) -> None:
-    fields["placement"] = policies.Placement(
-        node_selector=dict(given.get("node_selector", {})),
-        tolerations=tuple(toleration_of(one) for one in given.get("tolerations", ())),
-        affinity=dict(given.get("affinity", {})),
-        priority_class=given.get("priority_class"),
-    )
+_AMOUNTS: dict[str, Callable[[t.Any], t.Any]] = {
+    "cpu": units.quantity,
+    "memory": units.memory,
+    "disk": units.memory,
+    "gpu": _gpu,
+}
+
+
+def _placement(
+    builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
+) -> None:
+    values: dict[str, t.Any] = {}
+    for name in _PLACEMENT:
+        if name in given:
+            read = functools.partial(_placement_field, name, given[name])
+            values[name] = attempt(builder, "placement", read, step)
+    fields["placement"] = policies.Placement(**_present(values))
+
+
+def _placement_field(name: str, value: t.Any) -> t.Any:
+    if name == "tolerations":
+        value = tuple(toleration_of(one) for one in value)
+    elif name != "priority_class":
+        value = dict(value)
+    return getattr(policies.Placement(**{name: value}), name)
 
 
 def toleration_of(value: t.Any) -> policies.Toleration:

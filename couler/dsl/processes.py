@@ -96,7 +96,7 @@ def run_container(
     timeout
         Of every attempt: seconds, or text such as `"20m"`.
     retry
-        How often to try again, or a `Retry`.
+        How often to try again, or a `Retry`; 0 for never, whatever the workflow's defaults say.
     step_name, name
         Name of the step; by default that of the calling function, or of the image.
     image_pull_policy, daemon, volume_mounts, working_dir, node_selector

@@ -284,7 +284,7 @@ def test_wrong_options_are_reported_with_their_name(options, message: str) -> No
         box("a", **options)
     [problem] = wf.diagnostics
     assert problem.code == "CLR105"
-    assert problem.message.startswith(f'step "a": {"resources" if "cpu" in options else ""}')
+    assert problem.message.startswith(f'step "a": {"cpu: " if "cpu" in options else ""}')
     assert message in problem.message
 
 

@@ -8,6 +8,8 @@ import pytest
 
 import couler
 from couler.ir.conditions import And, Compare, Not, Or
+from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Resources, Retry
 from couler.ir.values import Literal, StepRef
 from tests.dsl.look import box, codes, implicit, problems, steps
 
@@ -178,3 +180,40 @@ def test_a_bool_of_the_workflow_is_negated_and_combined_as_a_condition() -> None
     )
     assert isinstance(built["any"].when, Or)
     assert codes(wf) == []
+
+
+def test_a_wrong_resource_does_not_hide_the_others() -> None:
+    with couler.Workflow("w") as wf:
+        box("a", cpu=True, memory=2, disk="1Gi", gpu="a100")
+        box("b", resources={"cpu": None, "gpu": "x", "memory": "1Gi"})
+    assert [one.message.split(":")[1].strip() for one in wf.diagnostics] == [
+        "cpu",
+        "memory",
+        "gpu",
+        "resources",
+        "resources",
+    ]
+    assert all(one.code == "CLR105" for one in wf.diagnostics)
+    assert [one.resources for one in steps(wf).values()] == [
+        Resources(disk="1Gi"),
+        Resources(memory="1Gi", memory_limit="1Gi"),
+    ]
+
+
+def test_no_retries_stand_against_those_of_the_defaults() -> None:
+    with couler.Workflow("w", defaults=couler.StepDefaults(retry=2)) as wf:
+        box("a", retry=0)
+        box("b")
+    with couler.Workflow("v") as plain:
+        box("a", retry=0)
+    resolved = {one.name: one.retry for one in resolve_defaults(wf.to_ir()).steps}
+    assert resolved == {"a": Retry(limit=0), "b": Retry(limit=2)}
+    assert steps(plain)["a"].retry is None
+    assert codes(wf) == codes(plain) == []
+
+
+def test_the_ancestors_parallelism_of_a_container_has_no_effect() -> None:
+    with couler.Workflow("w") as wf:
+        box("a", parallelism=3)
+    assert [(one.code, one.severity) for one in problems(wf)] == [("CLR106", "warning")]
+    assert steps(wf)["a"].max_parallel is None
