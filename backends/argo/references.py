@@ -11,9 +11,17 @@ import copy
 import typing as t
 from collections.abc import Iterable, Sequence
 
+from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.expressions import json_literal, member, quote, tag
-from couler.backends.argo.scope import ScopeView, can_be_skipped, is_stdout, json_text, wire_text
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.backends.argo.scope import (
+    TEXTS,
+    ScopeView,
+    can_be_skipped,
+    is_stdout,
+    json_text,
+    wire_text,
+)
+from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
 from couler.ir.values import (
     Field,
@@ -42,9 +50,6 @@ INDEX = "couler_i"
 
 TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 """Types whose values have no characters that a plain tag of Argo breaks on."""
-
-_NUMBERS = ("int", "float")
-_TEXTS = ("str", "file", "directory")
 
 
 class Renderer:
@@ -162,7 +167,7 @@ class Renderer:
         have = self.view.type_of(value, step)
         if isinstance(value, RunRef):
             return want != "json"
-        return have in TAG_SAFE and not (want == "json" and have in _TEXTS)
+        return have in TAG_SAFE and not (want == "json" and have in TEXTS)
 
     # expressions that give the text on the wire ----------------------------------------------
 
@@ -266,9 +271,9 @@ class Renderer:
 
     def _change(self, expression: str, value: Value, step: Step | None, want: ValueType) -> str:
         have = self.view.type_of(value, step)
-        if have in _TEXTS and want == "json":
+        if have in TEXTS and want == "json":
             return f"toJson({expression})"
-        if have == "json" and want in _TEXTS:
+        if have == "json" and want in TEXTS:
             return _raw(f"fromJSON({expression})")
         return expression
 
@@ -382,85 +387,7 @@ class Renderer:
 
     def condition(self, condition: Condition) -> str:
         """Return an expression that is true or false as the condition is."""
-        match condition:
-            case Compare():
-                return self._compare(condition.left, condition.op, condition.right)
-            case And():
-                return self._joined(condition.items, " && ", "true")
-            case Or():
-                return self._joined(condition.items, " || ", "false")
-            case Not():
-                return f"!({self.condition(condition.item)})"
-        t.assert_never(condition)
-
-    def _joined(self, items: Sequence[Condition], operator: str, empty: str) -> str:
-        parts = [
-            self.condition(item) if isinstance(item, Compare) else f"({self.condition(item)})"
-            for item in items
-        ]
-        return operator.join(parts) or empty
-
-    def _compare(self, left: Value, op: Operator, right: Value) -> str:
-        kinds = self.view.type_of(left), self.view.type_of(right)
-        if all(kind in _TEXTS for kind in kinds) or kinds == ("bool", "bool"):
-            return f"{self.expression(left)} {op} {self.expression(right)}"
-        if any(kind in _NUMBERS for kind in kinds):
-            return f"{self._number(left)} {op} {self._number(right)}"
-        if "bool" in kinds and any(kind in _TEXTS for kind in kinds):
-            return f"{self._bool(left)} {op} {self._bool(right)}"
-        if op in ("==", "!=") and "json" in kinds:
-            return self._loosely_equal(left, right, negated=op == "!=")
-        if op in ("==", "!="):
-            return f"toJson({self.json_value(left)}) {op} toJson({self.json_value(right)})"
-        return f"{self.json_value(left)} {op} {self.json_value(right)}"
-
-    def _loosely_equal(self, left: Value, right: Value, *, negated: bool) -> str:
-        """Equality of values whose kinds only the run knows: text beside a number is read as one.
-
-        Text beside a boolean likewise.
-        """
-        a, b = self.json_value(left), self.json_value(right)
-        kinds = self.view.type_of(left), self.view.type_of(right)
-        same = f"toJson({a}) == toJson({b})"
-        has_literal = isinstance(left, Literal) or isinstance(right, Literal)
-        # Only branches that can be taken: others would not pass expr's check of types.
-        for text, other, (text_kind, other_kind) in ((b, a, kinds[::-1]), (a, b, kinds)):
-            if has_literal and kinds == ("json", "json"):  # the literal is null
-                continue
-            if text_kind != "json" and text_kind not in _TEXTS:
-                continue
-            is_text = f"type({text}) == 'string'"
-            if other_kind in ("json", "bool"):
-                read = f"{self._read_bool(text)} == {other}"
-                same = f"{is_text} && type({other}) == 'bool' ? {read} : {same}"
-            if other_kind == "json":
-                read = f"float(trim({text})) == float({other})"
-                same = f"{is_text} && type({other}) in ['int', 'float'] ? {read} : {same}"
-        return f"!({same})" if negated else f"({same})"
-
-    def _number(self, value: Value) -> str:
-        if isinstance(value, Literal) and not isinstance(value.value, str):
-            return json_literal(value.value)
-        kind = self.view.type_of(value)
-        if kind == "int":
-            return f"int({self.expression(value)})"
-        if kind in _TEXTS:
-            return f"float(trim({self.expression(value)}))"
-        return f"float({self.json_value(value) if kind == 'json' else self.expression(value)})"
-
-    def _bool(self, value: Value) -> str:
-        """A boolean, or an error where a text is none: `int` of any other text fails."""
-        if self.view.type_of(value) == "bool":
-            return self.json_value(value)
-        return self._read_bool(self.expression(value))
-
-    @staticmethod
-    def _read_bool(expression: str) -> str:
-        text = f"trim({expression})"
-        return (
-            f"(int({text} in ['true', 'True'] ? '1' : "
-            f"{text} in ['false', 'False'] ? '0' : {text}) == 1)"
-        )
+        return Conditions(self).expression(condition)
 
 
 class OutputRenderer(Renderer):

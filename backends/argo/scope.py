@@ -22,6 +22,9 @@ from couler.ir.values import (
 from couler.ir.wire import ValueType, dump_json, is_file
 from couler.ir.workflow import STDOUT, Group, Input, Output, Step, Workflow
 
+NUMBERS: tuple[ValueType, ...] = ("int", "float")
+TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
+
 
 class ScopeView(t.NamedTuple):
     """The names that the steps of one scope can read."""
