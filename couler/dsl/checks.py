@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 from pydantic import ValidationError
 
+from couler.dsl.handles import Value
 from couler.ir.base import Node
 
 if t.TYPE_CHECKING:
@@ -96,3 +97,18 @@ def checked_count(builder: Builder, what: str, value: object) -> int | None:
         return value
     builder.report("CLR105", f"{what}: {value!r:.60} is no whole number above 0")
     return None
+
+
+def name_step(builder: Builder, default: str, *given: object) -> str:
+    """Return the first name that is given; report one that is a value of the workflow."""
+    for name in given:
+        if isinstance(name, Value):
+            builder.report(
+                "CLR105",
+                f'step "{default}": {name!r} is known only when the workflow runs, but the name of '
+                "a step must be a text that is known when the workflow is built",
+                step=default,
+            )
+        elif name:
+            return str(name)
+    return default

@@ -12,7 +12,7 @@ from couler.dsl._nodes import make_container
 from couler.dsl._problems import ProgramError
 from couler.dsl.artifacts import Artifact, read_outputs
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import attempt, checked_text, checked_texts
+from couler.dsl.checks import attempt, checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import OutputHandle, ProcessHandle, Value, literal
 from couler.dsl.options import ImagePullPolicy, step_fields, text_of
@@ -149,7 +149,7 @@ def run_container(
     if image is None:
         image = builder.default_image or ""
     own_name, source = builder.locate(image)
-    base = str(step_name or name or own_name)
+    base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, PRINTS, source)
     if input is not None:
         add_files(scope, draft, input, base)
@@ -250,7 +250,7 @@ def run_script(
         image = builder.default_image or default_image()
     function = getattr(source, "fn", source)
     own_name, place = builder.locate(image, getattr(function, "__name__", None))
-    base = str(step_name or name or own_name)
+    base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, PRINTS, place)
     if input is not None:
         add_files(scope, draft, input, base)
@@ -317,12 +317,13 @@ def run_job(
         raise ProgramError("CLR141", "couler.run_job needs a manifest: a dict or YAML")
     options.update(timeout=timeout, retry=retry, pool=pool, cache=cache)
     scope = current_scope()
-    own_name, place = scope.builder.locate("job")
-    base = str(step_name or name or own_name)
+    builder = scope.builder
+    own_name, place = builder.locate("job")
+    base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, _JOB, place)
-    tree = _manifest(scope.builder, manifest, env, base)
+    tree = _manifest(builder, manifest, env, base)
     made = attempt(
-        scope.builder,
+        builder,
         "run_job",
         lambda: Job(
             manifest=tree,

@@ -217,3 +217,19 @@ def test_the_ancestors_parallelism_of_a_container_has_no_effect() -> None:
         box("a", parallelism=3)
     assert [(one.code, one.severity) for one in problems(wf)] == [("CLR106", "warning")]
     assert steps(wf)["a"].max_parallel is None
+
+
+def test_the_name_of_a_step_is_known_when_the_workflow_is_built() -> None:
+    def job(n: t.Any) -> t.Any:
+        return couler.run_container("busybox", ["echo", n], step_name=n)
+
+    with couler.Workflow("w") as wf:
+        couler.map(lambda x: job(x), ["a", "b"])
+        couler.run_script("python", source="pass", name=couler.text("a"), step_name=None)
+        couler.run_job({"kind": "Job"}, step_name=wf.params.x)
+    assert list(steps(wf)) == ["job", "python", "job-2"]
+    assert [one.code for one in wf.diagnostics] == ["CLR105"] * 3
+    assert wf.diagnostics[0].message == (
+        'step "job": <couler value x> is known only when the workflow runs, but the name of a '
+        "step must be a text that is known when the workflow is built"
+    )
