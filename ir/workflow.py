@@ -29,6 +29,9 @@ from couler.ir.wire import ValueType
 
 IR_VERSION = "1"
 
+WORK_DIR = "/tmp/couler"
+"""Where `COULER_WORK` is on engines that use images; a declared path below it is a relative one."""
+
 STDOUT = "result"
 """Name of the output that is a process's standard output, unless a file is declared for it."""
 

@@ -20,10 +20,18 @@ from couler.backends.argo.text import (
     uses_brace_variable,
 )
 from couler.ir.wire import is_file
-from couler.ir.workflow import Container, Group, Http, Input, Job, Output, Script, Step, Suspend
-
-WORK_DIR = "/tmp/couler"  # inside the container, where every user may write
-
+from couler.ir.workflow import (
+    WORK_DIR,
+    Container,
+    Group,
+    Http,
+    Input,
+    Job,
+    Output,
+    Script,
+    Step,
+    Suspend,
+)
 
 DESCRIPTION = "workflows.argoproj.io/description"
 """Annotation that Argo shows to people."""

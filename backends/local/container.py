@@ -27,7 +27,7 @@ from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, 
 from couler.errors import EvaluationError
 from couler.ir.paths import StepPath
 from couler.ir.wire import is_file
-from couler.ir.workflow import Container, Input, Output, Script
+from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
 
 
 def attempt_process(
@@ -58,7 +58,7 @@ def attempt_process(
         return Attempt(False, message=str(error))
     except OSError as error:
         return Attempt(False, message=f"its inputs cannot be put in place: {error}", kind="error")
-    words = bound.words
+    words = tuple(_moved(word, bound.step, work) for word in bound.words)
     if isinstance(action, Script):
         script = folder / "script"
         script.write_bytes(action.source.encode())
@@ -132,6 +132,7 @@ def work_path(work: Path, path: str) -> Path:
     EvaluationError
         The path leads out of the folder.
     """
+    path = path.removeprefix(f"{WORK_DIR}/")
     if leads_out(path):
         raise EvaluationError(
             f"the path {path!r} lies outside COULER_WORK, where a process of this machine may "
@@ -140,9 +141,18 @@ def work_path(work: Path, path: str) -> Path:
     return work / path
 
 
+def _moved(word: str, step: Step, work: Path) -> str:
+    """A word with the paths that the step declares below `WORK_DIR` where they are here."""
+    paths = [given.path for given in step.inputs] + [output.path for output in step.outputs]
+    for path in paths:
+        if path is not None and path.startswith(f"{WORK_DIR}/"):
+            word = word.replace(path, str(work_path(work, path)))
+    return word
+
+
 def leads_out(path: str) -> bool:
     """Return whether a declared path is not inside `COULER_WORK`."""
-    parts = PurePosixPath(path)
+    parts = PurePosixPath(path.removeprefix(f"{WORK_DIR}/"))
     return parts.is_absolute() or ".." in parts.parts
 
 
