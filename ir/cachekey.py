@@ -12,8 +12,9 @@ from couler.ir.workflow import Container, Http, Step
 def definition_digest(step: Step) -> str:
     """Return the digest of a step's definition without its texts, in hexadecimal.
 
-    It covers the action (image as written, command, code), the declared inputs and outputs, and
-    the names of environment variables; neither the step's name nor its place in a workflow, nor
+    It covers the action (image as written, command, code), the declared inputs and outputs, the
+    names of environment variables, where more of them come from, mounts and the working directory;
+    neither the step's name nor its place in a workflow, nor
     policies, nor any value, secrets' values least of all.
     """
     action = step.action.model_dump(mode="json", exclude_defaults=True)
@@ -27,11 +28,14 @@ def definition_digest(step: Step) -> str:
             action.pop(name, None)
     definition = {
         "action": action,
-        "inputs": [[given.name, given.type, given.path] for given in step.inputs],
+        "inputs": [[given.name, given.type, given.path, given.many] for given in step.inputs],
         "outputs": [
             output.model_dump(mode="json", exclude_defaults=True) for output in step.outputs
         ],
         "env": [variable.name for variable in step.env],
+        "env_from": [source.model_dump(mode="json") for source in step.env_from],
+        "mounts": [mount.model_dump(mode="json") for mount in step.mounts],
+        "working_dir": step.working_dir,
     }
     return _sha256(dump_json(definition))
 

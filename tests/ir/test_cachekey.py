@@ -1,0 +1,64 @@
+"""Keys of cached results: the same for the same work, different for different work."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from couler.backends.argo.cachekey import memo_key
+from couler.ir.cachekey import cache_key, definition_digest
+from couler.ir.policies import Retry, SourceRef
+from couler.ir.storage import EnvFrom, EnvVar, Mount
+from couler.ir.values import StepRef
+from couler.ir.workflow import Container, Input, Output, Step
+
+PLAIN = Step(name="a", action=Container(image="busybox", command=("cat",), args=("x",)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "b"},
+        {"source": SourceRef(file="f.py", line=1)},
+        {"retry": Retry(limit=1)},
+        {"action": PLAIN.action.model_copy(update={"args": ("y",)})},
+        {"depends_on": ("other",)},
+    ],
+)
+def test_place_policies_and_texts_are_no_part_of_the_definition(change: dict[str, object]) -> None:
+    assert definition_digest(PLAIN.model_copy(update=change)) == definition_digest(PLAIN)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"action": PLAIN.action.model_copy(update={"image": "busybox:1.37"})},
+        {"action": PLAIN.action.model_copy(update={"args": ("x", "y")})},
+        {"inputs": (Input(name="i", value=StepRef(step="s")),)},
+        {"outputs": (Output(name="o", path="o"),)},
+        {"env": (EnvVar(name="A", value="1"),)},
+        {"env_from": (EnvFrom(secret="s"),)},
+        {"mounts": (Mount(volume="v", path="/data"),)},
+        {"working_dir": "/data"},
+    ],
+)
+def test_what_the_process_is_given_is_a_part_of_the_definition(change: dict[str, object]) -> None:
+    assert definition_digest(PLAIN.model_copy(update=change)) != definition_digest(PLAIN)
+
+
+def test_the_key_is_the_digest_of_the_digests() -> None:
+    def sha256(text: str) -> str:
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    assert cache_key("d", ["x", "y"]) == sha256("d" + sha256("x") + sha256("y"))
+    assert cache_key("d", ["x", "y"]) != cache_key("d", ["xy", ""])
+
+
+def test_argo_computes_the_same_key() -> None:
+    assert memo_key("d", [("a", "x"), ("b", "y")]) == cache_key("d", ["x", "y"])
+    expression = memo_key("d", [("a", "x"), ("b", None)])
+    known = hashlib.sha256(b"x").hexdigest()
+    assert expression == (
+        "{{=sprig.sha256sum('d' + '" + known + "' + sprig.sha256sum(inputs.parameters.b))}}"
+    )
