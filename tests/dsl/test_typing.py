@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from mypy import api
+
+api = pytest.importorskip("mypy.api")
 
 PROGRAM = """
 from typing import NamedTuple
