@@ -37,7 +37,7 @@ def definition_digest(step: Step) -> str:
         "mounts": [mount.model_dump(mode="json") for mount in step.mounts],
         "working_dir": step.working_dir,
     }
-    return _sha256(dump_json(definition))
+    return text_digest(dump_json(definition))
 
 
 def cache_key(digest: str, texts: Iterable[str]) -> str:
@@ -52,8 +52,15 @@ def cache_key(digest: str, texts: Iterable[str]) -> str:
         words that are values, arguments, inputs, environment, and the cache's salt. For a file
         it is the digest of the content where the engine knows it, and the location otherwise.
     """
-    return _sha256(digest + "".join(_sha256(text) for text in texts))
+    return text_digest(digest + "".join(map(text_digest, texts)))
 
 
-def _sha256(text: str) -> str:
+def text_digest(text: str) -> str:
+    """Return the digest of one text of a key, in hexadecimal: SHA-256 of its UTF-8.
+
+    Examples
+    --------
+    >>> cache_key("d", ["x"]) == text_digest("d" + text_digest("x"))
+    True
+    """
     return hashlib.sha256(text.encode()).hexdigest()

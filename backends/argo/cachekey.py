@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
-from couler.ir.cachekey import definition_digest
-from couler.ir.workflow import Step
-
-
-def static_digest(step: Step) -> str:
-    """Return the digest of everything about a step but its texts, in hexadecimal."""
-    return definition_digest(step)
+from couler.ir.cachekey import cache_key, text_digest
 
 
 def memo_key(digest: str, texts: Sequence[tuple[str, str | None]]) -> str:
@@ -28,17 +21,13 @@ def memo_key(digest: str, texts: Sequence[tuple[str, str | None]]) -> str:
     -----
     The key is that of `couler.ir.cachekey.cache_key`; Argo takes letters, digits and dashes only.
     """
-    if all(text is not None for _, text in texts):
-        parts = [_sha256(text or "") for _, text in texts]
-        return _sha256(digest + "".join(parts))
+    known = [text for _, text in texts if text is not None]
+    if len(known) == len(texts):
+        return cache_key(digest, known)
     terms = [f"'{digest}'"]
     for name, text in texts:
         if text is None:
             terms.append(f"sprig.sha256sum(inputs.parameters.{name})")
         else:
-            terms.append(f"'{_sha256(text)}'")
+            terms.append(f"'{text_digest(text)}'")
     return "{{=sprig.sha256sum(" + " + ".join(terms) + ")}}"
-
-
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

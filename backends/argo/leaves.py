@@ -15,7 +15,6 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator
 
-from couler.backends.argo.cachekey import static_digest
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
@@ -23,6 +22,7 @@ from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
+from couler.ir.cachekey import definition_digest
 from couler.ir.values import Literal, Text, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Container, Http, Input, Script, Step
@@ -231,7 +231,7 @@ def _shape_key(step: Step, holes: list[Hole], gathers: bool) -> t.Any:
         for index, hole in enumerate(holes)
         if isinstance(hole.text, str) and "{{" in hole.text and has_tag(hole.text)
     ]
-    cache = step.cache and (step.cache.name, step.cache.max_age_s, static_digest(step))
+    cache = step.cache and (step.cache.name, step.cache.max_age_s, definition_digest(step))
     return (
         what,
         tuple(hostile),

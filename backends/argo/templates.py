@@ -8,7 +8,7 @@ import typing as t
 from collections.abc import Callable, Iterator, Sequence
 
 from couler.backends.argo import pods
-from couler.backends.argo.cachekey import memo_key, static_digest
+from couler.backends.argo.cachekey import memo_key
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import is_stdout, wire_text
@@ -19,6 +19,7 @@ from couler.backends.argo.text import (
     protect_dollars,
     uses_brace_variable,
 )
+from couler.ir.cachekey import definition_digest
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
     WORK_DIR,
@@ -219,7 +220,7 @@ class _Builder:
         assert cache is not None
         texts = [(place.name, place.text) for place in self._places.values()]
         tree: Tree = {
-            "key": memo_key(static_digest(self._step), texts),
+            "key": memo_key(definition_digest(self._step), texts),
             # Required by the schema; empty stands for any age.
             "maxAge": "" if cache.max_age_s is None else pods.duration(cache.max_age_s),
             "cache": {"configMap": {"name": cache.name or f"couler-{self._name}"}},

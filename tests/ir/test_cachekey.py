@@ -7,7 +7,7 @@ import hashlib
 import pytest
 
 from couler.backends.argo.cachekey import memo_key
-from couler.ir.cachekey import cache_key, definition_digest
+from couler.ir.cachekey import cache_key, definition_digest, text_digest
 from couler.ir.policies import Retry, SourceRef
 from couler.ir.storage import EnvFrom, EnvVar, Mount
 from couler.ir.values import StepRef
@@ -57,8 +57,15 @@ def test_the_key_is_the_digest_of_the_digests() -> None:
 
 def test_argo_computes_the_same_key() -> None:
     assert memo_key("d", [("a", "x"), ("b", "y")]) == cache_key("d", ["x", "y"])
+    assert memo_key("d", []) == cache_key("d", [])
     expression = memo_key("d", [("a", "x"), ("b", None)])
-    known = hashlib.sha256(b"x").hexdigest()
     assert expression == (
-        "{{=sprig.sha256sum('d' + '" + known + "' + sprig.sha256sum(inputs.parameters.b))}}"
+        "{{=sprig.sha256sum('d' + '"
+        + text_digest("x")
+        + "' + sprig.sha256sum(inputs.parameters.b))}}"
     )
+
+
+def test_the_digest_of_a_text_is_that_of_its_utf_8() -> None:
+    # Argo's sprig.sha256sum, which computes the other half of a key, gives this for "é"
+    assert text_digest("é") == "4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c"
