@@ -15,8 +15,13 @@
     ├── ParameterError (ValueError)      a run is started with wrong parameters
     ├── WireError (ValueError)           a value cannot travel between steps, or cannot be read back
     ├── SerializationError (ValueError)  a file is no IR of this version
+    ├── ArtifactError                    a file cannot be stored, or is no reference to one
+    │   └── LostArtifactError            what was stored is missing or altered
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
+    ├── StateError                       what is kept of runs cannot be read or written
+    │   ├── RunBusyError                 another process works on the run
+    │   └── RunNotFoundError (LookupError)  no run, or several, of that name
     └── RunFailedError                   a run ended, and failed
 """
 
@@ -29,6 +34,7 @@ if t.TYPE_CHECKING:
     from couler.ir.diagnostics import Diagnostic
 
 __all__ = [
+    "ArtifactError",
     "ConditionError",
     "ConfigurationError",
     "CoulerError",
@@ -37,12 +43,16 @@ __all__ = [
     "EngineOptionError",
     "EvaluationError",
     "InvalidWorkflowError",
+    "LostArtifactError",
     "MissingOutputError",
     "NoWorkflowError",
     "ParameterError",
+    "RunBusyError",
     "RunFailedError",
+    "RunNotFoundError",
     "SerializationError",
     "SeveralWorkflowsError",
+    "StateError",
     "UnsupportedFeatureError",
     "WireError",
 ]
@@ -115,6 +125,24 @@ class SerializationError(CoulerError, ValueError):
     """A file is no IR, or not of a version that can be read."""
 
 
+class ArtifactError(CoulerError):
+    """A file or directory cannot be stored, or a text is no reference to a stored one."""
+
+
+class LostArtifactError(ArtifactError):
+    """What was stored is missing or altered; the step that made it must run again.
+
+    Attributes
+    ----------
+    digest
+        Of the object, as hexadecimal.
+    """
+
+    def __init__(self, message: str, digest: str) -> None:
+        self.digest = digest
+        super().__init__(message)
+
+
 class ConfigurationError(CoulerError):
     """A setting is wrong, or an optional part is not installed."""
 
@@ -125,6 +153,22 @@ class EngineError(CoulerError):
     """An engine or its API refused or failed."""
 
     exit_code = 4
+
+
+class StateError(CoulerError):
+    """What is kept of runs, in the database or beside it, cannot be read or written."""
+
+    exit_code = 4
+
+
+class RunBusyError(StateError):
+    """Another process works on the run."""
+
+
+class RunNotFoundError(StateError, LookupError):
+    """No run has the name that was asked for, or several have it."""
+
+    exit_code = 2
 
 
 class RunFailedError(CoulerError):

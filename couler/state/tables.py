@@ -1,0 +1,169 @@
+"""The tables of the metadata database.
+
+A change here needs a migration (`couler/state/migrations/`); a test holds the two equal. Nothing
+here is of one database alone.
+"""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from couler.state.columns import JsonText, PathText, Sentence, UtcTime
+
+metadata = sa.MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+DIGEST = sa.String(64)
+
+workflows = sa.Table(
+    "workflows",
+    metadata,
+    sa.Column("digest", DIGEST, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("ir", sa.Text, nullable=False),
+    sa.Column("created", UtcTime, nullable=False),
+)
+
+runs = sa.Table(
+    "runs",
+    metadata,
+    sa.Column("id", PathText, primary_key=True),
+    sa.Column("workflow_digest", DIGEST, sa.ForeignKey("workflows.digest"), nullable=False),
+    sa.Column("workflow", sa.Text, nullable=False),
+    sa.Column("engine", sa.Text, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("parameters", JsonText, nullable=False),
+    sa.Column("logical_date", sa.Text),
+    sa.Column("started", UtcTime),
+    sa.Column("finished", UtcTime),
+    sa.Column("message", Sentence),
+    sa.Column("outputs", JsonText, nullable=False),
+    sa.Column("folder", Sentence),
+    sa.Column("host", sa.Text),
+    sa.Column("program", Sentence),
+    sa.Column("created", UtcTime, nullable=False),
+    sa.Index(None, "created"),
+    sa.Index(None, "workflow_digest"),
+)
+
+
+def _run_id() -> sa.Column[str]:
+    """Return the column that binds a row to its run and goes with it."""
+    key = sa.ForeignKey("runs.id", ondelete="CASCADE")
+    return sa.Column("run_id", PathText, key, primary_key=True)
+
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    _run_id(),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("pid", sa.Integer, nullable=False),
+    sa.Column("host", sa.Text, nullable=False),
+    sa.Column("started", UtcTime, nullable=False),
+    sa.Column("finished", UtcTime),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("options", JsonText, nullable=False),
+    sa.Column("workflow_digest", DIGEST, sa.ForeignKey("workflows.digest"), nullable=False),
+    sa.Index(None, "workflow_digest"),
+)
+
+steps = sa.Table(
+    "steps",
+    metadata,
+    _run_id(),
+    sa.Column("path", PathText, primary_key=True),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("item", JsonText),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("key", DIGEST),
+    sa.Column("outputs", JsonText, nullable=False),
+    sa.Column("started", UtcTime),
+    sa.Column("finished", UtcTime, nullable=False),
+    sa.Column("attempts", sa.Integer, nullable=False),
+    sa.Column("message", Sentence),
+    sa.Column("exit_code", sa.Integer),
+    sa.Column("log", Sentence),
+    sa.Column("session", sa.Integer, nullable=False),
+    sa.Column("ordinal", sa.Integer, nullable=False),
+    # No foreign key: a run may be deleted while others have reused its outputs.
+    sa.Column("source_run", PathText),
+)
+
+attempts = sa.Table(
+    "attempts",
+    metadata,
+    _run_id(),
+    sa.Column("path", PathText, primary_key=True),
+    sa.Column("number", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("session", sa.Integer, nullable=False),
+    sa.Column("status", sa.Text, nullable=False),
+    sa.Column("started", UtcTime, nullable=False),
+    sa.Column("finished", UtcTime),
+    sa.Column("exit_code", sa.Integer),
+    sa.Column("message", Sentence),
+    sa.Column("pid", sa.Integer),
+    sa.Column("cpu_s", sa.Double),
+    sa.Column("peak_bytes", sa.BigInteger),
+    sa.Column("log", Sentence),
+)
+
+signals = sa.Table(
+    "signals",
+    metadata,
+    _run_id(),
+    sa.Column("path", PathText, primary_key=True),
+    sa.Column("kind", sa.String(16), primary_key=True),
+    sa.Column("created", UtcTime, nullable=False),
+)
+
+cache_entries = sa.Table(
+    "cache_entries",
+    metadata,
+    sa.Column("key", DIGEST, primary_key=True),
+    sa.Column("workflow", sa.Text, nullable=False),
+    sa.Column("step", sa.Text, nullable=False),
+    sa.Column("outputs", JsonText, nullable=False),
+    sa.Column("size_bytes", sa.BigInteger, nullable=False),
+    sa.Column("cost_s", sa.Double, nullable=False),
+    sa.Column("created", UtcTime, nullable=False),
+    sa.Column("last_used", UtcTime, nullable=False),
+    sa.Column("hits", sa.Integer, nullable=False),
+    sa.Column("pinned", sa.Boolean, nullable=False),
+    # Where it comes from. No foreign key: an entry outlives the run that made it.
+    sa.Column("run_id", PathText, nullable=False),
+    sa.Column("path", PathText, nullable=False),
+    sa.Index(None, "last_used"),
+)
+
+cache_objects = sa.Table(
+    "cache_objects",
+    metadata,
+    sa.Column(
+        "key", DIGEST, sa.ForeignKey("cache_entries.key", ondelete="CASCADE"), primary_key=True
+    ),
+    sa.Column("digest", DIGEST, primary_key=True),
+    sa.Index(None, "digest"),
+)
+
+cache_decisions = sa.Table(
+    "cache_decisions",
+    metadata,
+    # A row has no key of its own: a step is looked up, stored and evicted more than once.
+    sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
+    sa.Column(
+        "run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False
+    ),
+    sa.Column("path", PathText, nullable=False),
+    sa.Column("key", DIGEST, nullable=False),
+    sa.Column("decision", sa.String(16), nullable=False),
+    sa.Column("reason", Sentence, nullable=False),
+    sa.Column("at", UtcTime, nullable=False),
+    sa.Index(None, "run_id", "path"),
+)

@@ -1,0 +1,34 @@
+"""Insert or update in one statement, which the databases spell alike and SQLAlchemy apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import Dialect
+
+
+def upsert(
+    table: sa.Table, dialect: Dialect, *, update: Iterable[str] | None = None
+) -> sqlite.Insert | postgresql.Insert:
+    """Return a statement that inserts a row, or updates the one with the same primary key.
+
+    Parameters
+    ----------
+    table
+        The table.
+    dialect
+        That of the database: SQLite or PostgreSQL.
+    update
+        Columns to update; none of them: an existing row is left alone. By default all but the key.
+    """
+    insert = (postgresql if dialect.name == "postgresql" else sqlite).insert(table)
+    keys = [column.name for column in table.primary_key]
+    names = [column.name for column in table.columns if column.name not in keys]
+    names = names if update is None else list(update)
+    if not names:
+        return insert.on_conflict_do_nothing(index_elements=keys)
+    return insert.on_conflict_do_update(
+        index_elements=keys, set_={name: insert.excluded[name] for name in names}
+    )
