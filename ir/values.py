@@ -7,7 +7,7 @@ references; the local engine evaluates them.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from pydantic import Field as ModelField
 
@@ -144,6 +144,54 @@ def children(value: Value) -> tuple[Value, ...]:
             return value.options
         case Template():
             return tuple(part for part in value.parts if not isinstance(part, str))
+    t.assert_never(value)
+
+
+def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
+    """Return a value with the values directly inside it replaced; one without any is returned.
+
+    Parameters
+    ----------
+    value
+        Any value; it stays as it is.
+    change
+        Gives what stands in the place of each of `children(value)`.
+
+    Examples
+    --------
+    >>> total = Field(of=ParamRef(name="report"), path=("total",))
+    >>> map_children(total, lambda inner: StepRef(step="count"))
+    Field(kind='field', of=StepRef(kind='step', step='count', output='result'), path=('total',))
+
+    What rewrites values at any depth calls itself:
+
+    >>> def without_defaults(value: Value) -> Value:
+    ...     if isinstance(value, OrElse):
+    ...         return without_defaults(value.value)
+    ...     return map_children(value, without_defaults)
+    >>> with_default = OrElse(value=ParamRef(name="n"), default=Literal(value=0))
+    >>> without_defaults(Template(parts=("n is ", with_default)))
+    Template(kind='template', parts=('n is ', ParamRef(kind='param', name='n')))
+    """
+    if type(value) in _LEAVES:
+        return value
+    match value:
+        case RoundRef():
+            if value.initial is None:
+                return value
+            return value.model_copy(update={"initial": change(value.initial)})
+        case Field():
+            return value.model_copy(update={"of": change(value.of)})
+        case OrElse():
+            update = {"value": change(value.value), "default": change(value.default)}
+            return value.model_copy(update=update)
+        case FirstOf():
+            return value.model_copy(update={"options": tuple(map(change, value.options))})
+        case Template():
+            parts = tuple(part if isinstance(part, str) else change(part) for part in value.parts)
+            return value.model_copy(update={"parts": parts})
+        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef():
+            return value
     t.assert_never(value)
 
 

@@ -11,12 +11,11 @@ import typing as t
 from collections.abc import Sequence
 
 from couler.backends.argo.expressions import member, tag
-from couler.backends.argo.lower import map_children
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import AT, Renderer
 from couler.backends.argo.scope import ScopeView, travels_as
 from couler.ir.conditions import Condition, map_operands
-from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children
+from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children, map_children
 from couler.ir.workflow import Input, Output, Step
 
 ROUND = "couler_round"

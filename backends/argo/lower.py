@@ -16,7 +16,7 @@ the user's path. What is rewritten, and why:
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.ir.conditions import map_operands
@@ -35,6 +35,7 @@ from couler.ir.values import (
     Template,
     Text,
     Value,
+    map_children,
     walk,
 )
 from couler.ir.walk import all_steps, output_references, read_values, references, step_values
@@ -290,8 +291,6 @@ class _Capture:
             kept = self.text(part, name)
             return Literal(value=kept) if isinstance(kept, str) else kept
 
-        if isinstance(value, RoundRef) and value.initial is not None:
-            return value.model_copy(update={"initial": inner(value.initial)})
         return map_children(value, inner)
 
     def _input(self, value: Value, name: str, want: ValueType, *, folder: bool = False) -> ParamRef:
@@ -327,24 +326,6 @@ def _name_of(value: Value) -> str | None:
         case RoundRef():
             return f"last_{value.output}".replace("-", "_")
     return None
-
-
-def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
-    """Return a value with the values directly inside it replaced."""
-    match value:
-        case Field():
-            return value.model_copy(update={"of": change(value.of)})
-        case OrElse():
-            update = {"value": change(value.value), "default": change(value.default)}
-            return value.model_copy(update=update)
-        case FirstOf():
-            return value.model_copy(update={"options": tuple(map(change, value.options))})
-        case Template():
-            parts = tuple(part if isinstance(part, str) else change(part) for part in value.parts)
-            return value.model_copy(update={"parts": parts})
-        case Literal() | ParamRef() | StepRef() | ItemRef() | RoundRef() | RunRef():
-            return value
-    t.assert_never(value)
 
 
 def _replace_values(step: Step, capture: _Capture) -> Step:

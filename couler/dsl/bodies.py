@@ -124,27 +124,11 @@ def replace_params(value: ir.Value, given: Mapping[str, ir.Value]) -> ir.Value:
     >>> replace_params(ir.Field(of=ir.ParamRef(name="x"), path=("a",)), {"x": ir.ItemRef()})
     Field(kind='field', of=ItemRef(kind='item', name='item'), path=('a',))
     """
-    match value:
-        case ir.ParamRef():
-            return given.get(value.name, value)
-        case ir.Field():
-            return _field(replace_params(value.of, given), value.path)
-        case ir.OrElse():
-            return ir.OrElse(
-                value=replace_params(value.value, given),
-                default=replace_params(value.default, given),
-            )
-        case ir.FirstOf():
-            return ir.FirstOf(options=tuple(replace_params(one, given) for one in value.options))
-        case ir.Template():
-            parts = tuple(
-                part if isinstance(part, str) else replace_params(part, given)
-                for part in value.parts
-            )
-            return ir.Template(parts=parts)
-        case ir.Literal() | ir.StepRef() | ir.ItemRef() | ir.RoundRef() | ir.RunRef():
-            return value
-    t.assert_never(value)
+    if isinstance(value, ir.ParamRef):
+        return given.get(value.name, value)
+    if isinstance(value, ir.Field):
+        return _field(replace_params(value.of, given), value.path)
+    return ir.map_children(value, lambda inner: replace_params(inner, given))
 
 
 def _field(of: ir.Value, path: tuple[str | int, ...]) -> ir.Field:
