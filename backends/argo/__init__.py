@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Iterator
-from functools import cache
 
-from couler.backends.argo.capabilities import capabilities
+from couler.backends.argo.capabilities import CAPABILITIES
 from couler.backends.base import Artifact, ArtifactFile, Capabilities, Target, choose_profile
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
@@ -36,7 +35,7 @@ class ArgoBackend:
     def capabilities(self, target: Target) -> Capabilities:
         """Return what Argo can do."""
         choose_profile(self, target)
-        return _capabilities()
+        return CAPABILITIES
 
     def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
         """Yield what Argo would refuse beyond features."""
@@ -81,11 +80,6 @@ class ArgoBackend:
         made = manifest(workflow, options)
         self._last = workflow, options, made
         return made
-
-
-@cache
-def _capabilities() -> Capabilities:
-    return capabilities()
 
 
 def _write(manifest: Manifest, format: str) -> str:

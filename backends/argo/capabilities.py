@@ -2,8 +2,74 @@
 
 from __future__ import annotations
 
-from couler.backends.base import NATIVE, Capabilities, Lowered, Support, Unsupported
+from couler.backends.base import NATIVE, Capabilities, Lowered, Unsupported
 from couler.ir.features import Feature
+
+_NATIVE = (
+    Feature.CONTAINER,
+    Feature.IMAGE_ENTRYPOINT,
+    Feature.SCRIPT,
+    Feature.JOB,
+    Feature.HTTP,
+    Feature.SUSPEND,
+    Feature.SUSPEND_SECONDS,
+    Feature.GROUP,
+    Feature.DAEMON,
+    Feature.FOREACH,
+    Feature.FOREACH_OVER_OUTPUT,
+    Feature.FOREACH_GROUP,
+    Feature.FOREACH_IN_FOREACH,
+    Feature.FOREACH_OVER_OUTPUT_IN_FOREACH,
+    Feature.FOREACH_OVER_OUTPUT_IN_GROUP,
+    Feature.FOREACH_IN_LOOP,
+    Feature.PARAMETER,
+    Feature.STDOUT,
+    Feature.OUTPUT_FILE_VALUE,
+    Feature.OUTPUT_DEFAULT,
+    Feature.OUTPUT_JSON_PATH,
+    Feature.TEMPLATE,
+    Feature.RUN_ID,
+    Feature.RUN_LOGICAL_DATE,
+    Feature.RETRY,
+    Feature.RETRY_BACKOFF,
+    Feature.RETRY_ON_ONE_KIND,
+    Feature.RETRY_GROUP,
+    Feature.TIMEOUT,
+    Feature.MUTEX,
+    Feature.MAX_PARALLEL,
+    Feature.MAX_PARALLEL_GROUP,
+    Feature.RESOURCES,
+    Feature.GPU,
+    Feature.NODE_SELECTOR,
+    Feature.TOLERATIONS,
+    Feature.AFFINITY,
+    Feature.PRIORITY_CLASS,
+    Feature.ENV,
+    Feature.SECRET_ENV,
+    Feature.CONFIG_ENV,
+    Feature.ENV_FROM,
+    Feature.WORKING_DIR,
+    Feature.PULL_POLICY,
+    Feature.POD_LABELS,
+    Feature.VOLUME_CLAIM,
+    Feature.VOLUME_NEW_CLAIM,
+    Feature.VOLUME_EMPTY,
+    Feature.VOLUME_SECRET,
+    Feature.VOLUME_CONFIG,
+    Feature.VOLUME_HOST,
+    Feature.SERVICE_ACCOUNT,
+    Feature.IMAGE_PULL_SECRETS,
+    Feature.POD_PLACEMENT,
+    Feature.DNS,
+    Feature.SECURITY_CONTEXT,
+    Feature.EXIT_HANDLER,
+    Feature.SCHEDULE,
+    Feature.SCHEDULE_SEVERAL,
+    Feature.WORKFLOW_TIMEOUT,
+    Feature.KEEP,
+    Feature.LABELS,
+    Feature.ENGINE_OVERRIDES,
+)
 
 _LOWERED = {
     Feature.PACKAGES: "pip install before the script",
@@ -46,15 +112,9 @@ _UNSUPPORTED = {
     ),
 }
 
-
-def capabilities() -> Capabilities:
-    """Return the declaration; every feature that is not named otherwise is native."""
-    return {feature: _support(feature) for feature in Feature}
-
-
-def _support(feature: Feature) -> Support:
-    if feature in _UNSUPPORTED:
-        return Unsupported(_UNSUPPORTED[feature])
-    if feature in _LOWERED:
-        return Lowered(_LOWERED[feature])
-    return NATIVE
+CAPABILITIES: Capabilities = {
+    **dict.fromkeys(_NATIVE, NATIVE),
+    **{feature: Lowered(by) for feature, by in _LOWERED.items()},
+    **{feature: Unsupported(reason) for feature, reason in _UNSUPPORTED.items()},
+}
+"""Every feature, and how it is had on Argo."""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 import json
+import runpy
 
 import pytest
 
-from couler.backends.argo import ArgoBackend
+from couler.backends.argo import ArgoBackend, capabilities
 from couler.backends.base import Target, Unsupported, unsupported_uses
+from couler.ir import features
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.features import Feature
@@ -20,6 +23,21 @@ CAPABILITIES = BACKEND.capabilities(Target())
 
 def test_every_feature_is_declared() -> None:
     assert set(CAPABILITIES) == set(Feature)
+
+
+def test_a_feature_that_is_added_is_not_declared_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test above then fails until somebody decides what Argo can do."""
+    members = {feature.name: feature.value for feature in Feature}
+    more = enum.StrEnum("Feature", {**members, "ADDED": "added"})  # type: ignore[misc]  # made here
+    monkeypatch.setattr(features, "Feature", more)
+    declared = runpy.run_path(str(capabilities.__file__))
+    assert set(declared["CAPABILITIES"]) == set(Feature)
+
+
+def test_no_feature_is_declared_twice() -> None:
+    tables = (capabilities._NATIVE, capabilities._LOWERED, capabilities._UNSUPPORTED)
+    named = [feature for table in tables for feature in table]
+    assert len(named) == len(set(named))
 
 
 @pytest.mark.parametrize("feature", Feature)
