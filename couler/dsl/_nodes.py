@@ -10,9 +10,12 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.ir.base import Node, freeze_json
-from couler.ir.values import Literal, StepRef, Value
+from couler.ir.values import Field, Literal, StepRef, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Container, Input, Step
+
+UNKNOWN_VALUE = Field(of=Literal(value=None), path=("unknown",))
+"""Stands for a value that was reported as wrong: verification has nothing to say about it."""
 
 _new = object.__new__
 _set = object.__setattr__

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from couler.dsl._nodes import make_literal, make_plain_input
 from couler.dsl.handles import Value, literal
 from couler.dsl.scope import make_input
-from couler.dsl.types import TypeSpec, fits
+from couler.dsl.types import UNKNOWN, TypeSpec, fits
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
@@ -32,6 +32,8 @@ def make_inputs(
         if argument is None:
             continue
         spec = argument.spec
+        if spec is UNKNOWN:  # what is wrong with it has been reported
+            continue
         if value is None and spec.optional and spec.is_files and argument.default is None:
             continue
         _add(scope, step, name, spec, value, inputs)

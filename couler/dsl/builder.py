@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import typing as t
+from collections.abc import Iterator
 from types import CodeType
 
 from couler.dsl._context import current, set_scope
@@ -55,6 +57,7 @@ class Builder:
         self._scripts: dict[object, str] = {}
         self._image_names: dict[str, str] = {}
         self._scratch: dict[str, Volume] = {}
+        self._place: SourceRef | None = None
         self._diagnostics: dict[Diagnostic, None] = {}
         self._sources: dict[tuple[str, int], SourceRef] = {}
 
@@ -73,8 +76,17 @@ class Builder:
         severity: t.Literal["error", "warning"] = "error",
     ) -> None:
         """Keep a problem; building goes on."""
-        place = self.here() if source is None else source
+        place = source or self._place or self.here()
         self._diagnostics[Diagnostic(code, message, step, place, severity)] = None
+
+    @contextlib.contextmanager
+    def reporting_at(self, place: SourceRef) -> Iterator[None]:
+        """Give the problems that a block reports this place, so that each is kept once."""
+        outer, self._place = self._place, place
+        try:
+            yield
+        finally:
+            self._place = outer
 
     def need_volume(self, name: str) -> None:
         """Make sure that a mounted volume exists; one that nobody described is scratch space."""

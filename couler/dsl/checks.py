@@ -70,7 +70,7 @@ def checked_text(builder: Builder, what: str, value: object, step: str) -> str:
     if isinstance(value, str):
         return value
     builder.report("CLR105", f'step "{step}": {what}: {value!r:.60} is no text', step=str(step))
-    return repr(value)
+    return "unknown"
 
 
 def checked_texts(builder: Builder, what: str, value: object, step: str) -> tuple[str, ...]:

@@ -59,6 +59,9 @@ class Draft:
     pass_from: tuple[str, ...] = ()
     """Names of steps whose outputs become arguments."""
 
+    is_missed = False
+    """A value was read that it does not give, which has been reported."""
+
     refs: Mapping[str, StepRef] = FrozenDict()
     """References made so far; readers share them."""
 

@@ -9,9 +9,9 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.dsl._context import current
-from couler.dsl._nodes import make_literal
+from couler.dsl._nodes import UNKNOWN_VALUE, make_literal
 from couler.dsl._problems import ProgramError
-from couler.dsl.types import JSON, TypeSpec, is_json, json_form, list_of, spec_of_value
+from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, list_of, spec_of_value
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
 
@@ -95,6 +95,8 @@ class Value:
 
     def _part_spec(self, key: str | int) -> TypeSpec:
         spec = self._spec
+        if spec is UNKNOWN:
+            return UNKNOWN
         if spec.fields is not None and key in spec.fields:
             return spec.fields[t.cast(str, key)]
         return JSON if spec.item is None else spec.item
@@ -103,7 +105,7 @@ class Value:
         if name.startswith("_"):
             raise AttributeError(name)
         fields = self._spec.fields
-        if fields is not None and name in fields:
+        if self._spec is UNKNOWN or (fields is not None and name in fields):
             return self[name]
         raise AttributeError(
             f"{self!r} has no attribute {name!r}{did_you_mean(name, fields or ())}"
@@ -309,21 +311,22 @@ class StepHandle(OutputHandle):
         self._output = draft.returns.main or "result"
 
     def _ir(self) -> ir.Value:
-        if self._draft.returns.main is None:
-            self._draft.scope.builder.report(
-                "CLR115",
-                f'step "{self._draft.name}" {_why_no_value(self._draft)}',
-                step=self._draft.name,
-            )
-            return ir.Literal(value=None)
-        return self._draft.ref(self._output)
+        draft = self._draft
+        if draft.returns.main is not None:
+            return draft.ref(self._output)
+        # Which output is meant is a question for each reader; that there is none is told once.
+        if draft.returns.specs or not draft.is_missed:
+            draft.is_missed = True
+            message = f'step "{draft.name}" {_why_no_value(draft)}'
+            draft.scope.builder.report("CLR115", message, step=draft.name)
+        return UNKNOWN_VALUE
 
     @property
     def _spec(self) -> TypeSpec:
         draft = self._draft
         if draft.returns.main is not None:
             return draft.spec(self._output)
-        return JSON
+        return UNKNOWN
 
     def __getattr__(self, name: str) -> t.Any:
         if name.startswith("_"):

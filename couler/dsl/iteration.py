@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import current
+from couler.dsl._nodes import UNKNOWN_VALUE
 from couler.dsl._problems import ProgramError
 from couler.dsl.arguments import make_inputs, report_type
 from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
@@ -14,7 +15,7 @@ from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
 from couler.dsl.scope import Scope, free_among
-from couler.dsl.types import JSON, TypeSpec, json_form, spec_of_value
+from couler.dsl.types import JSON, UNKNOWN, TypeSpec, json_form, spec_of_value
 from couler.ir import values
 from couler.ir.policies import Foreach
 
@@ -36,6 +37,10 @@ class Items(t.NamedTuple):
     """The items, if they are known."""
 
 
+_UNKNOWN_ITEMS = Items(UNKNOWN_VALUE, UNKNOWN, None, None)
+"""Stand for a list that was reported as wrong."""
+
+
 def read_items(scope: Scope, given: object) -> Items:
     """Return the items of an argument of `map`; report one that is no list."""
     if isinstance(given, Value):
@@ -45,28 +50,37 @@ def read_items(scope: Scope, given: object) -> Items:
             scope.builder.report(
                 "CLR127", f"{given!r} is {spec.label} and no list, so map cannot go over it"
             )
+            return _UNKNOWN_ITEMS
         length = value._draft.length if isinstance(value, OutputHandle) else None
-        return Items(value._ir(), spec.item or JSON, length, None)
+        item = spec if spec is UNKNOWN else spec.item or JSON
+        return Items(value._ir(), item, length, None)
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         scope.builder.report(
             "CLR127",
             f"{given!r:.60} is no list, so map cannot go over it; "
             "arguments that are the same for every item are fixed by partial()",
         )
-        return Items(values.Literal(value=()), JSON, None, None)
+        return _UNKNOWN_ITEMS
     items = list(t.cast("t.Iterable[object]", given))
     specs = {spec_of_value(json_form(item)) for item in items}
     spec = specs.pop() if len(specs) == 1 else JSON
     return Items(literal(items), spec, len(items), items)
 
 
-def check_lengths(scope: Scope, what: str, lists: Mapping[str, Items]) -> int | None:
-    """Return the number of items, if it is known; report lists that differ."""
+def level(scope: Scope, what: str, lists: dict[str, Items]) -> int | None:
+    """Return the number of items, if it is known; report and cut lists that differ."""
     lengths = {name: one.length for name, one in lists.items() if one.length is not None}
-    if len(set(lengths.values())) > 1:
+    if not lengths:
+        return None
+    shortest = min(lengths.values())
+    if max(lengths.values()) > shortest:
         shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         scope.builder.report("CLR126", f"{what}: the lists must be equally long, but {shown}")
-    return next(iter(lengths.values()), None)
+        for name, one in lists.items():
+            if one.plain is not None:  # or verification would tell of it once more
+                plain = one.plain[:shortest]
+                lists[name] = Items(literal(plain), one.spec, shortest, plain)
+    return shortest
 
 
 def map(  # named as the ancestor's
@@ -117,11 +131,11 @@ def map(  # named as the ancestor's
     if not inner.drafts:
         scope.builder.report("CLR128", "couler.map: the function makes no step")
         return t.cast(R, result)
+    length = level(scope, "couler.map", items)
     foreach = Foreach(
         over={name: one.value for name, one in items.items()},
         max_parallel=checked_count(scope.builder, "couler.map: max_parallel", max_parallel),
     )
-    length = check_lengths(scope, "couler.map", items)
     single = only_step(inner, result)
     step = group if single is None else single
     step.foreach, step.length = foreach, length
@@ -179,18 +193,20 @@ def map_typed(
         )
     scope = current_scope()
     builder, signature = scope.builder, step._signature
+    fixed = step._known_names(builder, fixed, named)
     rest = [name for name in signature.arguments if name not in fixed]
-    over = {**dict(zip(rest, lists, strict=False)), **named}
+    over = dict(zip(rest, lists, strict=False))
+    over.update(step._known_names(builder, named, {*fixed, *over}))
     if len(lists) > len(rest):
         builder.report(
             "CLR102", f'step "{step._name}" has {len(rest)} arguments to map over', step=step._name
         )
     known = step._bind(builder, (), {**fixed, **over})
     over = {name: value for name, value in over.items() if name in known}
-    step._check_complete(builder, known)
     if not over:
         builder.report("CLR127", f'step "{step._name}": map needs a list', step=step._name)
-        return step._make(scope, known)
+        return step._make(scope, known, complete=True)
+    step._check_complete(builder, known)
     if any(_holds_values(value) for value in over.values()):
         return _unrolled(
             scope,
@@ -199,8 +215,13 @@ def map_typed(
             tuple(over.values()),
         )
     draft = step._draft(scope)
-    items = {name: read_items(scope, value) for name, value in over.items()}
-    draft.length = check_lengths(scope, f'step "{step._name}"', items)
+    items = {
+        name: _UNKNOWN_ITEMS
+        if signature.arguments[name].spec is UNKNOWN
+        else read_items(scope, value)
+        for name, value in over.items()
+    }
+    draft.length = level(scope, f'step "{step._name}"', items)
     foreach: dict[str, values.Value] = {}
     given: dict[str, object] = {name: value for name, value in known.items() if name not in over}
     for name, one in items.items():
@@ -208,6 +229,7 @@ def map_typed(
         wrong = next((v for v in one.plain or () if not argument.spec.accepts(v)), None)
         if wrong is not None:
             report_type(scope, step._name, name, argument.spec, wrong)
+            foreach[name] = UNKNOWN_VALUE  # still one instance for each item
             continue
         foreach[name] = one.value
         spec = argument.spec if one.plain is not None else one.spec

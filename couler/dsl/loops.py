@@ -218,6 +218,7 @@ class LoopBlock:
 
     def _output_name(self, value: Value, single: Draft | None) -> str:
         if single is not None and isinstance(value, OutputHandle):
+            value._ir()  # reports a step that gives no value
             return value._output
         return self._inner.export_name(self._inner.bring(value))
 

@@ -44,6 +44,9 @@ _JOB = Returns(
     },
 )
 
+_ANY_MANIFEST = {"apiVersion": "v1", "kind": "Unknown"}
+"""Stands for one that was reported as wrong."""
+
 Secrets: t.TypeAlias = str | Sequence[str]
 
 
@@ -334,7 +337,7 @@ def run_job(
         ),
         base,
     )
-    draft.action = made or Job(manifest={})
+    draft.action = made or Job(manifest=tree)
     return _finish(scope, draft, base, None, options)
 
 
@@ -477,10 +480,10 @@ def _manifest(
             tree = yaml.safe_load(manifest)
         except yaml.YAMLError as error:
             builder.report("CLR136", f'step "{step}": its manifest is no YAML: {error}', step=step)
-            return {}
+            return dict(_ANY_MANIFEST)
     if not isinstance(tree, Mapping) or not is_json(tree):
         builder.report("CLR136", f'step "{step}": its manifest must be one object', step=step)
-        return {}
+        return dict(_ANY_MANIFEST)
     if not env:
         return dict(tree)
     filled = attempt(builder, "env", lambda: _with_env(tree, env), step)

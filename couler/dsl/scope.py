@@ -7,7 +7,7 @@ import re
 import typing as t
 from collections.abc import Iterator
 
-from couler.dsl._nodes import make_plain_input
+from couler.dsl._nodes import UNKNOWN_VALUE, make_plain_input
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.order import ProgramOrder
 from couler.dsl.types import TypeSpec
@@ -146,7 +146,7 @@ class Scope:
                     f"{value!r} belongs to another workflow or to an exit handler; a step reads "
                     "values of its own workflow only",
                 )
-                return value._like(self, ir.Literal(value=None))
+                return value._like(self, UNKNOWN_VALUE)
             value = home._export(value)
             home = home.parent
         for scope in reversed(around[: around.index(home)]):

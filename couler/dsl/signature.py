@@ -8,11 +8,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from couler.dsl.drafts import Returns
-from couler.dsl.types import JSON, TypeSpec, UnsupportedTypeError, is_record, record_fields, spec_of
+from couler.dsl.types import (
+    UNKNOWN,
+    TypeSpec,
+    UnsupportedTypeError,
+    is_record,
+    record_fields,
+    spec_of,
+)
 from couler.ir.workflow import STDOUT, Output
 
 RESERVED_FIELDS = frozenset({"or_else", "step_name"})
 """Attributes of every handle, which a field of the same name could not be read past."""
+
+_UNKNOWN_RETURNS = Returns(
+    (Output(type="json", path=f"outputs/{STDOUT}"),), {STDOUT: UNKNOWN}, main=STDOUT
+)
+"""Stand for a result that was reported as wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,16 +80,20 @@ def read_signature(
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY:
             found.problems.append(("CLR109", f"{name} has no name to its callers; drop the `/`"))
-        spec = JSON
+        spec = UNKNOWN
         try:
-            spec = spec_of(hints.get(name, object))
+            if found.is_readable:
+                spec = spec_of(hints.get(name, object))
         except UnsupportedTypeError as error:
             found.problems.append(("CLR108", f"argument {name}: {error}"))
         required = parameter.default is parameter.empty
         found.arguments[name] = Argument(name, spec, required, parameter.default)
         classes.update(dict.fromkeys(spec.classes))
     _check_parts(found)
-    _read_returns(found, hints.get("return"), classes)
+    if found.is_readable:
+        _read_returns(found, hints.get("return"), classes)
+    else:
+        found.returns = _UNKNOWN_RETURNS
     found.classes = tuple(classes)
     found.required = frozenset(one.name for one in found.arguments.values() if one.required)
     return found
@@ -110,6 +126,7 @@ def _read_returns(found: Signature, annotation: object, classes: dict[type, None
             classes.update(dict.fromkeys(specs[STDOUT].classes))
     except UnsupportedTypeError as error:
         found.problems.append(("CLR108", f"its result: {error}"))
+        found.returns = _UNKNOWN_RETURNS
         return
     for name, spec in specs.items():
         if spec.item is not None and spec.item.is_file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
@@ -59,6 +60,8 @@ class TypedStep(t.Generic[P, R]):
         self.fn = function
         self._names = names
         self._options = dict(options)
+        frame = caller_frame()
+        self._written = (frame.f_code.co_filename, frame.f_lineno)
         self._name = str(options.get("name") or options.get("step_name") or function.__name__)
         functools.update_wrapper(self, function)
 
@@ -133,14 +136,8 @@ class TypedStep(t.Generic[P, R]):
                 f'step "{self._name}" takes {len(arguments)} arguments, not {len(args)}',
                 step=self._name,
             )
-        for name, value in kwargs.items():
-            if name not in arguments:
-                builder.report(
-                    "CLR104",
-                    f'step "{self._name}": no argument "{name}".{did_you_mean(name, arguments)}',
-                    step=self._name,
-                )
-            elif name in given:
+        for name, value in self._known_names(builder, kwargs, given).items():
+            if name in given:
                 builder.report(
                     "CLR102",
                     f'step "{self._name}": the argument "{name}" is given twice',
@@ -149,6 +146,29 @@ class TypedStep(t.Generic[P, R]):
             else:
                 given[name] = value
         return given
+
+    def _known_names(
+        self,
+        builder: Builder,
+        named: Mapping[str, object],
+        others: t.Collection[str] = (),
+    ) -> dict[str, object]:
+        """Return arguments by the names that the function has; report names that it has not.
+
+        A misspelt name stands for the argument that is meant, or that would be missing as well.
+        """
+        arguments = self._signature.arguments
+        known = {name: value for name, value in named.items() if name in arguments}
+        for name, value in named.items():
+            if name in arguments:
+                continue
+            hint = did_you_mean(name, arguments)
+            message = f'step "{self._name}": no argument "{name}".{hint}'
+            builder.report("CLR104", message, step=self._name)
+            free = [one for one in arguments if one not in known and one not in others]
+            for meant in difflib.get_close_matches(name, free, n=1):
+                known[meant] = value
+        return known
 
     def _check_complete(self, builder: Builder, names: t.Collection[str]) -> None:
         missing = [name for name in self._signature.required if name not in names]
@@ -159,9 +179,11 @@ class TypedStep(t.Generic[P, R]):
                 step=self._name,
             )
 
-    def _make(self, scope: Scope, given: Mapping[str, object]) -> StepHandle:
+    def _make(
+        self, scope: Scope, given: Mapping[str, object], *, complete: bool = False
+    ) -> StepHandle:
         signature = self._signature
-        if not signature.required <= given.keys():
+        if not (complete or signature.required <= given.keys()):
             self._check_complete(scope.builder, given)
         draft = self._draft(scope)
         draft.inputs = make_inputs(scope, self._name, signature.arguments, given)
@@ -171,10 +193,12 @@ class TypedStep(t.Generic[P, R]):
         builder = scope.builder
         prepared = builder.prepared.get(self)
         if prepared is None:
-            prepared = builder.prepared[self] = self._prepare(builder)
+            with builder.reporting_at(builder.place(*self._written)):
+                prepared = builder.prepared[self] = self._prepare(builder)
         action, fields = prepared
         if fields is None:  # they hold values, which every scope reads in its own way
-            fields = step_fields(builder, self._step_options, self._name)
+            with builder.reporting_at(builder.place(*self._written)):
+                fields = step_fields(builder, self._step_options, self._name)
         draft = Draft(scope, action, self._signature.returns, builder.here())
         if fields:
             draft.options = fields

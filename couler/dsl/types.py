@@ -109,6 +109,8 @@ FILE = TypeSpec("file", "File", "_Path(make=File)", _is_path)
 DIRECTORY = TypeSpec("directory", "Directory", "_Path(make=Directory)", _is_path)
 PRINTED = TypeSpec("str", "text", "_Text(str)", _is_str, is_untyped=True)
 JSON = TypeSpec("json", "any", "_Json()", is_json)
+UNKNOWN = TypeSpec("json", "any", "_Json()", lambda value: True)
+"""The type of what was reported as wrong: it fits everything, so that nothing is said twice."""
 LIST = TypeSpec("list", "list", "_List(_Json())", lambda v: isinstance(v, list | tuple), item=JSON)
 DICT = TypeSpec("dict", "dict", "_Dict(_Json())", lambda v: isinstance(v, dict) and is_json(v))
 
@@ -166,6 +168,8 @@ def spec_of_value(value: object) -> TypeSpec:
 
 def list_of(item: TypeSpec, *, gathered: bool = False) -> TypeSpec:
     """Return the type of lists of a type."""
+    if item is UNKNOWN:
+        return UNKNOWN
     accepts = item.accepts
     return TypeSpec(
         "list",
@@ -397,7 +401,7 @@ def fits(given: TypeSpec, wanted: TypeSpec) -> bool:
     A type that is only known to be JSON, or text that a process wrote, fits everything but
     files: the reader checks it.
     """
-    if given is wanted:
+    if given is wanted or given is UNKNOWN or wanted is UNKNOWN:
         return True
     if given.is_file or wanted.is_file:
         return given.wire == wanted.wire

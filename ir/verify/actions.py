@@ -113,14 +113,21 @@ def _check_script(view: ScopeView, step: Step, action: Script) -> None:
             'its command names no interpreter. Name one, such as "python".',
         )
     elif not _PYTHON.fullmatch(action.command[0]):
-        for field in ("packages", "function"):
-            if getattr(action, field):
-                view.add(
-                    "CLR418",
-                    step,
-                    f'{field} is for Python, but its interpreter is "{action.command[0]}". '
-                    "Remove it, or install in the image.",
-                )
+        interpreter = f'its interpreter is "{action.command[0]}"'
+        if action.function:  # its packages, if it has any, are part of the same mistake
+            view.add(
+                "CLR418",
+                step,
+                f'it runs the Python function "{action.function}", but {interpreter}. Name a '
+                'Python, such as "python3".',
+            )
+        elif action.packages:
+            view.add(
+                "CLR418",
+                step,
+                f"packages are for Python, but {interpreter}. Remove them, or install in the "
+                "image.",
+            )
 
 
 def _check_job(view: ScopeView, step: Step, action: Job) -> None:

@@ -21,6 +21,7 @@ class Report:
 
     def __init__(self) -> None:
         self._found: dict[Diagnostic, Order] = {}
+        self._told: set[object] = set()
         self._hints_left = MAX_HINTS
 
     def hint(self, name: str, known: Iterable[str]) -> str:
@@ -39,8 +40,13 @@ class Report:
         step: str | None = None,
         source: SourceRef | None = None,
         severity: Severity = "error",
+        once: object = None,
     ) -> None:
-        """Add a problem."""
+        """Add a problem; of those that are equal in `once`, which is not None, only the first."""
+        if once is not None:
+            if once in self._told:
+                return
+            self._told.add(once)
         diagnostic = Diagnostic(code, message, step=step, source=source, severity=severity)
         self._found.setdefault(diagnostic, order)
 

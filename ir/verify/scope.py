@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +11,9 @@ from couler.ir.diagnostics import Severity
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.verify.report import Order, Report
 from couler.ir.verify.types import Kind, output_kinds
-from couler.ir.workflow import Step, Workflow
+from couler.ir.workflow import Script, Step, Workflow
+
+_NUMBER = re.compile(r"-[0-9]+(?=\W)")
 
 
 class ScopeView:
@@ -122,6 +125,7 @@ class ScopeView:
                 step=self.path(step),
                 source=step.source,
                 severity=severity,
+                once=_mistake(code, step, message),
             )
         elif self.owner is not None:
             path = self.prefix.rstrip("/")
@@ -142,6 +146,22 @@ class ScopeView:
                 source=self.workflow.source,
                 severity=severity,
             )
+
+
+def _mistake(code: str, step: Step, message: str) -> object:
+    """Return what problems of steps have in common that are one mistake of the program; or None.
+
+    Settings are written once for all calls of a typed function, or in a loop of the program.
+    """
+    if code == "CLR150":  # the second step of a name has a number
+        message = _NUMBER.sub("", message)
+    elif not code.startswith("CLR4"):
+        return None
+    action = step.action
+    place: object = step.source
+    if isinstance(action, Script) and action.function is not None:
+        place = (action.function, action.source)
+    return None if place is None else (code, place, message)
 
 
 class Reason(t.NamedTuple):

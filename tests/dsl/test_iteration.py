@@ -254,13 +254,10 @@ def test_wrong_maps_are_reported() -> None:
         "CLR107",
         "CLR102",
         "CLR104",
-        "CLR101",
-        "CLR127",
         "CLR126",
         "CLR127",
         "CLR128",
         "CLR127",
-        "CLR101",
         "CLR127",
     ]
 

@@ -23,6 +23,7 @@ def deploy(score: float) -> None:
 
 with couler.Workflow("Ten_Mistakes", schedule="61 * * * *", rows=10) as wf:
     data = load(rows="many")
+    more = load()
     score = train(dta=data)
     score2 = train(data, epochs=3, image="")
     with couler.when(score > 0.9):
