@@ -100,6 +100,7 @@ CODES: dict[str, str] = {
     "CLR223": "loop around a step without outputs",
     # 301-399: what an engine cannot do; 310-349 are Argo's, 361-369 the local engine's
     "CLR301": "feature that the engine cannot do",
+    "CLR302": "override for an engine that is not installed",
     "CLR310": "text that Argo would read as its own",
     "CLR311": "back-off factor that is no whole number",
     "CLR312": "script that Argo would read as its own",

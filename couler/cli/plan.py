@@ -38,6 +38,7 @@ def command(
 ) -> None:
     """Show what the passes did to a workflow, and why.
 
+    Then come the overrides that the program gives the engine, which are merged in last.
     Sizes are those of the workflow as compact JSON, before the first pass and after the last.
     """
     engine = session.settings.get("engine", engine)

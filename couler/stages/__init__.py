@@ -7,6 +7,7 @@ processes.
 from couler.stages.artifacts import compile as compile
 from couler.stages.artifacts import show as show
 from couler.stages.checks import diagnose as diagnose
+from couler.stages.overrides import Override as Override
 from couler.stages.planning import SCHEMA_VERSION as SCHEMA_VERSION
 from couler.stages.planning import Plan as Plan
 from couler.stages.planning import plan as plan

@@ -11,6 +11,7 @@ from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
+from couler.stages.overrides import check_overrides, find_overrides
 from couler.stages.workflows import AnyWorkflow, as_ir
 
 
@@ -36,7 +37,7 @@ def diagnose(
     target = Target() if target is None else target
     source, found = as_ir(workflow)
     resolved = resolve_defaults(source)
-    found += tuple(verify(resolved))
+    found += verify_everywhere(resolved)
     sound = not any(diagnostic.severity == "error" for diagnostic in found)
     for name in dict.fromkeys(engines):
         backend = get_backend(name)
@@ -44,6 +45,15 @@ def diagnose(
         if sound:  # an engine's own check may rely on what verification ensures
             found += tuple(backend.check(resolved, target))
     return sort_diagnostics(found)
+
+
+def verify_everywhere(workflow: Workflow) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with a workflow without defaults, whatever engine it is for."""
+    found = tuple(verify(workflow))
+    overrides = tuple(find_overrides(workflow))
+    if overrides:  # most workflows have none, and looking for what is installed takes time
+        found += tuple(check_overrides(overrides, backend_names()))
+    return found
 
 
 def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,18 +11,21 @@ from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.optimizers.log import PassLog, PassRecord, Size, measure
 from couler.optimizers.log_text import growth_text, log_text
 from couler.optimizers.pipeline import Pipeline, default_pipeline
 from couler.optimizers.registry import get_pass
-from couler.stages.checks import check_engine, refuse_errors
+from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
+from couler.stages.overrides import Override, find_overrides
 from couler.stages.workflows import AnyWorkflow, as_ir
 
 SCHEMA_VERSION = 1
 """Version of the JSON of a plan."""
+
+_MOST_OVERRIDES = 20
+"""More overrides than these are counted, not listed; the JSON has all."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,14 @@ class Plan:
         """Size of the workflow after the last pass."""
         return self.size_before if self.workflow is self.source else measure(self.workflow)
 
+    @cached_property
+    def overrides(self) -> tuple[Override, ...]:
+        """What is merged in last for its engine; without an engine, for every one."""
+        found = find_overrides(self.workflow)
+        return tuple(one for one in found if self.engine in (None, one.engine))
+
     def to_text(self) -> str:
-        """Return the plan as text: a table of the passes with their changes, and the sizes."""
+        """Return the plan as text: what each pass changed, the sizes, and the overrides."""
         aim = "any engine" if self.engine is None else self.engine
         before, after = self.size_before, self.size_after
         sizes = (
@@ -78,7 +87,9 @@ class Plan:
         )
         title = f'plan of "{self.workflow.name}" for {aim}'
         warnings = [str(diagnostic) for diagnostic in self.diagnostics]
-        return "\n".join([title, "", log_text(self.log.records), "", sizes, *warnings])
+        overrides = _overrides_text(self.overrides)
+        lines = [title, "", log_text(self.log.records), "", sizes, *overrides, *warnings]
+        return "\n".join(lines)
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the plan as JSON, the workflows left out."""
@@ -89,6 +100,7 @@ class Plan:
             "passes": self.log.to_json(),
             "before": _size_json(self.size_before),
             "after": _size_json(self.size_after),
+            "overrides": [override.to_json() for override in self.overrides],
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
         }
 
@@ -125,7 +137,7 @@ def plan(
     target = Target() if target is None else target
     source, found = as_ir(workflow)
     resolved = resolve_defaults(source)
-    found += tuple(verify(resolved))
+    found += verify_everywhere(resolved)
     refuse_errors(source, found)
     backend = None if engine is None else get_backend(engine)
     planned, log = _pipeline(passes).run(
@@ -149,3 +161,12 @@ def _pipeline(passes: Iterable[Pass | str] | None) -> Pipeline:
 
 def _size_json(size: Size) -> dict[str, int]:
     return {"steps": size.steps, "edges": size.edges, "bytes": size.size_bytes}
+
+
+def _overrides_text(overrides: Sequence[Override]) -> list[str]:
+    if not overrides:
+        return []
+    shown = [f"    {override}" for override in overrides[:_MOST_OVERRIDES]]
+    rest = len(overrides) - len(shown)
+    more = [f"    ... and {rest:,} more"] if rest else []
+    return ["", "merged in last, as the program gives it:", *shown, *more, ""]

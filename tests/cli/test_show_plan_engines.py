@@ -65,6 +65,23 @@ def test_plan_tells_of_defaults(couler: Callable, greet: str) -> None:
     assert report["before"]["steps"] == report["after"]["steps"] == 2
 
 
+def test_plan_lists_what_is_merged_in_last(couler: Callable, greet: str) -> None:
+    with Path(greet).open("a") as file:
+        file.write("engine: {argo: {spec: {priority: 5}}, argoo: {}}\n")
+    told = couler("plan", greet, "-e", "argo")
+    assert told.code == 0
+    assert '    argo, the workflow: {"spec": {"priority": 5}}\n' in told.out
+    assert "    argoo" not in told.out
+    assert "CLR302 warning" in told.out
+    everywhere = couler("plan", greet, "--format", "json").json
+    assert everywhere["overrides"] == [
+        {"engine": "argo", "step": None, "content": {"spec": {"priority": 5}}},
+        {"engine": "argoo", "step": None, "content": {}},
+    ]
+    [warning] = everywhere["diagnostics"]
+    assert 'Did you mean "argo"?' in warning["message"]
+
+
 def test_unknown_pass(couler: Callable, greet: str) -> None:
     told = couler("plan", greet, "--pass", "no-such-pass")
     assert (told.code, told.out) == (2, "")

@@ -1,0 +1,130 @@
+"""Escape hatches: listed in the plan, and reported where no engine takes them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from couler import stages
+from couler.backends.registry import backend_names
+from couler.ir.policies import SourceRef
+from couler.ir.workflow import Container, ExitHandler, Group, Step, Workflow
+
+SHELL = Container(image="busybox:1.36", command=("true",))
+DAEMON = {"template": {"daemon": True}}
+
+
+def step(name: str, line: int | None = None, **fields: t.Any) -> Step:
+    source = None if line is None else SourceRef(file="flow.py", line=line)
+    return Step(**{"name": name, "action": SHELL, "source": source, **fields})
+
+
+INNER = step("fit", engine={"argo": DAEMON})
+FLOW = Workflow(
+    name="flow",
+    engine={"argo": {"spec": {"hostAliases": [{"ip": "10.0.0.1"}]}}, "example": {"é": 1}},
+    steps=(step("a"), step("train", action=Group(steps=(INNER,)))),
+    exit_handlers=(
+        ExitHandler(
+            name="tell", on="success", steps=(step("mail", engine={"argo": {"task": {}}}),)
+        ),
+    ),
+)
+OF_ARGO = [
+    (None, {"spec": {"hostAliases": [{"ip": "10.0.0.1"}]}}),
+    ("train/fit", DAEMON),
+    ("exit:tell/mail", {"task": {}}),
+]
+
+
+def misspelled(name: str) -> Workflow:
+    return Workflow(name="flow", steps=(step("a"), step("b", line=7, engine={name: DAEMON})))
+
+
+def test_the_plan_for_an_engine_lists_what_is_merged_in() -> None:
+    report = stages.plan(FLOW, engine="argo").to_json()
+    assert report["overrides"] == [
+        {"engine": "argo", "step": path, "content": content} for path, content in OF_ARGO
+    ]
+
+
+def test_the_plan_for_any_engine_lists_all() -> None:
+    report = stages.plan(FLOW).to_json()
+    assert [(one["engine"], one["step"]) for one in report["overrides"]] == [
+        ("argo", None),
+        ("example", None),
+        ("argo", "train/fit"),
+        ("argo", "exit:tell/mail"),
+    ]
+
+
+def test_json_holds_plain_lists_and_objects() -> None:
+    [first, *_] = stages.plan(FLOW, engine="argo").to_json()["overrides"]
+    content = first["content"]
+    content["spec"]["hostAliases"].append({})  # a caller's own: the workflow stays as it is
+    assert FLOW.engine["argo"] == {"spec": {"hostAliases": ({"ip": "10.0.0.1"},)}}
+
+
+def test_the_text_of_a_plan_tells_step_and_content() -> None:
+    text = stages.plan(FLOW).to_text()
+    _, _, listed = text.partition("\nmerged in last, as the program gives it:\n")
+    assert listed.splitlines()[:5] == [
+        '    argo, the workflow: {"spec": {"hostAliases": [{"ip": "10.0.0.1"}]}}',
+        '    example, the workflow: {"é": 1}',
+        '    argo, step "train/fit": {"template": {"daemon": true}}',
+        '    argo, step "exit:tell/mail": {"task": {}}',
+        "",
+    ]
+
+
+def test_a_plan_without_overrides_does_not_tell_of_them() -> None:
+    plan = stages.plan(Workflow(name="flow", steps=(step("a"),)))
+    assert "merged in last" not in plan.to_text()
+    assert plan.to_json()["overrides"] == []
+
+
+def test_many_overrides_are_counted() -> None:
+    steps = tuple(step(f"s{number}", engine={"argo": DAEMON}) for number in range(1_100))
+    plan = stages.plan(Workflow(name="flow", steps=steps))
+    lines = plan.to_text().splitlines()
+    assert sum("step" in line and "daemon" in line for line in lines) == 20
+    assert "    ... and 1,080 more" in lines
+    assert len(plan.to_json()["overrides"]) == 1_100
+
+
+def test_an_engine_that_is_not_installed_is_reported_with_the_nearest() -> None:
+    [found] = stages.diagnose(misspelled("argoo"))
+    assert (found.code, found.severity, found.step) == ("CLR302", "warning", "b")
+    assert found.source == SourceRef(file="flow.py", line=7)
+    assert '"argoo"' in found.message
+    assert 'Did you mean "argo"?' in found.message
+    assert ", ".join(backend_names()) in found.message
+
+
+def test_planning_reports_it_too() -> None:
+    plan = stages.plan(misspelled("argoo"), engine="argo")
+    assert [one.code for one in plan.diagnostics] == ["CLR302"]
+    assert "CLR302" in plan.to_text()
+    assert plan.to_json()["overrides"] == []
+
+
+def test_installed_engines_are_not_reported() -> None:
+    assert stages.diagnose(misspelled("argo")) == ()
+
+
+def test_the_workflow_and_exit_handlers_are_looked_at() -> None:
+    flow = Workflow(
+        name="flow",
+        steps=(step("a"),),
+        engine={"agro": {}},
+        exit_handlers=(
+            ExitHandler(name="tell", on="success", steps=(step("mail", engine={"lokal": {}}),)),
+        ),
+    )
+    found = stages.diagnose(flow)
+    assert [(one.code, one.step) for one in found] == [
+        ("CLR302", None),
+        ("CLR302", "exit:tell/mail"),
+    ]
+    assert all(
+        hint in one.message for one, hint in zip(found, ['"argo"?', '"local"?'], strict=True)
+    )
