@@ -31,14 +31,19 @@ EXAMPLE := examples/model_selection/model_selection.py
 OUT     := build/model_selection
 
 .PHONY: run
-run: $(STAMP) ## Main job: check, draw, run and compile the example of model selection
+run: $(STAMP) ## Main job: check, draw, compile and run the example of model selection
 	@mkdir -p $(OUT)
 	$(BIN)/couler validate $(EXAMPLE) -e argo
 	$(BIN)/couler show $(EXAMPLE) --as svg -o $(OUT)/workflow.svg
 	$(BIN)/couler compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml
-	$(BIN)/couler run $(EXAMPLE)
+	$(BIN)/couler run $(EXAMPLE) >$(OUT)/outputs.txt
+	@cat $(OUT)/outputs.txt
+	@cp "$$(sed -n 's/^report = //p' $(OUT)/outputs.txt)" $(OUT)/report.html
+	@echo
+	@echo "report:    $(OUT)/report.html"
 	@echo "picture:   $(OUT)/workflow.svg"
-	@echo "Argo YAML: $(OUT)/workflow.yaml"
+	@echo "Argo YAML: $(OUT)/workflow.yaml, written by"
+	@echo "           $(BIN)/couler compile $(EXAMPLE) -e argo -o $(OUT)/workflow.yaml"
 
 .PHONY: check
 check: $(STAMP) ## Lint, format, types, layers, docs

@@ -15,7 +15,8 @@ from couler.cli._program import load_program
 from tests.support import argo_schema
 
 ROOT = Path(__file__).parents[3]
-PROGRAMS = sorted([*ROOT.glob("tests/programs/listing_*.py"), *ROOT.glob("examples/*/*.py")])
+EXAMPLES = [path for path in ROOT.glob("examples/*/*.py") if path.stem == path.parent.name]
+PROGRAMS = sorted([*ROOT.glob("tests/programs/listing_*.py"), *EXAMPLES])
 
 
 @pytest.mark.checkout
