@@ -40,6 +40,23 @@ class ShippingError(Exception):
         self.code = code
 
 
+METHOD = (
+    "it is a method, and its object does not travel to where the step runs; "
+    "write it as a function outside of the class, with the values that it needs as arguments"
+)
+
+
+def is_method(function: object) -> bool:
+    """Return whether a function is bound to an object or class, or is written to be."""
+    if inspect.ismethod(function):
+        return True
+    if not inspect.isfunction(function) or function.__code__.co_argcount == 0:
+        return False
+    around = function.__qualname__.rpartition(".")[0]
+    in_class = around != "" and not around.endswith("<locals>")
+    return in_class and function.__code__.co_varnames[0] in ("self", "cls")
+
+
 def default_image() -> str:
     """Return the image of typed steps that name none: the Python that runs this program."""
     return f"python:{sys.version_info.major}.{sys.version_info.minor}-slim"
@@ -91,6 +108,8 @@ def plain_script(function: AnyFunction) -> str:
     ShippingError
         The function needs arguments, or something that the script would not have.
     """
+    if is_method(function):
+        raise ShippingError("CLR109", METHOD)
     name, source = _function_source(function)
     required = [
         parameter.name

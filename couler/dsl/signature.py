@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from couler.dsl.drafts import Returns
+from couler.dsl.shipping import METHOD, is_method
 from couler.dsl.types import (
     UNKNOWN,
     TypeSpec,
@@ -50,7 +51,7 @@ class Signature:
     required: frozenset[str] = frozenset()
     """Names of the arguments that have no default."""
     is_readable: bool = True
-    """Its annotations have a meaning."""
+    """It can be that of a step, and its annotations have a meaning."""
 
 
 def read_signature(
@@ -66,10 +67,14 @@ def read_signature(
         What its annotations can name besides what its module holds.
     """
     found = Signature()
+    if is_method(function):
+        found.problems.append(("CLR109", METHOD))
+        found.is_readable = False
     try:
         hints = t.get_type_hints(function, localns=names and dict(names), include_extras=True)
     except (NameError, TypeError, AttributeError) as error:
-        found.problems.append(("CLR108", f"its annotations cannot be read: {error}"))
+        if found.is_readable:
+            found.problems.append(("CLR108", f"its annotations cannot be read: {error}"))
         found.is_readable = False
         hints = {}
     parameters = inspect.signature(function).parameters
@@ -95,7 +100,8 @@ def read_signature(
     else:
         found.returns = _UNKNOWN_RETURNS
     found.classes = tuple(classes)
-    found.required = frozenset(one.name for one in found.arguments.values() if one.required)
+    if not is_method(function):
+        found.required = frozenset(one.name for one in found.arguments.values() if one.required)
     return found
 
 

@@ -6,6 +6,7 @@ import difflib
 import functools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 
 from couler.dsl._context import current
 from couler.dsl._places import caller_frame
@@ -15,7 +16,7 @@ from couler.dsl.checks import checked_text, checked_texts
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.options import StepOptions, step_fields
-from couler.dsl.shipping import ShippingError, default_image, typed_script
+from couler.dsl.shipping import ShippingError, default_image, is_method, typed_script
 from couler.dsl.signature import Signature, read_signature
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Script
@@ -57,7 +58,8 @@ class TypedStep(t.Generic[P, R]):
         options: Mapping[str, t.Any],
         names: Mapping[str, t.Any] | None = None,
     ) -> None:
-        self.fn = function
+        self._given: t.Any = function
+        self.fn: Callable[P, R] = _function_in(function)
         self._names = names
         self._options = dict(options)
         frame = caller_frame()
@@ -75,6 +77,13 @@ class TypedStep(t.Generic[P, R]):
                 )
             return self.fn(*args, **kwargs)
         return t.cast(R, self._make(scope, self._bind(scope.builder, args, kwargs)))
+
+    def __get__(self, instance: object, owner: type | None = None) -> TypedStep[P, R]:
+        """Bind a method, which runs outside of a workflow; inside, it is reported."""
+        bound = owner if isinstance(self._given, classmethod) else instance
+        if bound is None or not is_method(self.fn):
+            return self
+        return t.cast("TypedStep[P, R]", MethodType(self, bound))
 
     def partial(self, **fixed: object) -> Partial[R]:
         """Fix some arguments; `map` gives the others.
@@ -105,7 +114,7 @@ class TypedStep(t.Generic[P, R]):
 
     def with_options(self, **options: t.Unpack[TypedStepOptions]) -> TypedStep[P, R]:
         """Return the same step with other options."""
-        other = TypedStep(self.fn, {**self._options, **options}, self._names)
+        other = TypedStep(self._given, {**self._options, **options}, self._names)
         if "working_dir" not in options:
             other.__dict__.update(
                 {key: self.__dict__[key] for key in ("_signature", "_text") if key in self.__dict__}
@@ -311,6 +320,11 @@ def step(
     if function is not None:
         return TypedStep(function, options, names)
     return lambda decorated: TypedStep(decorated, options, names)
+
+
+def _function_in(given: object) -> t.Any:
+    """Return the function of a static or class method; any other function is its own."""
+    return given.__func__ if isinstance(given, staticmethod | classmethod) else given
 
 
 def _local_names() -> Mapping[str, t.Any] | None:
