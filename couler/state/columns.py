@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import typing as t
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
@@ -54,11 +55,19 @@ class JsonText(TypeDecorator[t.Any]):
 
     def process_bind_param(self, value: t.Any, dialect: Dialect) -> str | None:
         """Return what is written."""
-        return None if value is None else json.dumps(value, separators=(",", ":"), allow_nan=False)
+        if value is None:
+            return None
+        return json.dumps(value, separators=(",", ":"), allow_nan=False, default=_as_dict)
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> t.Any:
         """Return what was read."""
         return None if value is None else json.loads(value)
+
+
+def _as_dict(value: object) -> dict[str, t.Any]:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{value!r} is no JSON value")
 
 
 class Sentence(TypeDecorator[str]):

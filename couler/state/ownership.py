@@ -64,8 +64,10 @@ def own_run(folder: Path) -> Iterator[None]:
             raise _unusable(folder, error) from error
         if not is_owned:
             raise _busy(folder, lock.read_owner())
-        yield
-        lock.erase_owner()
+        try:
+            yield
+        finally:
+            lock.erase_owner()
     finally:
         lock.close()
 
@@ -110,8 +112,6 @@ class _Lock:
         # Python's descriptors are closed in a program that a child executes.
         flags = os.O_RDWR | os.O_CREAT if create else os.O_RDONLY
         self._descriptor: int | None = os.open(path, flags, 0o666)
-        # A child that goes on as a copy of this process would share the lock.
-        os.register_at_fork(after_in_child=self.close)
 
     @property
     def _file(self) -> int:
@@ -121,6 +121,8 @@ class _Lock:
 
     def take(self) -> bool:
         """Try to own; wait for those that only look."""
+        # A child that goes on as a copy of this process would share the lock.
+        os.register_at_fork(after_in_child=self.close)
         until = time.monotonic() + _PATIENCE_S
         while not self._try(fcntl.LOCK_EX):
             if time.monotonic() > until:

@@ -157,9 +157,7 @@ cache_decisions = sa.Table(
     metadata,
     # A row has no key of its own: a step is looked up, stored and evicted more than once.
     sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
-    sa.Column(
-        "run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False
-    ),
+    sa.Column("run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
     sa.Column("path", PathText, nullable=False),
     sa.Column("key", DIGEST, nullable=False),
     sa.Column("decision", sa.String(16), nullable=False),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Iterable
 
 import sqlalchemy as sa
@@ -9,9 +10,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import Dialect
 
 
-def upsert(
-    table: sa.Table, dialect: Dialect, *, update: Iterable[str] | None = None
-) -> sqlite.Insert | postgresql.Insert:
+def upsert(table: sa.Table, dialect: Dialect, *, update: Iterable[str] | None = None) -> sa.Insert:
     """Return a statement that inserts a row, or updates the one with the same primary key.
 
     Parameters
@@ -23,12 +22,18 @@ def upsert(
     update
         Columns to update; none of them: an existing row is left alone. By default all but the key.
     """
-    insert = (postgresql if dialect.name == "postgresql" else sqlite).insert(table)
+    # Two classes of one shape, as far as it is used here.
+    insert: sqlite.Insert
+    if dialect.name == "postgresql":
+        insert = t.cast(sqlite.Insert, postgresql.insert(table))
+    else:
+        insert = sqlite.insert(table)
     keys = [column.name for column in table.primary_key]
     names = [column.name for column in table.columns if column.name not in keys]
     names = names if update is None else list(update)
     if not names:
-        return insert.on_conflict_do_nothing(index_elements=keys)
-    return insert.on_conflict_do_update(
-        index_elements=keys, set_={name: insert.excluded[name] for name in names}
-    )
+        done: sa.Insert = insert.on_conflict_do_nothing(index_elements=keys)
+        return done
+    replaced = {name: insert.excluded[name] for name in names}
+    done = insert.on_conflict_do_update(index_elements=keys, set_=replaced)
+    return done

@@ -1,0 +1,1 @@
+"""Revisions of the tables. A revision that was released is never edited."""

@@ -1,0 +1,382 @@
+"""Runs in the database: made, found, read and deleted."""
+
+from __future__ import annotations
+
+import difflib
+import typing as t
+from collections.abc import Mapping
+from dataclasses import fields
+from datetime import UTC, datetime
+
+import sqlalchemy as sa
+
+from couler.errors import RunNotFoundError
+from couler.state.database import Database
+from couler.state.records import (
+    AttemptRecord,
+    AttemptStatus,
+    CacheDecision,
+    Json,
+    RunRecord,
+    RunStatus,
+    SessionRecord,
+    Signal,
+    SignalKind,
+    StepRecord,
+)
+from couler.state.tables import (
+    attempts,
+    cache_decisions,
+    runs,
+    sessions,
+    signals,
+    steps,
+    workflows,
+)
+from couler.state.upsert import upsert
+
+LATEST = "latest"
+"""What `find_run` takes for the run that was made last."""
+
+_NAMED = 5
+"""How many runs an error names."""
+
+
+def create_run(database: Database, run: RunRecord, ir_json: str) -> None:
+    """Record a run that is about to begin.
+
+    Parameters
+    ----------
+    database
+        The database.
+    run
+        The run; no other may have its id.
+    ir_json
+        The workflow of `run.workflow_digest`, as JSON.
+
+    Raises
+    ------
+    StateError
+        The run exists, or the database cannot be written.
+    """
+    with database.write() as connection:
+        _add_workflow(connection, run.workflow_digest, run.workflow, ir_json, run.created)
+        connection.execute(sa.insert(runs).values(_values(run)))
+
+
+def begin_session(
+    database: Database,
+    run_id: str,
+    *,
+    pid: int,
+    host: str,
+    started: datetime,
+    options: Mapping[str, Json] | None = None,
+    workflow_digest: str | None = None,
+    ir_json: str | None = None,
+    parameters: Mapping[str, Json] | None = None,
+) -> int:
+    """Record that a process works on a run, which is `running` from now on.
+
+    The caller owns the run (`own_run`). Sessions that are still recorded as running were killed:
+    they become `interrupted`. Signals that nobody took are dropped. Attempts that a killed session
+    left stay `running`, until their processes are found and `Journal.attempt_ended` is told.
+
+    Parameters
+    ----------
+    database
+        The database.
+    run_id
+        The run.
+    pid, host
+        The process.
+    started
+        When it began.
+    options
+        What the run is started or resumed with.
+    workflow_digest, ir_json
+        The workflow, where it is not the one that the run has had; both or none.
+    parameters
+        Values of the parameters, where they are not those that the run has had.
+
+    Returns
+    -------
+    int
+        Number of the session, from 1.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    with database.write() as connection:
+        run = _read_run(connection, run_id)
+        digest = run.workflow_digest if workflow_digest is None else workflow_digest
+        if ir_json is not None:
+            _add_workflow(connection, digest, run.workflow, ir_json, started)
+        mine = sessions.c.run_id == run_id
+        connection.execute(
+            sa.update(sessions)
+            .where(mine, sessions.c.status == "running")
+            .values(status="interrupted")
+        )
+        connection.execute(sa.delete(signals).where(signals.c.run_id == run_id))
+        last = connection.execute(sa.select(sa.func.max(sessions.c.number)).where(mine)).scalar()
+        session = SessionRecord(
+            run_id=run_id,
+            number=(last or 0) + 1,
+            pid=pid,
+            host=host,
+            started=started,
+            options=options or {},
+            workflow_digest=digest,
+        )
+        connection.execute(sa.insert(sessions).values(_values(session)))
+        changed: dict[str, t.Any] = {
+            "status": "running",
+            "workflow_digest": digest,
+            "host": host,
+            "started": run.started or started,
+            "finished": None,
+            "message": None,
+            "outputs": {},
+        }
+        if parameters is not None:
+            changed["parameters"] = parameters
+        connection.execute(sa.update(runs).where(runs.c.id == run_id).values(changed))
+    return session.number
+
+
+def find_run(database: Database, text: str) -> RunRecord:
+    """Find the run that a user names.
+
+    Parameters
+    ----------
+    database
+        The database.
+    text
+        Its id, a beginning that no other run's id has, or `latest` for the one made last.
+
+    Raises
+    ------
+    RunNotFoundError
+        No run is named so, or several are; the message names the nearest.
+    """
+    with database.read() as connection:
+        found = _runs(connection, runs.c.id == text)
+        if not found and text == LATEST:
+            found = _runs(connection, sa.true(), limit=1)
+            if not found:
+                raise RunNotFoundError("there is no run yet: `couler run FILE` makes one")
+        if not found and text:
+            is_prefix = sa.func.substr(runs.c.id, 1, len(text)) == text
+            found = _runs(connection, is_prefix, limit=_NAMED + 1)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise _several(text, [run.id for run in found])
+        raise _none(text, list(connection.execute(_latest(sa.select(runs.c.id), 1000)).scalars()))
+
+
+def list_runs(
+    database: Database,
+    *,
+    limit: int | None = None,
+    workflow: str | None = None,
+    status: RunStatus | None = None,
+) -> list[RunRecord]:
+    """Return runs, the latest first.
+
+    Parameters
+    ----------
+    database
+        The database.
+    limit
+        How many at most; None for all.
+    workflow
+        Only runs of the workflow of that name.
+    status
+        Only runs that are recorded so.
+    """
+    wanted: list[sa.ColumnElement[bool]] = [sa.true()]
+    if workflow is not None:
+        wanted.append(runs.c.workflow == workflow)
+    if status is not None:
+        wanted.append(runs.c.status == status)
+    with database.read() as connection:
+        return _runs(connection, sa.and_(*wanted), limit=limit)
+
+
+def workflow_of(database: Database, run_id: str) -> str:
+    """Return the IR, as JSON, of a run's latest session.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    query = sa.select(workflows.c.ir).join(runs).where(runs.c.id == run_id)
+    with database.read() as connection:
+        ir: str | None = connection.execute(query).scalar()
+    if ir is None:
+        raise RunNotFoundError(f'there is no run "{run_id}"')
+    return ir
+
+
+def sessions_of(database: Database, run_id: str) -> list[SessionRecord]:
+    """Return the sessions of a run, the first first."""
+    query = sa.select(sessions).where(sessions.c.run_id == run_id).order_by(sessions.c.number)
+    with database.read() as connection:
+        return [SessionRecord(**row) for row in connection.execute(query).mappings()]
+
+
+def steps_of(database: Database, run_id: str) -> list[StepRecord]:
+    """Return how the steps of a run ended, in the order in which they did."""
+    wanted = [column for column in steps.columns if column.name != "run_id"]
+    order = steps.c.session, steps.c.ordinal, steps.c.path
+    query = sa.select(*wanted).where(steps.c.run_id == run_id).order_by(*order)
+    with database.read() as connection:
+        return [_step(row) for row in connection.execute(query).mappings()]
+
+
+def attempts_of(
+    database: Database,
+    run_id: str,
+    *,
+    path: str | None = None,
+    status: AttemptStatus | None = None,
+) -> list[AttemptRecord]:
+    """Return the attempts of a run's steps, by path and number.
+
+    Parameters
+    ----------
+    database
+        The database.
+    run_id
+        The run.
+    path
+        Only those of this instance.
+    status
+        Only those that stand so: `running` finds what a dead engine left.
+    """
+    wanted = [column for column in attempts.columns if column.name != "run_id"]
+    order = attempts.c.path, attempts.c.number
+    query = sa.select(*wanted).where(attempts.c.run_id == run_id).order_by(*order)
+    if path is not None:
+        query = query.where(attempts.c.path == path)
+    if status is not None:
+        query = query.where(attempts.c.status == status)
+    with database.read() as connection:
+        return [AttemptRecord(**row) for row in connection.execute(query).mappings()]
+
+
+def cache_decisions_of(database: Database, run_id: str) -> list[CacheDecision]:
+    """Return what the cache did in a run, in that order."""
+    table = cache_decisions.c
+    query = (
+        sa.select(table.path, table.key, table.decision, table.reason, table.at)
+        .where(table.run_id == run_id)
+        .order_by(table.number)
+    )
+    with database.read() as connection:
+        return [CacheDecision(**row) for row in connection.execute(query).mappings()]
+
+
+def delete_run(database: Database, run_id: str) -> None:
+    """Delete a run and what is known of it; its folder and what it left in the cache stay.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    with database.write() as connection:
+        _read_run(connection, run_id)
+        connection.execute(sa.delete(runs).where(runs.c.id == run_id))
+        unused = sa.and_(
+            ~sa.exists().where(runs.c.workflow_digest == workflows.c.digest),
+            ~sa.exists().where(sessions.c.workflow_digest == workflows.c.digest),
+        )
+        connection.execute(sa.delete(workflows).where(unused))
+
+
+def send_signal(database: Database, run_id: str, path: str, kind: SignalKind) -> None:
+    """Ask something of the engine that works on a run; asking twice is asking once.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    with database.write() as connection:
+        _read_run(connection, run_id)
+        statement = upsert(signals, database.dialect, update=())
+        connection.execute(
+            statement.values(run_id=run_id, path=path, kind=kind, created=datetime.now(UTC))
+        )
+
+
+def take_signals(database: Database, run_id: str) -> list[Signal]:
+    """Return what was asked since the last call, in the order of the asking, and forget it."""
+    query = (
+        sa.select(signals.c.path, signals.c.kind, signals.c.created)
+        .where(signals.c.run_id == run_id)
+        .order_by(signals.c.created, signals.c.path)
+    )
+    # Mostly there is nothing: an engine that looks often does not hold up those that write.
+    with database.read() as connection:
+        if connection.execute(query.limit(1)).first() is None:
+            return []
+    with database.write() as connection:
+        taken = [Signal(**row) for row in connection.execute(query).mappings()]
+        connection.execute(sa.delete(signals).where(signals.c.run_id == run_id))
+    return taken
+
+
+def _add_workflow(
+    connection: sa.Connection, digest: str, name: str, ir_json: str, created: datetime
+) -> None:
+    statement = upsert(workflows, connection.dialect, update=())
+    connection.execute(statement.values(digest=digest, name=name, ir=ir_json, created=created))
+
+
+def _values(record: RunRecord | SessionRecord) -> dict[str, t.Any]:
+    return {field.name: getattr(record, field.name) for field in fields(record)}
+
+
+def _step(row: t.Any) -> StepRecord:
+    item = row["item"]
+    return StepRecord(**{**row, "item": None if item is None else tuple(item)})
+
+
+def _read_run(connection: sa.Connection, run_id: str) -> RunRecord:
+    found = _runs(connection, runs.c.id == run_id)
+    if not found:
+        raise RunNotFoundError(f'there is no run "{run_id}"')
+    return found[0]
+
+
+def _runs(
+    connection: sa.Connection, wanted: sa.ColumnElement[bool], limit: int | None = None
+) -> list[RunRecord]:
+    query = _latest(sa.select(runs).where(wanted), limit)
+    return [RunRecord(**row) for row in connection.execute(query).mappings()]
+
+
+_Select = t.TypeVar("_Select", bound=sa.Select[t.Any])
+
+
+def _latest(query: _Select, limit: int | None) -> _Select:
+    query = query.order_by(runs.c.created.desc(), runs.c.id)
+    return query if limit is None else query.limit(limit)
+
+
+def _several(text: str, ids: list[str]) -> RunNotFoundError:
+    named = ", ".join(ids[:_NAMED]) + (", ..." if len(ids) > _NAMED else "")
+    return RunNotFoundError(f'several runs begin with "{text}": {named}. Write more of the name')
+
+
+def _none(text: str, ids: list[str]) -> RunNotFoundError:
+    near = difflib.get_close_matches(text, ids, n=_NAMED, cutoff=0.5)
+    hint = f"The nearest: {', '.join(near)}" if near else "`couler list` shows all"
+    return RunNotFoundError(f'there is no run "{text}". {hint}')
