@@ -1,0 +1,301 @@
+"""Files and directories in a store, by the references that travel between steps."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import typing as t
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from couler.errors import ArtifactError
+from couler.store.local import LocalPlace
+from couler.store.manifest import Empty, Entry, File, Link, read_manifest, write_manifest
+from couler.store.places import Object, Place
+from couler.store.reference import Reference, parse_reference
+
+__all__ = ["Object", "ObjectStore"]
+
+_FILE_MODE = 0o666
+_EXECUTABLE_MODE = 0o777
+
+
+class ObjectStore:
+    """A content-addressed store of files and directories.
+
+    Several threads and processes may use it at once. Every method raises `ArtifactError` where
+    a text is no reference or the store cannot be reached, and `LostArtifactError` where an
+    object that it needs is missing or altered. Errors of this machine's own disk are `OSError`.
+
+    Parameters
+    ----------
+    url
+        Of a folder: `file:///path` (not percent-encoded), or an address that fsspec knows, such as
+        `s3://bucket/prefix`. It is made at the first write.
+    options
+        For the filesystem of fsspec.
+
+    Raises
+    ------
+    ConfigurationError
+        At the first use: nothing that is installed knows such an address.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "report.html").write_text("<p>good</p>")
+    >>> store = ObjectStore(f"file://{folder}/store")
+    >>> reference = store.put(folder / "report.html")
+    >>> reference.rpartition("/")[2]
+    'report.html'
+    >>> store.fetch(reference, folder / "copy.html")
+    >>> (folder / "copy.html").read_text()
+    '<p>good</p>'
+    """
+
+    def __init__(self, url: str, **options: object) -> None:
+        self.url = url
+        self._options = options
+
+    def put(self, path: Path, *, root: Path | None = None) -> str:
+        """Store a file or a directory and return its reference.
+
+        Parameters
+        ----------
+        path
+            What to store; its base name becomes that of the reference.
+        root
+            Folder that `path` must not lead out of by way of symbolic links; the folder that
+            `path` stands in by default.
+
+        Raises
+        ------
+        ArtifactError
+            It is neither file nor directory, or a link leads out of where it may.
+        OSError
+            It cannot be read, or the disk of the store is full. Nothing is left of it but
+            complete objects.
+        """
+        real = os.path.realpath(path)
+        allowed = os.path.realpath(path.parent if root is None else root)
+        if os.path.commonpath((real, allowed)) != allowed:
+            raise ArtifactError(f"{str(path)!r} is a link that leads out of {allowed!r}")
+        name = path.name
+        if name in ("", ".."):
+            raise ArtifactError(f"{str(path)!r} has no name of its own")
+        if os.path.isdir(real):
+            manifest = write_manifest(self._put_entries(real))
+            return str(Reference(self._place.add_bytes(manifest), name, "directory"))
+        digest, _, is_executable = self._put_file(real)
+        return str(Reference(digest, name, "executable" if is_executable else "file"))
+
+    def fetch(self, text: str, target: Path) -> None:
+        """Copy what a reference stands for to a path, checking it against its digest.
+
+        The copy is the caller's own to change. A file takes the place of a file; a directory is
+        put into one that is there.
+
+        Parameters
+        ----------
+        text
+            A reference.
+        target
+            Where to put it; the folders above it are made.
+
+        Raises
+        ------
+        OSError
+            The copy cannot be written. Nothing is left of a file, or of a directory that was new.
+        """
+        reference = parse_reference(text)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if reference.kind != "directory":
+            self._fetch_file(reference.digest, target, reference.kind == "executable")
+            return
+        entries = self._entries(reference)
+        is_new = not os.path.lexists(target)
+        try:
+            self._fetch_entries(entries, target)
+        except BaseException:
+            if is_new:
+                shutil.rmtree(target, ignore_errors=True)
+            raise
+
+    def verify(self, text: str) -> None:
+        """Read everything that a reference stands for and compare it with its digests."""
+        for digest in self.digests(text):
+            self._place.check(digest)
+
+    def touch(self, text: str) -> bool:
+        """Make what a reference stands for young, and so safe from `collect_garbage`.
+
+        Returns
+        -------
+        bool
+            Whether all of it is there.
+        """
+        try:
+            return all(self._place.touch(digest) for digest in self.digests(text))
+        except ArtifactError:
+            return False
+
+    def exists(self, text: str) -> bool:
+        """Return whether everything that a reference stands for is there, without reading it."""
+        reference = parse_reference(text)
+        if self._place.size(reference.digest) is None:
+            return False
+        if reference.kind != "directory":
+            return True
+        return all(
+            self._place.size(entry.digest) == entry.size
+            for entry in _files(self._entries(reference))
+        )
+
+    def size(self, text: str) -> int:
+        """Return how many bytes a file has, or all files of a directory together."""
+        reference = parse_reference(text)
+        if reference.kind == "directory":
+            return sum(entry.size for entry in _files(self._entries(reference)))
+        size = self._place.size(reference.digest)
+        if size is None:
+            self._place.check(reference.digest)  # raises what says where it should be
+        return size or 0
+
+    def digests(self, text: str) -> tuple[str, ...]:
+        """Return the digests of all objects that a reference stands for, each once."""
+        reference = parse_reference(text)
+        if reference.kind != "directory":
+            return (reference.digest,)
+        inside = (entry.digest for entry in _files(self._entries(reference)))
+        return tuple(dict.fromkeys((reference.digest, *inside)))
+
+    def objects(self) -> Iterator[Object]:
+        """Yield all objects of the store, in no order."""
+        return self._place.objects()
+
+    def delete(self, digest: str, *, before: float | None = None) -> bool:
+        """Delete an object.
+
+        Parameters
+        ----------
+        digest
+            Of the object.
+        before
+            Only if it was last written or touched before this time, in seconds of the Unix epoch.
+
+        Returns
+        -------
+        bool
+            Whether it was deleted.
+        """
+        return self._place.delete(digest, before)
+
+    def sweep(self, before: float) -> int:
+        """Delete the temporary files of writers that were interrupted before a time.
+
+        Parameters
+        ----------
+        before
+            In seconds of the Unix epoch; a writer that lives writes more often than that.
+
+        Returns
+        -------
+        int
+            How many there were.
+        """
+        return self._place.sweep(before)
+
+    def url_of(self, text: str) -> str:
+        """Return the address of the object that a reference names."""
+        return self._place.url_of(parse_reference(text).digest)
+
+    def local_path(self, text: str) -> Path | None:
+        """Return the path of a file's object on this machine, to be read only.
+
+        None for a directory, and where the store is on another machine.
+        """
+        reference = parse_reference(text)
+        if reference.kind == "directory":
+            return None
+        return self._place.path_of(reference.digest)
+
+    @cached_property
+    def _place(self) -> Place:
+        protocol, separator, path = self.url.partition("://")
+        if not separator or protocol in ("file", "local"):
+            return LocalPlace(Path(os.path.abspath(path if separator else self.url)))
+        from couler.store.remote import RemotePlace
+
+        return RemotePlace(self.url, self._options)
+
+    def _put_file(self, path: str) -> tuple[str, int, bool]:
+        # Opening a fifo would wait for somebody to write to it.
+        flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
+        if not stat.S_ISREG(os.lstat(path).st_mode):  # a socket cannot be opened at all
+            raise _refuse(path)
+        source = os.open(path, flags)
+        try:
+            mode = os.fstat(source).st_mode
+            if not stat.S_ISREG(mode):
+                raise _refuse(path)
+            digest, size = self._place.add(source)
+        finally:
+            os.close(source)
+        return digest, size, bool(mode & stat.S_IXUSR)
+
+    def _put_entries(self, root: str) -> Iterator[Entry]:
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            with os.scandir(os.path.join(root, folder)) as scan:
+                found = list(scan)
+            if not found and folder:
+                yield Empty(folder)
+            for entry in found:
+                inner = f"{folder}/{entry.name}" if folder else entry.name
+                if entry.is_symlink():
+                    yield Link(inner, os.readlink(entry.path))
+                elif entry.is_dir():
+                    folders.append(inner)
+                else:
+                    yield File(inner, *self._put_file(entry.path))
+
+    def _entries(self, reference: Reference) -> tuple[Entry, ...]:
+        return read_manifest(self._place.read(reference.digest))
+
+    def _fetch_entries(self, entries: tuple[Entry, ...], target: Path) -> None:
+        os.makedirs(target, exist_ok=True)
+        made = {""}
+        for entry in entries:
+            folder = entry.path if isinstance(entry, Empty) else entry.path.rpartition("/")[0]
+            if folder not in made:
+                os.makedirs(target / folder, exist_ok=True)
+                made.add(folder)
+            if isinstance(entry, File):
+                self._fetch_file(entry.digest, target / entry.path, entry.is_executable)
+        # Last, so that nothing is written by way of a link.
+        for entry in entries:
+            if isinstance(entry, Link):
+                os.symlink(entry.target, target / entry.path)
+
+    def _fetch_file(self, digest: str, target: Path, is_executable: bool) -> None:
+        mode = _EXECUTABLE_MODE if is_executable else _FILE_MODE
+        try:
+            self._place.copy(digest, target, mode)
+        except FileExistsError:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(target)
+            self._place.copy(digest, target, mode)
+
+
+def _files(entries: tuple[Entry, ...]) -> t.Iterator[File]:
+    return (entry for entry in entries if isinstance(entry, File))
+
+
+def _refuse(path: str) -> ArtifactError:
+    return ArtifactError(f"{path!r} is neither a file nor a directory, and cannot be stored")
