@@ -12,7 +12,16 @@ from couler.dsl._problems import ProgramError
 from couler.dsl.builder import current_scope
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft
-from couler.dsl.handles import StepHandle, Value, as_value, combine, spec_of_argument
+from couler.dsl.handles import (
+    Defaulted,
+    Expression,
+    StepHandle,
+    Value,
+    as_value,
+    home_of,
+    resolve_in,
+    spec_of_argument,
+)
 from couler.dsl.options import StepOptions, step_fields
 from couler.dsl.scope import Scope, new_group
 from couler.dsl.types import JSON, STR
@@ -126,11 +135,10 @@ def first_of(*options: t.Any) -> t.Any:
     specs = [spec_of_argument(option) for option in options]
     spec = specs[0] if specs and all(one is specs[0] for one in specs) else JSON
     name = next((option._hint() for option in options if isinstance(option, Value)), "value")
-    return combine(
-        lambda resolve: values.FirstOf(options=tuple(as_value(option) for option in options)),
-        spec,
-        name,
-    )
+    home = home_of(options)
+    value = values.FirstOf(options=tuple(resolve_in(home, option) for option in options))
+    has_default = bool(options) and not isinstance(options[-1], Value)
+    return (Defaulted if has_default else Expression)(home, value, spec, name)
 
 
 def text(template: str, *values_: object, **named: object) -> t.Any:
@@ -171,7 +179,7 @@ def text(template: str, *values_: object, **named: object) -> t.Any:
             raise ProgramError("CLR134", f"couler.text: there is no value for {{{name}}}")
         value = named[name] if name in named else values_[int(name)]
         parts.append(as_value(value))
-    return combine(lambda resolve: values.Template(parts=tuple(parts)), STR, "text")
+    return Expression(home_of(()), values.Template(parts=tuple(parts)), STR, "text")
 
 
 def or_else(value: R, default: R) -> R:

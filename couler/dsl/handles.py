@@ -70,11 +70,9 @@ class Value:
             A JSON value or another value of the workflow.
         """
         if isinstance(default, Value):
-            return combine(
-                lambda resolve: ir.OrElse(value=resolve(self), default=resolve(default)),
-                self._spec,
-                self._hint(),
-            )
+            home = home_of((self, default))
+            value = ir.OrElse(value=home.resolve(self), default=home.resolve(default))
+            return Expression(home, value, self._spec, self._hint())
         plain = literal(default)
         return Defaulted(
             self._home, ir.OrElse(value=self._ir(), default=plain), self._spec, self._hint()
@@ -233,19 +231,20 @@ class Expression(Value):
 
 
 class Defaulted(Expression):
-    """A value with a default; outside of its group the default holds for the group as well."""
+    """A value with a plain default, which outside of its group holds for the group as well."""
 
     __slots__ = ()
+    _value: ir.OrElse | ir.FirstOf
 
     def _exported(self, group: Draft, name: str) -> Value:
         outside = super()._exported(group, name)
         value = self._value
-        if group.foreach is None and isinstance(value, ir.OrElse):
-            default = value.default
-            return Defaulted(
-                outside._home, ir.OrElse(value=outside._ir(), default=default), self._type, name
-            )
-        return outside
+        if group.foreach is not None:
+            return outside
+        default = value.options[-1] if isinstance(value, ir.FirstOf) else value.default
+        return Defaulted(
+            outside._home, ir.OrElse(value=outside._ir(), default=default), self._type, name
+        )
 
 
 class OutputHandle(Value):
@@ -431,14 +430,21 @@ class LiftedHandle(OutputHandle):
         return f"<couler value {self._draft.name}/{self._value!r:.80}>"
 
 
-def combine(
-    make: t.Callable[[t.Callable[[Value], ir.Value]], ir.Value], spec: TypeSpec, hint: str
-) -> Expression:
-    """Return a value made of several, for the steps of the current scope."""
+def home_of(values: t.Iterable[object]) -> Scope:
+    """Return where a value made of several is computed: where they all are, or here.
+
+    What may not have run is read where it is, as a group gives out only what is there.
+    """
     scope = current().scope
     if scope is None:
         raise ProgramError("CLR119", "values of a workflow are used after the workflow ended")
-    return Expression(scope, make(scope.resolve), spec, hint)
+    homes = {one._home for one in values if isinstance(one, Value) and one._home is not None}
+    return homes.pop() if len(homes) == 1 else scope
+
+
+def resolve_in(scope: Scope, value: object) -> ir.Value:
+    """Return any argument as the steps of a scope read it."""
+    return scope.resolve(value) if isinstance(value, Value) else literal(value)
 
 
 def as_value(value: object) -> ir.Value:

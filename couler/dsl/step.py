@@ -114,7 +114,7 @@ class TypedStep(t.Generic[P, R]):
 
     def with_options(self, **options: t.Unpack[TypedStepOptions]) -> TypedStep[P, R]:
         """Return the same step with other options."""
-        other = TypedStep(self._given, {**self._options, **options}, self._names)
+        other: TypedStep[P, R] = TypedStep(self._given, {**self._options, **options}, self._names)
         if "working_dir" not in options:
             other.__dict__.update(
                 {key: self.__dict__[key] for key in ("_signature", "_text") if key in self.__dict__}

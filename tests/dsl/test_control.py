@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 import couler
+from couler import stages
 from couler.ir.conditions import And, Compare, Not, Or, evaluate
-from couler.ir.values import Literal, OrElse, ParamRef, StepRef
+from couler.ir.values import FirstOf, Literal, OrElse, ParamRef, StepRef
 from couler.ir.workflow import Input, Output
 from tests.dsl.look import box, codes, implicit, inner, steps
 
@@ -272,3 +277,56 @@ def test_concurrent_with_subtasks_makes_groups() -> None:
 def test_concurrent_takes_a_list_of_functions() -> None:
     with pytest.raises(couler.DefinitionError, match="CLR133"):
         couler.concurrent(lambda: box("a"))  # type: ignore[arg-type]
+
+
+DEFAULTS: dict[str, Callable[[t.Any], t.Any]] = {
+    "or_else": lambda value: value.or_else("none"),
+    "first_of": lambda value: couler.first_of(value, "none"),
+    "or_else of another": lambda value: value.or_else(couler.first_of(value, "none")),
+}
+
+
+@pytest.mark.parametrize("block", ["loop", "group"])
+@pytest.mark.parametrize("default", DEFAULTS.values(), ids=list(DEFAULTS))
+@pytest.mark.parametrize("inside", [True, False])
+def test_defaults_of_a_branch_hold_outside_of_its_block(
+    block: str, default: Callable[[t.Any], t.Any], inside: bool, tmp_path: Path
+) -> None:
+    with couler.Workflow("w") as wf:
+        with couler.group("block") if block == "group" else couler.loop(name="block") as opened:
+            a = box("a")
+            with couler.when(a == "x"):
+                b = box("b")
+            value = default(b) if inside else None
+            if block == "loop":
+                opened.while_(a == "again")
+        box("c", default(b) if value is None else value)
+        wf.output("found", default(b) if value is None else value)
+    assert codes(wf) == []
+    result = stages.run(wf, work_dir=tmp_path)
+    assert (result.status, result.outputs) == ("succeeded", {"found": "none"})
+
+
+def test_a_default_in_a_map_is_that_of_each_item() -> None:
+    with couler.Workflow("w") as wf:
+
+        def body(n: t.Any) -> t.Any:
+            with couler.when(n > 1):
+                b = box("b", n)
+            return couler.first_of(b, "none")
+
+        found = couler.map(body, [1, 2])
+        box("c", found)
+    assert codes(wf) == []
+    [output] = steps(wf)["body"].outputs
+    assert output.value == FirstOf(options=(StepRef(step="b"), Literal(value="none")))
+
+
+def test_branches_of_two_blocks_are_merged_outside_of_them() -> None:
+    with couler.Workflow("w", n=1) as wf:
+        with couler.when(wf.params.n > 1) as large, couler.group("g"):
+            b = box("b")
+        with large.otherwise(), couler.group("h"):
+            c = box("c")
+        box("d", couler.first_of(b, c))
+    assert codes(wf) == []

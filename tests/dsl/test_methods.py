@@ -42,7 +42,7 @@ class Model:
         return x + 1
 
     @couler.step
-    def double(x: int) -> int:
+    def double(x: int) -> int:  # noqa: N805  # what a program may say
         return 2 * x
 
     def plain(self, x: int) -> int:
