@@ -11,36 +11,40 @@ import pytest
 import yaml
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.base import Target, Unsupported, unsupported_uses
+from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
+from couler.stages import diagnose
+from couler.stages.checks import check_engine
+from tests.backends.argo.absences import REFUSED
 from tests.corpus import Case, cases
 from tests.support import argo_schema
+from tests.support.absences import corpus
 
 GOLDENS = Path(__file__).parents[2] / "golden" / "argo"
 
 BACKEND = ArgoBackend()
 
-REFUSED = {"braces_in_data": {"CLR310"}}
-"""Cases that are refused for their texts, with the codes."""
-
 
 def compiled(case: Case, *, format: str = "yaml", **options: t.Any) -> str:
-    """Return a case's manifest; skip a case that Argo cannot do, as it declares."""
+    """Return a case's manifest; raise if Argo cannot do it."""
     target = Target(options=options)
-    refusals = list(unsupported_uses(case.workflow, BACKEND, target, {}))
-    if refusals:
-        pytest.skip(f"declared as unsupported: {refusals[0].message}")
     workflow = resolve_defaults(case.workflow)
-    found = {diagnostic.code for diagnostic in BACKEND.check(workflow, target)}
-    assert found == REFUSED.get(case.name, set())
-    if found:
-        pytest.skip(f"refused with {', '.join(found)}, as expected")
+    assert check_engine(workflow, BACKEND, target) == ()
     return BACKEND.compile(workflow, target, format=format).to_text()
 
 
-@pytest.fixture(params=cases(), ids=str)
+@pytest.fixture(params=corpus(REFUSED))
 def case(request: pytest.FixtureRequest) -> Case:
     return t.cast("Case", request.param)
+
+
+def test_what_is_refused_is_declared_with_its_codes() -> None:
+    found = {
+        case.name: {diagnostic.code for diagnostic in diagnose(case.workflow, ["argo"])}
+        for case in cases()
+    }
+    refused = {name: ", ".join(sorted(codes)) for name, codes in found.items() if codes}
+    assert refused == {name: absence.reason for name, absence in REFUSED.items()}
 
 
 @pytest.mark.golden
@@ -63,17 +67,3 @@ def test_hera_reads_and_writes_the_same(case: Case) -> None:
     manifest = json.loads(compiled(case, format="json", kind="Workflow"))
     model = models.Workflow.model_validate(manifest)
     assert json.loads(model.model_dump_json(exclude_none=True, by_alias=True)) == manifest
-
-
-def test_few_workflows_are_beyond_argo() -> None:
-    beyond = [
-        case.name
-        for case in cases()
-        if list(unsupported_uses(case.workflow, BACKEND, Target(), {}))
-    ]
-    unsupported = [
-        support
-        for support in BACKEND.capabilities(Target()).values()
-        if isinstance(support, Unsupported)
-    ]
-    assert len(beyond) <= 2 * len(unsupported)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import typing as t
 from pathlib import Path
 
 import pytest
@@ -10,20 +9,14 @@ import pytest
 from couler.ir.defaults import resolve_defaults
 from couler.ir.wire import encode
 from couler.ir.yaml_writer import dump
+from tests.backends.argo.absences import BEYOND, REFUSED
 from tests.backends.argo.test_corpus import compiled
-from tests.corpus import Case, cases
+from tests.corpus import Case
 from tests.support import argo_oracle
+from tests.support.absences import corpus
 from tests.support.argo_outcome import Outcome
 
 pytestmark = pytest.mark.slow
-
-BEYOND = {
-    "value_too_large": "Argo hands on up to 256 KiB of what a container printed",
-    "list_too_large": "Argo has no limit of its own for gathered lists",
-    "output_not_written": "Argo keeps a folder where a file was declared",
-    "timeout_of_workflow": "no pod is made after the deadline, and nothing wakes Argo",
-}
-"""Cases in which Argo does less than the semantics say, see docs/argo.md."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -32,12 +25,8 @@ def _oracle() -> None:
         pytest.skip(reason)
 
 
-@pytest.fixture(params=cases(), ids=str)
-def case(request: pytest.FixtureRequest) -> Case:
-    return t.cast("Case", request.param)
-
-
 @pytest.mark.parametrize("kind", ["Workflow", "WorkflowTemplate"])
+@pytest.mark.parametrize("case", corpus(REFUSED))
 def test_argo_lint_takes_the_manifest(case: Case, kind: str, tmp_path: Path) -> None:
     file = tmp_path / "workflow.yaml"
     file.write_text(compiled(case, kind=kind))
@@ -45,9 +34,8 @@ def test_argo_lint_takes_the_manifest(case: Case, kind: str, tmp_path: Path) -> 
     assert verdict.errors == ()
 
 
+@pytest.mark.parametrize("case", corpus({**REFUSED, **BEYOND}))
 def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
-    if case.name in BEYOND:
-        pytest.skip(BEYOND[case.name])
     shared = tmp_path / "shared"
     shared.mkdir()
     text = compiled(case)
@@ -62,7 +50,7 @@ def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
         parameters=parameters,
         secrets=case.secrets,
         shared=[shared],
-        timeout_s=90,
+        timeout_s=30 if case.name in BEYOND else 90,  # one of them never ends
     )
     outcome = Outcome(resolve_defaults(case.workflow), run)
     expected = case.expected
