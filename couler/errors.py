@@ -21,7 +21,8 @@
     ├── EngineError                      an engine or its API refused or failed
     ├── StateError                       what is kept of runs cannot be read or written
     │   ├── RunBusyError                 another process works on the run
-    │   └── RunNotFoundError (LookupError)  no run, or several, of that name
+    │   ├── RunNotFoundError (LookupError)  no run, or several, of that name
+    │   └── CacheEntryNotFoundError (LookupError)  the same for an entry of the cache
     └── RunFailedError                   a run ended, and failed
 """
 
@@ -35,6 +36,7 @@ if t.TYPE_CHECKING:
 
 __all__ = [
     "ArtifactError",
+    "CacheEntryNotFoundError",
     "ConditionError",
     "ConfigurationError",
     "CoulerError",
@@ -167,6 +169,12 @@ class RunBusyError(StateError):
 
 class RunNotFoundError(StateError, LookupError):
     """No run has the name that was asked for, or several have it."""
+
+    exit_code = 2
+
+
+class CacheEntryNotFoundError(StateError, LookupError):
+    """No entry of the cache has the name that was asked for, or several have it."""
 
     exit_code = 2
 
