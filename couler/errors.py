@@ -16,6 +16,7 @@
     ├── WireError (ValueError)           a value cannot travel between steps, or cannot be read back
     ├── SerializationError (ValueError)  a file is no IR of this version
     ├── ArtifactError                    a file cannot be stored, or is no reference to one
+    │   ├── StoreError                   the store cannot be reached
     │   └── LostArtifactError            what was stored is missing or altered
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
@@ -55,6 +56,7 @@ __all__ = [
     "SerializationError",
     "SeveralWorkflowsError",
     "StateError",
+    "StoreError",
     "UnsupportedFeatureError",
     "WireError",
 ]
@@ -129,6 +131,12 @@ class SerializationError(CoulerError, ValueError):
 
 class ArtifactError(CoulerError):
     """A file or directory cannot be stored, or a text is no reference to a stored one."""
+
+
+class StoreError(ArtifactError):
+    """The artifact store cannot be reached, or refuses what is asked of it."""
+
+    exit_code = 4
 
 
 class LostArtifactError(ArtifactError):

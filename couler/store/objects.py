@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from couler.errors import ArtifactError
+from couler.errors import ArtifactError, LostArtifactError
 from couler.store.local import LocalPlace
 from couler.store.manifest import Empty, Entry, File, Link, read_manifest, write_manifest
 from couler.store.places import Object, Place
@@ -27,8 +27,9 @@ class ObjectStore:
     """A content-addressed store of files and directories.
 
     Several threads and processes may use it at once. Every method raises `ArtifactError` where
-    a text is no reference or the store cannot be reached, and `LostArtifactError` where an
-    object that it needs is missing or altered. Errors of this machine's own disk are `OSError`.
+    a text is no reference, `LostArtifactError` where an object that it needs is missing or altered,
+    and `StoreError` where the store cannot be reached. Errors of this machine's own disk are
+    `OSError`.
 
     Parameters
     ----------
@@ -141,7 +142,7 @@ class ObjectStore:
         """
         try:
             return all(self._place.touch(digest) for digest in self.digests(text))
-        except ArtifactError:
+        except LostArtifactError:
             return False
 
     def exists(self, text: str) -> bool:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from couler.errors import ArtifactError, ConfigurationError
+from couler.errors import ArtifactError, ConfigurationError, StoreError
 from couler.store.places import BLOCK_BYTES, Object, altered, digest_of, missing, parts_of
 
 if t.TYPE_CHECKING:
@@ -167,7 +167,7 @@ class RemotePlace:
                     raise ArtifactError("a file was written to while it was stored")
                 self._move(temporary, self._path(digest))
         except FileNotFoundError as error:
-            raise ArtifactError(f"the artifact store {self._url}: {error}") from error
+            raise StoreError(f"the artifact store {self._url}: {error}") from error
         except BaseException:
             with contextlib.suppress(OSError):
                 self._filesystem.rm_file(temporary)
@@ -240,7 +240,7 @@ class RemotePlace:
         except FileNotFoundError:
             raise
         except _client_errors() as error:
-            raise ArtifactError(f"the artifact store {self._url}: {error}") from error
+            raise StoreError(f"the artifact store {self._url}: {error}") from error
 
 
 def _open_filesystem(url: str, options: Mapping[str, object]) -> tuple[AbstractFileSystem, str]:

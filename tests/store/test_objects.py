@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.errors import ArtifactError, ConfigurationError, LostArtifactError
+from couler.errors import ArtifactError, ConfigurationError, LostArtifactError, StoreError
 from couler.store import ObjectStore, content_of, parse_reference
 
 Write = Callable[..., Path]
@@ -316,12 +316,12 @@ def test_a_store_that_cannot_be_reached_is_named(
 
     monkeypatch.setattr(s3fs.S3FileSystem, "retries", 1)
     store = ObjectStore("s3://no-such-bucket/x", **s3_options)
-    with pytest.raises(ArtifactError, match="s3://no-such-bucket/x"):
+    with pytest.raises(StoreError, match="s3://no-such-bucket/x"):
         store.put(write("a"))
     nobody = {
         **s3_options,
         "endpoint_url": "http://127.0.0.1:9",
         "config_kwargs": {"retries": {"max_attempts": 0}},
     }
-    with pytest.raises(ArtifactError, match="s3://a/b"):
+    with pytest.raises(StoreError, match="s3://a/b"):
         ObjectStore("s3://a/b", **nobody).put(write("a"))

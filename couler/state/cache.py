@@ -1,0 +1,248 @@
+"""The entries of the cache: the outputs of steps by the key of what the steps ran on.
+
+An entry names objects of the artifact store, but the store knows nothing of entries. Whoever
+removes something removes the entry first: what is left then is an object that nobody refers to,
+which `couler.state.garbage` finds.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable
+from dataclasses import fields
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from couler.errors import CacheEntryNotFoundError
+from couler.state.database import Database
+from couler.state.policy import Entry
+from couler.state.tables import cache_decisions, cache_entries, cache_objects
+from couler.state.upsert import upsert
+
+_FIELDS = tuple(item.name for item in fields(Entry))
+_MANY = 500
+"""How many values one statement compares with; databases have a limit."""
+
+
+class Stats(t.NamedTuple):
+    """What the cache holds and what it was good for."""
+
+    entries: int
+    pinned: int
+    size_bytes: int
+    """Sum over the entries; files that several share count for each."""
+    hits: int
+    """Of all runs that are still known, as are `misses`, `rejected` and `evicted`."""
+    misses: int
+    rejected: int
+    evicted: int
+    saved_s: float
+    """What the hits of the present entries would have taken to make again, in seconds."""
+
+
+def look_up(database: Database, key: str) -> Entry | None:
+    """Return the entry of a key, None if there is none."""
+    with database.read() as connection:
+        found = _entries(connection, cache_entries.c.key == key)
+    return found[0] if found else None
+
+
+def add_entry(
+    database: Database, entry: Entry, digests: Iterable[str], *, evict: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Keep the outputs of a step, in place of those of the same key, and remove others.
+
+    A key that was pinned stays pinned, and keeps the count of its hits.
+
+    Parameters
+    ----------
+    database
+        The database.
+    entry
+        What to keep.
+    digests
+        The objects of the store that its outputs need.
+    evict
+        Keys of entries to remove in the same transaction.
+
+    Returns
+    -------
+    tuple of str
+        The keys that were removed: those of `evict` that were there and not pinned.
+    """
+    kept = [name for name in _FIELDS if name not in ("key", "hits", "pinned")]
+    with database.write() as connection:
+        evicted = _remove(connection, [key for key in evict if key != entry.key])
+        statement = upsert(cache_entries, database.dialect, update=kept)
+        connection.execute(statement.values({name: getattr(entry, name) for name in _FIELDS}))
+        connection.execute(sa.delete(cache_objects).where(cache_objects.c.key == entry.key))
+        rows = [{"key": entry.key, "digest": digest} for digest in dict.fromkeys(digests)]
+        if rows:
+            connection.execute(sa.insert(cache_objects), rows)
+    return evicted
+
+
+def remove_entries(
+    database: Database, keys: Iterable[str], *, unused_since: datetime | None = None
+) -> tuple[str, ...]:
+    """Remove entries that are not pinned; their objects stay.
+
+    Parameters
+    ----------
+    database
+        The database.
+    keys
+        Of the entries.
+    unused_since
+        Only those that were last used before this time.
+
+    Returns
+    -------
+    tuple of str
+        The keys that were removed.
+    """
+    with database.write() as connection:
+        return _remove(connection, list(keys), unused_since)
+
+
+def touch_entry(database: Database, key: str, used: datetime) -> None:
+    """Record that an entry stood for a step; nothing happens if it is gone meanwhile."""
+    statement = (
+        sa.update(cache_entries)
+        .where(cache_entries.c.key == key)
+        .values(last_used=used, hits=cache_entries.c.hits + 1)
+    )
+    with database.write() as connection:
+        connection.execute(statement)
+
+
+def pin_entries(database: Database, keys: Iterable[str], *, pinned: bool) -> None:
+    """Pin entries, so that nothing removes them, or unpin them."""
+    with database.write() as connection:
+        for some in _portions(list(keys)):
+            connection.execute(
+                sa.update(cache_entries).where(cache_entries.c.key.in_(some)).values(pinned=pinned)
+            )
+
+
+def list_entries(
+    database: Database,
+    *,
+    workflow: str | None = None,
+    step: str | None = None,
+    unused_since: datetime | None = None,
+    limit: int | None = None,
+) -> list[Entry]:
+    """Return entries, the last used first.
+
+    Parameters
+    ----------
+    database
+        The database.
+    workflow, step
+        Only those that a workflow or a step of this name made.
+    unused_since
+        Only those that were last used before this time.
+    limit
+        How many at most; None for all.
+    """
+    wanted: list[sa.ColumnElement[bool]] = [sa.true()]
+    if workflow is not None:
+        wanted.append(cache_entries.c.workflow == workflow)
+    if step is not None:
+        wanted.append(cache_entries.c.step == step)
+    if unused_since is not None:
+        wanted.append(cache_entries.c.last_used < unused_since)
+    with database.read() as connection:
+        return _entries(connection, sa.and_(*wanted), limit)
+
+
+def find_entries(database: Database, text: str) -> list[Entry]:
+    """Find the entries that a user names.
+
+    Parameters
+    ----------
+    database
+        The database.
+    text
+        A key, a beginning that no other key has, or the name of a step, as it is or after that of
+        its workflow (`workflow/step`), for all its entries.
+
+    Raises
+    ------
+    CacheEntryNotFoundError
+        No entry is named so, or several keys begin so.
+    """
+    table = cache_entries.c
+    workflow, _, step = text.rpartition("/")
+    with database.read() as connection:
+        found = _entries(connection, table.key == text) if text else []
+        if not found:
+            of_workflow = table.workflow == workflow if workflow else sa.true()
+            found = _entries(connection, sa.and_(table.step == step, of_workflow))
+        if not found and text:
+            found = _entries(connection, sa.func.substr(table.key, 1, len(text)) == text, 2)
+            if len(found) == 2:
+                raise CacheEntryNotFoundError(
+                    f'several entries of the cache begin with "{text}". Write more of the key'
+                )
+    if not found:
+        raise CacheEntryNotFoundError(
+            f'the cache has no entry "{text}": neither a key nor a step is named so. '
+            "`couler cache ls` shows all"
+        )
+    return found
+
+
+def stats_of_cache(database: Database) -> Stats:
+    """Return what the cache holds and what it was good for."""
+    table = cache_entries.c
+    pinned = sa.func.sum(sa.case((table.pinned, 1), else_=0))
+    sums = (sa.func.sum(table.size_bytes), sa.func.sum(table.hits * table.cost_s))
+    told = cache_decisions.c.decision
+    with database.read() as connection:
+        row = connection.execute(
+            sa.select(sa.func.count(), pinned, *sums).select_from(cache_entries)
+        )
+        entries, pinned_count, size_bytes, saved_s = row.one()
+        counts = connection.execute(sa.select(told, sa.func.count()).group_by(told)).all()
+    by_kind = {kind: count for kind, count in counts}  # noqa: C416  # rows, which dict() is not typed for
+    return Stats(
+        entries=entries,
+        pinned=pinned_count or 0,
+        size_bytes=int(size_bytes or 0),
+        hits=by_kind.get("hit", 0),
+        misses=by_kind.get("miss", 0),
+        rejected=by_kind.get("rejected", 0),
+        evicted=by_kind.get("evicted", 0),
+        saved_s=float(saved_s or 0),
+    )
+
+
+def _entries(
+    connection: sa.Connection, wanted: sa.ColumnElement[bool], limit: int | None = None
+) -> list[Entry]:
+    order = cache_entries.c.last_used.desc(), cache_entries.c.key
+    query = sa.select(cache_entries).where(wanted).order_by(*order).limit(limit)
+    return [Entry(**row) for row in connection.execute(query).mappings()]
+
+
+def _remove(
+    connection: sa.Connection, keys: list[str], unused_since: datetime | None = None
+) -> tuple[str, ...]:
+    removed: list[str] = []
+    table = cache_entries.c
+    for some in _portions(keys):
+        wanted = sa.and_(table.key.in_(some), ~table.pinned)
+        if unused_since is not None:
+            wanted = sa.and_(wanted, table.last_used < unused_since)
+        found = list(connection.execute(sa.select(table.key).where(wanted)).scalars())
+        connection.execute(sa.delete(cache_entries).where(table.key.in_(found)))
+        removed += found
+    return tuple(removed)
+
+
+def _portions(keys: list[str]) -> t.Iterator[list[str]]:
+    for start in range(0, len(keys), _MANY):
+        yield keys[start : start + _MANY]

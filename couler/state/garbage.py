@@ -1,0 +1,191 @@
+"""Removes entries of the cache that nobody used, then objects that nothing refers to."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+
+from couler.errors import ArtifactError, StoreError
+from couler.state.cache import list_entries, remove_entries
+from couler.state.database import Database
+from couler.state.records import Json
+from couler.state.tables import cache_entries, cache_objects, steps
+
+GRACE = timedelta(hours=1)
+"""A step's outputs are stored before they are recorded; in between nothing refers to them."""
+
+STALE = timedelta(days=1)
+"""When the temporary file of a writer is taken to be left behind."""
+
+
+class Stored(t.Protocol):
+    """An object as a store lists it."""
+
+    @property
+    def digest(self) -> str:
+        """Of its content."""
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+
+    @property
+    def modified(self) -> float:
+        """When it was written or touched, in seconds of the Unix epoch."""
+
+
+class Store(t.Protocol):
+    """What is asked of an artifact store (`couler.store.ObjectStore`)."""
+
+    def objects(self) -> Iterator[Stored]:
+        """Yield all objects."""
+
+    def digests(self, text: str) -> tuple[str, ...]:
+        """Return the objects that a reference stands for."""
+
+    def delete(self, digest: str, *, before: float | None = None) -> bool:
+        """Delete an object that was last touched before a time."""
+
+    def sweep(self, before: float) -> int:
+        """Delete what interrupted writers left before a time."""
+
+
+class Collected(t.NamedTuple):
+    """What was removed, or would be."""
+
+    entries: int
+    objects: int
+    size_bytes: int
+    temporary_files: int
+    kept_objects: int
+
+
+def collect_garbage(
+    database: Database,
+    store: Store,
+    *,
+    unused_for: timedelta | None = None,
+    grace: timedelta = GRACE,
+    dry_run: bool = False,
+) -> Collected:
+    """Remove what nobody needs: entries of the cache first, then objects of the store.
+
+    Pinned entries stay. So do objects that an entry or a step of any run refers to, and those that
+    were stored or taken from the cache within the grace period, since their step may not be
+    recorded yet: runs may go on meanwhile. If this is interrupted, what is left are objects
+    that nothing refers to, and the next call finds them.
+
+    Parameters
+    ----------
+    database, store
+        The cache's entries and the runs, and their objects. No other database may use the store.
+    unused_for
+        Remove entries that were not used for so long; by default only those with lost objects.
+    grace
+        How young an object must be to stay although nothing refers to it.
+    dry_run
+        Remove nothing and tell what would be.
+
+    Raises
+    ------
+    StoreError
+        The store cannot be reached.
+    StateError
+        The database cannot be used.
+    """
+    started = datetime.now(UTC)
+    before = started - grace
+    # In this order: the objects of an entry are there before the entry is.
+    needs = _needs_of_entries(database)
+    found = {item.digest: item for item in store.objects()}
+    lost = {
+        key for key, (pinned, digests) in needs.items() if digests - found.keys() and not pinned
+    }
+    unused: set[str] = set()
+    unused_since = started if unused_for is None else started - unused_for
+    if unused_for is not None:
+        entries = list_entries(database, unused_since=unused_since)
+        unused = {entry.key for entry in entries if not entry.pinned}
+    removed = lost | unused
+    if not dry_run:
+        # An entry that a run makes or takes meanwhile is used after the start.
+        gone = remove_entries(database, unused, unused_since=unused_since)
+        removed = {*gone, *remove_entries(database, lost - unused, unused_since=started)}
+
+    live = _live(database, store, leave_out=removed if dry_run else set())
+    unreferenced = [
+        item
+        for item in found.values()
+        if item.digest not in live and item.modified < before.timestamp()
+    ]
+    deleted = [
+        item
+        for item in unreferenced
+        if dry_run or store.delete(item.digest, before=before.timestamp())
+    ]
+    return Collected(
+        entries=len(removed),
+        objects=len(deleted),
+        size_bytes=sum(item.size for item in deleted),
+        temporary_files=0 if dry_run else store.sweep((started - STALE).timestamp()),
+        kept_objects=len(found) - len(deleted),
+    )
+
+
+def _needs_of_entries(database: Database) -> dict[str, tuple[bool, set[str]]]:
+    """Return for each entry whether it is pinned, and the objects that it needs."""
+    query = sa.select(cache_entries.c.key, cache_entries.c.pinned, cache_objects.c.digest)
+    query = query.outerjoin_from(cache_entries, cache_objects)
+    needs: dict[str, tuple[bool, set[str]]] = {}
+    with database.read() as connection:
+        for key, pinned, digest in connection.execute(query):
+            digests = needs.setdefault(key, (pinned, set()))[1]
+            if digest is not None:
+                digests.add(digest)
+    return needs
+
+
+def _live(database: Database, store: Store, *, leave_out: set[str]) -> set[str]:
+    """Return the digests that entries, but for some, and steps of runs refer to."""
+    live: set[str] = set()
+    for key, (_, digests) in _needs_of_entries(database).items():
+        if key not in leave_out:
+            live |= digests
+    # `"file"` and `"directory"` are the types of what the store holds.
+    outputs = sa.type_coerce(steps.c.outputs, sa.Text)
+    query = sa.select(steps.c.outputs).where(
+        outputs.contains('"file"') | outputs.contains('"directory"')
+    )
+    with database.read() as connection:
+        references = {text for row in connection.execute(query) for text in file_texts(row[0])}
+    for text in references:
+        live.update(_digests(store, text))
+    return live
+
+
+def _digests(store: Store, text: str) -> Iterable[str]:
+    try:
+        return store.digests(text)
+    except StoreError:
+        raise
+    except ArtifactError:
+        # A text that a user made up, or a directory whose list of files is lost: of no use without.
+        return ()
+
+
+def file_texts(outputs: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the references among the outputs of a step, as the database holds them.
+
+    Examples
+    --------
+    >>> outputs = {"n": {"text": "1", "type": "int"}, "f": [{"text": "x", "type": "file"}, None]}
+    >>> list(file_texts(outputs))
+    ['x']
+    """
+    for stored in outputs.values():
+        for item in stored if isinstance(stored, list) else (stored,):
+            if isinstance(item, dict) and item.get("type") in ("file", "directory"):
+                yield item["text"]
