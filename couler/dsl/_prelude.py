@@ -127,6 +127,30 @@ class _Files(_List):
         return [file and self.item.decode(file) for file in files]
 
 
+class _Records(_List):
+    """Lists of records, also as a list for each field: `x_field`."""
+
+    def __init__(self, item: _Record, /, **columns: _List):
+        super().__init__(item)
+        self.cls = item.cls
+        self.columns = columns
+
+    def is_given(self, name: str) -> bool:
+        parts = (of.is_given(f"{name}_{key}") for key, of in self.columns.items())
+        return super().is_given(name) or any(parts)
+
+    def read(self, name: str) -> Any:
+        if super().is_given(name):
+            return super().read(name)
+        given = {key: of.read(f"{name}_{key}") for key, of in self.columns.items()}
+        rows = range(max(map(len, given.values()), default=0))
+        # Of files, those of failed items at the end are missing.
+        return [
+            self.cls(**{key: one[row] if row < len(one) else None for key, one in given.items()})
+            for row in rows
+        ]
+
+
 class _Tuple(_Json):
     """Tuples of as many items as there are types."""
 
@@ -169,7 +193,7 @@ class _Optional(_Json):
 class _Record(_Json):
     """Dataclasses and NamedTuples, whole or as their fields: `x`, or `x_field` for each."""
 
-    def __init__(self, cls: Callable[..., Any], **fields: _Json):
+    def __init__(self, cls: Callable[..., Any], /, **fields: _Json):
         super().__init__(dict)
         self.cls = cls
         self.fields = fields

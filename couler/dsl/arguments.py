@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from couler.dsl._nodes import make_literal, make_plain_input
 from couler.dsl.handles import Value, literal
 from couler.dsl.scope import make_input
-from couler.dsl.types import UNKNOWN, TypeSpec, fits
+from couler.dsl.types import UNKNOWN, TypeSpec, fits, list_of
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
@@ -49,9 +49,13 @@ def _add(
         else:
             report_type(scope, step, name, spec, value)
     elif isinstance(value, Value):
-        parts = value._parts() if spec.fields is not None else None
-        if parts is not None:
-            _add_fields(scope, step, name, spec, parts, inputs)
+        wanted = _columns_of(spec)
+        parts = None if wanted is None else value._parts()
+        if wanted is not None and parts is not None:
+            if _is_gathered(parts) == (spec.fields is None):
+                _add_fields(scope, step, name, spec, wanted, parts, inputs)
+            else:
+                report_type(scope, step, name, spec, value)
             return
         value = value if value._home is scope else scope.bring(value)
         if fits(value._spec, spec):
@@ -61,7 +65,7 @@ def _add(
     elif holds_value(value):
         if spec.fields is not None and not isinstance(value, dict):
             fields = {key: getattr(value, key) for key in spec.fields if hasattr(value, key)}
-            _add_fields(scope, step, name, spec, fields, inputs)
+            _add_fields(scope, step, name, spec, spec.fields, fields, inputs)
         elif isinstance(value, list | tuple) and spec.item is not None and spec.wire != "dict":
             for index, item in enumerate(value):
                 _add(scope, step, f"{name}_{index}", spec.item, item, inputs)
@@ -83,10 +87,11 @@ def _add_fields(
     step: str,
     name: str,
     spec: TypeSpec,
+    wanted: Mapping[str, TypeSpec],
     parts: Mapping[str, object],
     inputs: list[Input],
 ) -> None:
-    for field, of in (spec.fields or {}).items():
+    for field, of in wanted.items():
         if field in parts:
             _add(scope, step, f"{name}_{field}", of, parts[field], inputs)
         else:
@@ -95,6 +100,19 @@ def _add_fields(
             )
             scope.builder.report("CLR107", message, step=step)
             return
+
+
+def _columns_of(spec: TypeSpec) -> Mapping[str, TypeSpec] | None:
+    """Return the types of the parts in which a record, or a list of records, is handed over."""
+    if spec.fields is not None or spec.wire != "list" or spec.item is None:
+        return spec.fields
+    fields = spec.item.fields
+    return None if fields is None else {name: list_of(of) for name, of in fields.items()}
+
+
+def _is_gathered(parts: Mapping[str, Value]) -> bool:
+    """Return whether the fields of a record are those of many, gathered by a map."""
+    return any(one._spec.gathered for one in parts.values())
 
 
 def holds_value(value: object) -> bool:
@@ -110,10 +128,18 @@ def holds_value(value: object) -> bool:
     return False
 
 
+def _label_of(value: Value) -> str:
+    parts = value._parts()
+    if parts is None:
+        return value._spec.label
+    kind = "a list of records" if _is_gathered(parts) else "a record"
+    return f"{kind} of {', '.join(parts)}"
+
+
 def report_type(scope: Scope, step: str, name: str, spec: TypeSpec, value: object) -> None:
     """Report an argument whose value does not fit its annotation."""
     if isinstance(value, Value):
-        shown = f"{value!r}, which is {value._spec.label}"
+        shown = f"{value!r}, which is {_label_of(value)}"
     else:
         shown = f"{value!r:.60}, which is {type(value).__name__}"
     scope.builder.report(

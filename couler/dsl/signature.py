@@ -109,6 +109,8 @@ def _check_parts(found: Signature) -> None:
     """Refuse names that the parts of another argument would take."""
     for name, argument in found.arguments.items():
         item, fields = argument.spec.item, argument.spec.fields
+        if item is not None and fields is None:
+            fields = item.fields
         for other in found.arguments:
             rest = other.removeprefix(name + "_")
             if rest == other:

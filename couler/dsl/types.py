@@ -174,12 +174,19 @@ def list_of(item: TypeSpec, *, gathered: bool = False) -> TypeSpec:
     return TypeSpec(
         "list",
         f"list[{item.label}]",
-        f"{'_Files' if item.is_file else '_List'}({item.kind})",
+        _list_kind(item),
         lambda value: isinstance(value, list | tuple) and all(map(accepts, value)),
         item=item,
         classes=item.classes,
         gathered=gathered,
     )
+
+
+def _list_kind(item: TypeSpec) -> str:
+    if item.fields is not None and item.wire == "dict":
+        columns = "".join(f", {name}={_list_kind(of)}" for name, of in item.fields.items())
+        return f"_Records({item.kind}{columns})"
+    return f"{'_Files' if item.is_file else '_List'}({item.kind})"
 
 
 def spec_of(annotation: object) -> TypeSpec:
