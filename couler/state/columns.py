@@ -33,7 +33,8 @@ class UtcTime(TypeDecorator[datetime]):
             return None
         if value.tzinfo is None:
             raise ValueError(f"{value!r} has no time zone")
-        value = value.astimezone(UTC)
+        if value.tzinfo is not UTC:
+            value = value.astimezone(UTC)
         return value.isoformat(timespec="microseconds") if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: t.Any, dialect: Dialect) -> datetime | None:

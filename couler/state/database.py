@@ -8,6 +8,7 @@ import typing as t
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -95,7 +96,7 @@ def open_database(url: str) -> Database:
     Parameters
     ----------
     url
-        As SQLAlchemy reads it: SQLite or PostgreSQL.
+        As SQLAlchemy reads it, of SQLite or PostgreSQL; a path with ``%`` or ``?`` escapes them.
 
     Raises
     ------
@@ -109,7 +110,7 @@ def open_database(url: str) -> Database:
     0
     """
     with explain_opening(url.partition("://")[0]):
-        parsed = make_url(url)
+        parsed = _parse(url)
     place = _place(parsed)
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
         raise StateError(
@@ -128,6 +129,15 @@ def open_database(url: str) -> Database:
         database.close()
         raise
     return database
+
+
+def _parse(url: str) -> URL:
+    parsed = make_url(url)
+    if parsed.get_backend_name() != "sqlite" or "///" not in url or "///file:" in url:
+        return parsed
+    # Not every version of SQLAlchemy reads escapes in a path: `%3F` for a question mark.
+    path = url.partition("///")[2].partition("?")[0]
+    return parsed.set(database=unquote(path))
 
 
 def _place(url: URL) -> str:

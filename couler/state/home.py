@@ -65,12 +65,12 @@ class Home:
 
     @property
     def database_url(self) -> str:
-        """URL of the metadata database, as SQLAlchemy reads it."""
+        """URL of the metadata database, as `open_database` reads it."""
         if self.database is not None:
             return self.database
         path = str(self.root / "couler.db")
-        if set(path) & set("?#%"):  # these mean something in a URL; SQLite's own URLs escape them
-            return f"sqlite:///file:{quote(path)}?uri=true"
+        for character in "%?":  # they mean something in a URL
+            path = path.replace(character, quote(character))
         return f"sqlite:///{path}"
 
     @property

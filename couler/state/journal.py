@@ -246,7 +246,8 @@ class _RowWriter:
     """A statement that writes records of one kind.
 
     It is compiled once, and values are made ready by the types of their columns when they are
-    noted: a flush then takes a tenth of a millisecond of what `Connection.execute` needs.
+    noted, where a wrong one can still be refused. A flush takes two thirds of the time that it
+    takes with `Connection.execute`, and is what bounds how many steps an engine ends in a second.
     """
 
     def __init__(
@@ -275,7 +276,8 @@ class _RowWriter:
         """Make the values of a record ready for the driver."""
         values = list(self._values_of(record))
         for index, process in self._processors:
-            values[index] = process(values[index])
+            if (value := values[index]) is not None:  # every type leaves None as it is
+                values[index] = process(value)
         if self._is_positional:  # run_id is the first column of every table here
             return (self._run_id, *values)
         return {"run_id": self._run_id, **dict(zip(self._names, values, strict=True))}

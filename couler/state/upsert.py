@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Iterable
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 from sqlalchemy.engine import Dialect
 
 
@@ -22,18 +22,20 @@ def upsert(table: sa.Table, dialect: Dialect, *, update: Iterable[str] | None = 
     update
         Columns to update; none of them: an existing row is left alone. By default all but the key.
     """
-    # Two classes of one shape, as far as it is used here.
-    insert: sqlite.Insert
-    if dialect.name == "postgresql":
-        insert = t.cast(sqlite.Insert, postgresql.insert(table))
-    else:
-        insert = sqlite.insert(table)
     keys = [column.name for column in table.primary_key]
     names = [column.name for column in table.columns if column.name not in keys]
     names = names if update is None else list(update)
-    if not names:
-        done: sa.Insert = insert.on_conflict_do_nothing(index_elements=keys)
-        return done
-    replaced = {name: insert.excluded[name] for name in names}
-    done = insert.on_conflict_do_update(index_elements=keys, set_=replaced)
-    return done
+    insert = _insert(table, dialect)
+    if names:
+        replaced = {name: insert.excluded[name] for name in names}
+        return t.cast(sa.Insert, insert.on_conflict_do_update(index_elements=keys, set_=replaced))
+    return t.cast(sa.Insert, insert.on_conflict_do_nothing(index_elements=keys))
+
+
+def _insert(table: sa.Table, dialect: Dialect) -> sqlite.Insert:
+    if dialect.name != "postgresql":
+        return sqlite.insert(table)
+    # Another class of the same shape, as far as it is used here; slow to load.
+    from sqlalchemy.dialects import postgresql
+
+    return t.cast(sqlite.Insert, postgresql.insert(table))
