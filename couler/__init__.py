@@ -237,7 +237,9 @@ _ANCESTOR = {"_cleanup": "couler.dsl.settings", "states": "couler.core"}
 def __getattr__(name: str) -> object:
     module = _EXPORTS.get(name) or _ANCESTOR.get(name)
     if module is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from couler.dsl.absent import missing  # only now: it costs time, and is seldom needed
+
+        raise missing(__name__, name)
     value = getattr(_import_module(module), name)
     globals()[name] = value  # the next access does not come back here
     return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as _t
 
 import couler as _couler
+from couler.dsl.absent import missing as _missing
 
 if _t.TYPE_CHECKING:
     from couler import *  # noqa: F403
@@ -16,7 +17,7 @@ def __getattr__(name: str) -> object:
     try:
         return getattr(_couler, name)
     except AttributeError:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+        raise _missing(__name__, name) from None
 
 
 def __dir__() -> list[str]:

@@ -14,4 +14,6 @@ options, settings, objects, artifacts, secrets
     How steps and workflows run.
 submit
     Handing a finished workflow over.
+absent
+    Names of the ancestor that are gone.
 """

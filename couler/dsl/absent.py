@@ -1,0 +1,77 @@
+"""Names of the ancestor that are gone, and what to use in their place."""
+
+from __future__ import annotations
+
+import dis
+import sys
+
+_REPOSITORY = (
+    "is gone: files go to the artifact repository that the cluster is configured with, and no keys "
+    "stand in programs. Use couler.create_local_artifact(path), or couler.File in typed steps"
+)
+_PRINTED = (
+    "is gone: `couler compile FILE -e argo` prints the YAML, couler.workflow_yaml() is a dict"
+)
+_FOREIGN = "was never part of couler: import it from where it is defined"
+
+_NAMES = {
+    "ArtifactType": _REPOSITORY,
+    "CronWorkflowCRD": "is gone: a workflow with a schedule compiles to a CronWorkflow",
+    "Enum": _FOREIGN,
+    "OVERWRITE_GPU_ENVS": "is gone: give variables by env= and graphics processors by gpu=",
+    "OssArtifact": _REPOSITORY,
+    "S3Artifact": _REPOSITORY,
+    "WorkflowCRD": "is gone: `couler compile FILE -e argo` writes the object that Argo reads",
+    "_dump_yaml": _PRINTED,
+    "config": "is gone: a workflow is what the program says, with no file beside it",
+    "create_oss_artifact": _REPOSITORY,
+    "create_s3_artifact": _REPOSITORY,
+    "delete": "is gone: couler does not delete runs yet. Use `kubectl delete workflow NAME`",
+    "init_yaml_dump": _PRINTED,
+    "k8s_client": _FOREIGN,
+    "logging": _FOREIGN,
+    "pyaml": _FOREIGN,
+    "run_canned_step": (
+        "is gone: it named a template that nothing defined. Define the step with couler.step, "
+        "couler.run_container or couler.run_script"
+    ),
+    "steps": "is not there yet: couler.run_job(manifest, ...) makes training jobs of any kind",
+    "validate_workflow_yaml": (
+        "is gone: `couler validate FILE -e argo` reports all problems, and nothing that has any is "
+        "compiled or submitted"
+    ),
+    "yaml": _FOREIGN,
+}
+_NAMES |= {
+    name: f"is no longer passed on: import couler.core.syntax.{name}"
+    for name in (
+        *("conditional", "dns", "exit_handler", "image_pull_secret", "predicates", "recursion"),
+        *("toleration", "volume"),
+    )
+}
+
+_MODULES = {
+    "couler.core.proto_repr": (
+        "is gone with the protobuf form of workflows: `couler show FILE --as json` prints a "
+        "workflow as data"
+    ),
+    "couler.core.utils": "is gone: it served the ancestor's own modules, and nothing replaces it",
+    "couler.core.workflow_validation_utils": _NAMES["validate_workflow_yaml"],
+}
+
+
+def missing(module: str, name: str) -> AttributeError | ImportError:
+    """Return the error for a name that a module has not; for its `__getattr__`.
+
+    `from module import name` would hide the text of an AttributeError, so there it is an
+    ImportError.
+    """
+    is_special = name.startswith("__")
+    reason = None if is_special else _NAMES.get(name, _MODULES.get(module))
+    if reason is None:
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    message = f"{module}.{name} {reason}."
+    asking = sys._getframe(2)
+    if dis.opname[asking.f_code.co_code[asking.f_lasti]] == "IMPORT_FROM":
+        return ImportError(message, name=name)
+    return AttributeError(message)
