@@ -161,7 +161,7 @@ $facts
         with open(os.path.join(plots, f"{name}.svg"), encoding="utf-8") as file:
             return file.read()
 
-    facts = {"run": run, **data, **{f"images for {name}": size for name, size in parts.items()}}
+    facts = {"run": run, **data, **{f"{name} images": size for name, size in parts.items()}}
     facts |= {"least accuracy": threshold, "seed": seed}
     models = sorted(zip(scores, seconds, strict=True), reverse=True, key=lambda m: m[0].accuracy)
     rows = [

@@ -14,13 +14,18 @@ import pytest
 
 from couler import stages
 from couler.cli._program import load_program
+from tests.support import argo_oracle
 
 numpy = pytest.importorskip("numpy")
 joblib = pytest.importorskip("joblib")
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-pytestmark = pytest.mark.checkout
+pytestmark = [
+    pytest.mark.checkout,
+    # The libraries' own business: matplotlib 3.9 calls what pyparsing 3.3 has deprecated.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+]
 
 FOLDER = Path(__file__).parents[2] / "examples" / "model_selection"
 PROGRAM = FOLDER / "model_selection.py"
@@ -133,6 +138,12 @@ def test_the_most_accurate_model_is_picked_with_its_files(example: ModuleType) -
     assert best == ("b", 0.97, "b.m", "b.p")
 
 
+def test_the_page_of_the_docs_shows_the_program() -> None:
+    page = (FOLDER.parents[1] / "docs" / "examples" / "model-selection.md").read_text()
+    [block] = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+    assert PROGRAM.read_text().endswith(block)
+
+
 class _Page(HTMLParser):
     """Notes what a page is made of."""
 
@@ -230,3 +241,18 @@ def test_the_best_model_is_tested_if_it_is_good_enough(
     assert result.run_id in page.text
     model = joblib.load(result.outputs["model"])
     assert model.predict(numpy.zeros((1, 64))).shape == (1,)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_argo_comes_to_the_same_verdict(tmp_path: Path) -> None:
+    if reason := argo_oracle.available():
+        pytest.skip(reason)
+    here = stages.run(load_program(str(PROGRAM)), work_dir=tmp_path / "here")
+    manifest = stages.compile(load_program(str(PROGRAM)), "argo").to_text()
+    (tmp_path / "argo").mkdir()
+    there = argo_oracle.run(manifest, work_dir=tmp_path / "argo", timeout_s=300)
+    assert there.phase == "Succeeded"
+    assert there.root.outputs["verdict"] == here.outputs["verdict"]
+    report = there.bucket / there.root.outputs["report"]
+    _check_is_whole(report.read_text(encoding="utf-8"))
