@@ -50,7 +50,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[sa.Connection]:
-        """Give a connection on which everything is read as of one moment.
+        """Give a connection to read with.
 
         Raises
         ------
@@ -64,7 +64,8 @@ class Database:
     def write(self) -> Iterator[sa.Connection]:
         """Give a connection in a transaction, which the end of the block commits.
 
-        No other process writes meanwhile, so that what is read in it holds until its end.
+        With SQLite no other process writes meanwhile. With PostgreSQL others may, so that a
+        caller that reads first owns what it reads (`own_run`), or locks it.
 
         Raises
         ------

@@ -187,5 +187,6 @@ def file_texts(outputs: Mapping[str, Json]) -> Iterator[str]:
     """
     for stored in outputs.values():
         for item in stored if isinstance(stored, list) else (stored,):
-            if isinstance(item, dict) and item.get("type") in ("file", "directory"):
-                yield item["text"]
+            match item:
+                case {"type": "file" | "directory", "text": str(text)}:
+                    yield text

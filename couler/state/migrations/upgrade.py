@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from alembic.script import ScriptDirectory
+from alembic.script.revision import RevisionError
 from alembic.util import CommandError
 
 from couler.errors import StateError
@@ -43,7 +44,7 @@ def upgrade(connection: sa.Connection, place: str) -> None:
     current = context.get_current_revision()
     try:
         missing = list(scripts.iterate_revisions(HEAD, current or "base"))
-    except CommandError as error:
+    except (CommandError, RevisionError) as error:
         raise StateError(
             f"{place}: its tables are of revision {current}, which a newer Couler made; this one "
             f"knows up to {HEAD}. Update Couler, or set COULER_HOME to another folder"
