@@ -29,6 +29,7 @@ COMMANDS = {
     "show": "Draw a workflow.",
     "plan": "Show what the passes did to a workflow, and why.",
     "engines": "Show what each engine can do.",
+    "cache": "Show and clean what steps can reuse.",
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",
 }

@@ -5,6 +5,6 @@ text that travels, and `ObjectStore.fetch` makes a private copy of what it stand
 """
 
 from couler.store.objects import Object, ObjectStore
-from couler.store.reference import Reference, content_of, parse_reference
+from couler.store.reference import Reference, content_of, is_reference, parse_reference
 
-__all__ = ["Object", "ObjectStore", "Reference", "content_of", "parse_reference"]
+__all__ = ["Object", "ObjectStore", "Reference", "content_of", "is_reference", "parse_reference"]

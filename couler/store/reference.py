@@ -80,6 +80,15 @@ def parse_reference(text: str) -> Reference:
     raise ArtifactError(f"{text[:200]!r} is no reference to a stored file")
 
 
+def is_reference(text: str) -> bool:
+    """Return whether a text is a reference."""
+    try:
+        parse_reference(text)
+    except ArtifactError:
+        return False
+    return True
+
+
 def content_of(text: str) -> str:
     """Return what stands for a file in the key of a cached step: its content, without its name.
 

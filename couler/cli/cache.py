@@ -1,0 +1,264 @@
+"""`couler cache`: the outputs that steps of later runs can take instead of running."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterable
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from couler.cli._session import Session, pass_session, session_options
+from couler.stages import SCHEMA_VERSION
+from couler.state import Database, Home, open_database
+from couler.state.cache import find_entries, list_entries, pin_entries, stats_of_cache
+from couler.state.garbage import GRACE, Collected, collect_garbage
+from couler.state.policy import Entry
+
+FORMATS = ("text", "json")
+
+_KEY_LETTERS = 12
+"""How much of a key people see; a beginning that no other key has names an entry."""
+
+format_option = click.option(
+    "--format", "format_", type=click.Choice(FORMATS), help="How to show it."
+)
+
+
+class DurationType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """A duration such as 30d or 1h30m; 0 is none."""
+
+    name = "duration"
+
+    def convert(
+        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """Return the duration that a text names."""
+        from couler.dsl.units import parse_duration
+
+        if isinstance(value, timedelta):
+            return value
+        if value == "0":
+            return timedelta(0)
+        try:
+            return timedelta(seconds=parse_duration(value))
+        except (ValueError, OverflowError) as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.group()
+@session_options
+def command() -> None:
+    """Show and clean what steps can reuse.
+
+    A step with a cache leaves its outputs there when it has run; a later run of the same step with
+    the same inputs takes them. ENTRY is a key or its beginning, STEP or WORKFLOW/STEP.
+    """
+
+
+@command.command()
+@click.argument("names", nargs=-1, metavar="[ENTRY]...")
+@click.option("--workflow", metavar="NAME", help="Only what runs of this workflow made.")
+@format_option
+@session_options
+@pass_session
+def ls(session: Session, names: tuple[str, ...], workflow: str | None, format_: str | None) -> None:
+    """List the entries, the last used first."""
+    with _database(session) as (database, _):
+        if names:
+            entries = _named(database, names)
+            entries = [entry for entry in entries if workflow in (None, entry.workflow)]
+        else:
+            entries = list_entries(database, workflow=workflow)
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        _echo_json({"entries": [_entry_json(entry) for entry in entries]})
+        return
+    if not entries:
+        session.info("there is no entry")
+        return
+    rows = [_row(entry) for entry in entries]
+    header = ("key", "step", "size", "took", "hits", "last used (UTC)", "")
+    widths = [max(len(row[index]) for row in (header, *rows)) for index in range(len(header))]
+    for row in (header, *rows):
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+        click.echo("  ".join(cells).rstrip())
+
+
+@command.command()
+@format_option
+@session_options
+@pass_session
+def stats(session: Session, format_: str | None) -> None:
+    """Show what the cache holds and what it saved."""
+    with _database(session) as (database, _):
+        found = stats_of_cache(database)
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        _echo_json(found._asdict())
+        return
+    click.echo(f"entries   {found.entries}, of which {found.pinned} pinned")
+    click.echo(f"size      {_bytes(found.size_bytes)}")
+    click.echo(f"hits      {found.hits} of {found.hits + found.misses}")
+    click.echo(f"saved     {_seconds(found.saved_s)}")
+    click.echo(f"rejected  {found.rejected}")
+    click.echo(f"evicted   {found.evicted}")
+
+
+@command.command()
+@click.option(
+    "--unused-for",
+    type=DurationType(),
+    default="30d",
+    show_default=True,
+    help="Remove entries that were not used for so long.",
+)
+@click.option(
+    "--grace",
+    type=DurationType(),
+    default=f"{GRACE.total_seconds() / 3600:g}h",
+    show_default=True,
+    help="Keep files that were written so recently; less is for when nothing runs.",
+)
+@click.option("--dry-run", is_flag=True, help="Remove nothing and say what would be.")
+@click.option(
+    "--sole-user",
+    is_flag=True,
+    help="The store that COULER_STORE_URL names serves no other database.",
+)
+@format_option
+@session_options
+@pass_session
+def gc(
+    session: Session,
+    unused_for: timedelta,
+    grace: timedelta,
+    dry_run: bool,
+    sole_user: bool,
+    format_: str | None,
+) -> None:
+    """Remove entries that nobody uses, then files that nothing refers to.
+
+    Runs may go on meanwhile. Pinned entries stay, and so do files of runs that are still listed.
+    """
+    from couler.store import ObjectStore
+
+    with _database(session) as (database, home):
+        if home.store is not None and not (sole_user or dry_run):
+            raise click.UsageError(
+                f"the store {home.store} may serve other databases, whose files would be removed. "
+                "Give --sole-user if it serves this one alone"
+            )
+        store = ObjectStore(home.store_url)
+        collected = collect_garbage(
+            database, store, unused_for=unused_for, grace=grace, dry_run=dry_run
+        )
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        _echo_json({"dry_run": dry_run, **collected._asdict()})
+        return
+    click.echo(_told(collected, dry_run))
+
+
+@command.command()
+@click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
+@session_options
+@pass_session
+def pin(session: Session, names: tuple[str, ...]) -> None:
+    """Keep entries until they are unpinned."""
+    _pin(session, names, pinned=True)
+
+
+@command.command()
+@click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
+@session_options
+@pass_session
+def unpin(session: Session, names: tuple[str, ...]) -> None:
+    """Let entries go again when nobody uses them."""
+    _pin(session, names, pinned=False)
+
+
+def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
+    with _database(session) as (database, _):
+        entries = _named(database, names)
+        pin_entries(database, [entry.key for entry in entries], pinned=pinned)
+    for entry in entries:
+        word = "pinned" if pinned else "unpinned"
+        session.info(f"{word} {entry.key[:_KEY_LETTERS]} {entry.workflow}/{entry.step}")
+
+
+@contextmanager
+def _database(session: Session) -> t.Iterator[tuple[Database, Home]]:
+    home = Home.find(session.environment)
+    with open_database(home.database_url) as database:
+        yield database, home
+
+
+def _named(database: Database, names: Iterable[str]) -> list[Entry]:
+    found = {entry.key: entry for name in names for entry in find_entries(database, name)}
+    return list(found.values())
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    return (
+        entry.key[:_KEY_LETTERS],
+        f"{entry.workflow}/{entry.step}",
+        _bytes(entry.size_bytes),
+        _seconds(entry.cost_s),
+        str(entry.hits),
+        entry.last_used.astimezone(UTC).strftime("%Y-%m-%d %H:%M"),
+        "pinned" if entry.pinned else "",
+    )
+
+
+def _entry_json(entry: Entry) -> dict[str, object]:
+    return {
+        "key": entry.key,
+        "workflow": entry.workflow,
+        "step": entry.step,
+        "run_id": entry.run_id,
+        "path": entry.path,
+        "size_bytes": entry.size_bytes,
+        "cost_s": entry.cost_s,
+        "hits": entry.hits,
+        "pinned": entry.pinned,
+        "created": _time(entry.created),
+        "last_used": _time(entry.last_used),
+        "outputs": dict(entry.outputs),
+    }
+
+
+def _told(collected: Collected, dry_run: bool) -> str:
+    would = "would remove" if dry_run else "removed"
+    entries = "1 entry" if collected.entries == 1 else f"{collected.entries} entries"
+    files = "1 file" if collected.objects == 1 else f"{collected.objects} files"
+    return f"{would} {entries} and {files} ({_bytes(collected.size_bytes)})"
+
+
+def _echo_json(tree: dict[str, object]) -> None:
+    told = {"schema_version": SCHEMA_VERSION, **tree}
+    click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+
+
+def _time(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def _bytes(count: int) -> str:
+    """Return a size for people."""
+    if count < 1024:
+        return f"{count} B"
+    size = count / 1024
+    for unit in ("KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:,.1f} TiB"
+
+
+def _seconds(seconds: float) -> str:
+    """Return a duration for people."""
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"
