@@ -315,15 +315,12 @@ class StepCache:
         for text in _references(outputs):
             try:
                 # First made young, then checked: nobody collects it in between.
-                if self._store.touch(text):
-                    self._store.verify(text)
-                    continue
-                reason = f"the stored object {text[:12]} is missing"
+                self._store.touch(text)
+                self._store.verify(text)
             except LostArtifactError as error:
-                reason = str(error).partition(":")[0]
+                raise _UnusableError(str(error).partition(":")[0]) from None
             except (ArtifactError, OSError) as error:
-                reason = str(error)
-            raise _UnusableError(reason)
+                raise _UnusableError(str(error)) from None
         return {name: outputs[name] for name in names}
 
     def _measure(self, outputs: Outputs) -> tuple[int, list[str]]:

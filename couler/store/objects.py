@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from couler.errors import ArtifactError, LostArtifactError
+from couler.errors import ArtifactError
 from couler.store.local import LocalPlace
 from couler.store.manifest import Empty, Entry, File, Link, read_manifest, write_manifest
 from couler.store.places import Object, Place
@@ -132,18 +132,11 @@ class ObjectStore:
         for digest in self.digests(text):
             self._place.check(digest)
 
-    def touch(self, text: str) -> bool:
-        """Make what a reference stands for young, and so safe from `collect_garbage`.
-
-        Returns
-        -------
-        bool
-            Whether all of it is there.
-        """
-        try:
-            return all(self._place.touch(digest) for digest in self.digests(text))
-        except LostArtifactError:
-            return False
+    def touch(self, text: str) -> None:
+        """Make what a reference stands for young: garbage is collected by age."""
+        for digest in self.digests(text):
+            if not self._place.touch(digest):
+                self._place.check(digest)  # raises what says where it should be
 
     def exists(self, text: str) -> bool:
         """Return whether everything that a reference stands for is there, without reading it."""

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.errors import ArtifactError
+from couler.errors import ArtifactError, LostArtifactError
 from couler.store import ObjectStore, parse_reference
 from couler.store.remote import RemotePlace
 
@@ -110,7 +110,7 @@ def test_what_is_stored_or_touched_again_is_young_again(
     for make_young in (lambda: store.put(path), lambda: store.touch(f"{first.digest}/a")):
         (before,) = store.objects()
         time.sleep(1.1)  # S3 tells whole seconds
-        assert make_young()
+        make_young()
         (after,) = store.objects()
         assert after.modified > before.modified
         assert store.sweep(time.time() + 60) == 0
@@ -166,8 +166,11 @@ def test_what_was_just_touched_or_stored_is_never_deleted_for_its_age(
                 os.utime(place, (0, 0))  # old: it may go from here on
             if number % 2:
                 file_store.put(path)
-            elif not file_store.touch(reference):
-                continue
+            else:
+                try:
+                    file_store.touch(reference)
+                except LostArtifactError:
+                    continue
             kept += 1
             file_store.verify(reference)
             time.sleep(0)

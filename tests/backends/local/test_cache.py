@@ -1,0 +1,367 @@
+"""Keys of cached steps, and what the engine gets out of the cache and puts into it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from couler.backends.local.cache import (
+    StepCache,
+    read_outputs,
+    step_key,
+    text_for_key,
+    write_outputs,
+)
+from couler.backends.local.values import Gathered, Outputs, RunFacts, Single, View
+from couler.errors import MissingOutputError
+from couler.ir.cachekey import cache_key, definition_digest
+from couler.ir.policies import Cache
+from couler.ir.storage import EnvVar, SecretKey
+from couler.ir.values import Literal, ParamRef, StepRef
+from couler.ir.workflow import Container, Http, Input, Output, Step
+from couler.state import Database, open_database
+from couler.state.cache import add_entry, list_entries, look_up, pin_entries
+from couler.state.garbage import collect_garbage
+from couler.state.policy import Candidate, Decision, Entry
+from couler.store import ObjectStore, parse_reference
+
+REFERENCE = "ab" * 32 + "/report.html"
+KEY = "c" * 64
+
+
+def view(**parameters: Single | Gathered) -> View:
+    return View(run=RunFacts("r", "2026-01-01"), parameters=parameters)
+
+
+def container(**fields: object) -> Step:
+    action = Container(image="busybox", command=("cat",), args=(ParamRef(name="a"),))
+    return Step.model_validate({"name": "s", "action": action, "cache": Cache(), **fields})
+
+
+# keys ----------------------------------------------------------------------------------------
+
+
+def test_the_key_is_made_of_all_texts_in_the_order_that_engines_share() -> None:
+    step = Step(
+        name="s",
+        action=Container(
+            image="busybox",
+            command=("sh", ParamRef(name="command")),
+            args=("plain", ParamRef(name="arg")),
+        ),
+        inputs=(
+            Input(name="j", type="json", value=ParamRef(name="text")),
+            Input(name="f", type="file", value=ParamRef(name="file")),
+            Input(name="m", type="int", value=ParamRef(name="many"), many=True),
+        ),
+        env=(
+            EnvVar(name="E", value=ParamRef(name="env")),
+            EnvVar(name="S", secret=SecretKey(secret="s", key="k")),
+        ),
+        cache=Cache(salt=ParamRef(name="salt")),
+    )
+    given = view(
+        command=Single("-c", "str"),
+        arg=Single('"quoted"', "json"),
+        text=Single("text", "str"),
+        file=Single(REFERENCE, "file"),
+        many=Gathered((Single("1", "int"), None)),
+        env=Single("[1]", "list"),
+        salt=Single("7", "int"),
+    )
+    texts = ["-c", "plain", "quoted", '"text"', "ab" * 32, "[1,null]", "[1]", "7"]
+    assert step_key(step, given) == cache_key(definition_digest(step), texts)
+
+
+def test_the_key_of_a_request() -> None:
+    action = Http(
+        url=ParamRef(name="a"), headers=(EnvVar(name="H", value="h"),), body=ParamRef(name="a")
+    )
+    step = Step(name="s", action=action)
+    expected = cache_key(definition_digest(step), ["x", "h", "x"])
+    assert step_key(step, view(a=Single("x", "str"))) == expected
+
+
+def test_a_file_counts_by_its_content() -> None:
+    def key(text: str) -> str:
+        given = (Input(name="f", type="file", value=ParamRef(name="f")),)
+        return step_key(container(inputs=given), view(a=Single("x", "str"), f=Single(text, "file")))
+
+    assert key(REFERENCE) == key("ab" * 32 + "/other.txt")
+    others = [REFERENCE, "cd" * 32 + "/report.html", "ab" * 32 + "/model/", "ab" * 32 + "/run*"]
+    assert len({key(text) for text in [*others, "any text"]}) == 5
+
+
+def test_files_of_a_foreach_count_by_their_contents() -> None:
+    files = Gathered((Single(REFERENCE, "file"), None, Single("x", "str")))
+    assert text_for_key(files) == f'["{"ab" * 32}",null,"x"]'
+    assert text_for_key(Single(REFERENCE, "str")) == REFERENCE
+
+
+def test_named_caches_are_apart() -> None:
+    given = view(a=Single("x", "str"))
+    names = (None, "one", "two")
+    keys = {step_key(container(cache=Cache(name=name)), given) for name in names}
+    assert len(keys) == 3
+    assert all(len(key) == 64 for key in keys)
+    assert step_key(container(cache=Cache(max_age_s=5)), given) in keys
+
+
+def test_a_value_that_cannot_be_read_has_no_key() -> None:
+    step = container(env=(EnvVar(name="E", value=StepRef(step="other")),))
+    with pytest.raises(MissingOutputError):
+        step_key(step, view(a=Single("x", "str")))
+
+
+# outputs -------------------------------------------------------------------------------------
+
+
+def test_outputs_come_back() -> None:
+    outputs: Outputs = {
+        "one": Single("1.50", "float"),
+        "all": Gathered((Single(REFERENCE, "file"), None)),
+        "none": Gathered(()),
+    }
+    assert read_outputs(write_outputs(outputs)) == outputs
+
+
+@pytest.mark.parametrize("tree", [3, "x", {}, {"text": "x"}, {"text": 1, "type": "int"}, None])
+def test_other_json_is_no_output(tree: object) -> None:
+    with pytest.raises(ValueError, match="no output"):
+        read_outputs({"o": tree})
+    with pytest.raises(ValueError, match="no output"):
+        read_outputs({"o": {"text": "x", "type": "new"}})
+
+
+# the cache -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Iterator[Database]:
+    with open_database(f"sqlite:///{tmp_path}/couler.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ObjectStore:
+    return ObjectStore(f"file://{tmp_path}/store")
+
+
+@pytest.fixture
+def cache(database: Database, store: ObjectStore) -> StepCache:
+    return StepCache(database, store, run_id="r1", workflow="train")
+
+
+@pytest.fixture
+def outputs(store: ObjectStore, tmp_path: Path) -> Outputs:
+    """A file, the files of a foreach with a directory, a value, and a default of a file."""
+    (tmp_path / "model.bin").write_bytes(b"weights")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "inside").write_bytes(b"in a folder")
+    return {
+        "model": Single(store.put(tmp_path / "model.bin"), "file"),
+        "parts": Gathered((Single(store.put(tmp_path / "folder"), "directory"), None)),
+        "score": Single("0.5", "float"),
+        "maybe": Single("no reference", "file"),
+    }
+
+
+def objects_of(store: ObjectStore, outputs: Outputs) -> dict[str, Path]:
+    """The paths of the objects: of the file, of the directory's list, of the file in it."""
+    model, parts = outputs["model"], outputs["parts"]
+    assert isinstance(model, Single)
+    assert isinstance(parts, Gathered)
+    assert parts.items[0] is not None
+    listing, inside = store.digests(parts.items[0].text)
+    named = {"file": parse_reference(model.text).digest, "list": listing, "inside": inside}
+    paths = {name: store.local_path(f"{digest}/x") for name, digest in named.items()}
+    return {name: path for name, path in paths.items() if path is not None}
+
+
+def test_what_one_run_made_another_takes(
+    cache: StepCache, database: Database, store: ObjectStore, outputs: Outputs
+) -> None:
+    missed = cache.find(KEY, "fit", outputs)
+    assert (missed.outputs, missed.decision.decision) == (None, "miss")
+    (stored,) = cache.offer(KEY, "fit[0]", "fit", outputs, cost_s=2.5)
+    assert (stored.decision, stored.path, stored.key) == ("stored", "fit[0]", KEY)
+
+    other = StepCache(database, store, run_id="r2", workflow="other")
+    found = other.find(KEY, "again", outputs)
+    assert found.outputs == outputs
+    assert found.source_run == "r1"
+    assert (found.decision.decision, found.decision.path) == ("hit", "again")
+    assert "made by r1 on 20" in found.decision.reason
+    entry = look_up(database, KEY)
+    assert entry is not None
+    assert (entry.workflow, entry.step, entry.path) == ("train", "fit", "fit[0]")
+    assert (entry.hits, entry.cost_s) == (1, 2.5)
+    assert entry.last_used == found.decision.at > entry.created
+    in_files = len(b"weights") + len(b"in a folder")
+    in_texts = sum(len(text) for text in ("0.5", "no reference"))
+    assert entry.size_bytes == in_files + in_texts + 64 + len("/model.bin") + 64 + len("/folder/")
+
+
+@pytest.mark.parametrize("which", ["file", "list", "inside"])
+@pytest.mark.parametrize("what", ["missing", "altered"])
+def test_a_lost_file_is_a_miss_and_the_next_offer_mends_it(
+    cache: StepCache, store: ObjectStore, outputs: Outputs, tmp_path: Path, which: str, what: str
+) -> None:
+    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    path = objects_of(store, outputs)[which]
+    content = path.read_bytes()
+    path.unlink()
+    if what == "altered":
+        path.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    found = cache.find(KEY, "fit", outputs)
+    assert (found.outputs, found.source_run, found.decision.decision) == (None, None, "miss")
+    assert what in found.decision.reason
+
+    store.put(tmp_path / "model.bin")  # as running the step does
+    store.put(tmp_path / "folder")
+    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    assert cache.find(KEY, "fit", outputs).outputs == outputs
+
+
+def test_a_file_that_cannot_be_read_is_a_miss(
+    cache: StepCache, store: ObjectStore, outputs: Outputs
+) -> None:
+    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    path = objects_of(store, outputs)["file"]
+    path.unlink()
+    path.mkdir()
+    found = cache.find(KEY, "fit", outputs)
+    assert found.outputs is None
+    assert "directory" in found.decision.reason
+
+
+def test_an_entry_that_is_too_old_is_a_miss(
+    cache: StepCache, database: Database, outputs: Outputs
+) -> None:
+    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    entry = look_up(database, KEY)
+    assert entry is not None
+    hour_ago = datetime.now(UTC) - timedelta(hours=1)
+    aged = Entry(**{name: getattr(entry, name) for name in entry.__slots__} | {"created": hour_ago})
+    add_entry(database, aged, ())
+    found = cache.find(KEY, "fit", outputs, max_age_s=3599)
+    assert found.outputs is None
+    assert "too old" in found.decision.reason
+    for max_age_s in (3700, 1e300, None):
+        assert cache.find(KEY, "fit", outputs, max_age_s=max_age_s).outputs == outputs
+
+
+def test_an_output_that_was_not_kept_is_a_miss_and_others_are_left_out(
+    cache: StepCache, outputs: Outputs
+) -> None:
+    """A step's standard output is an output only where something reads it."""
+    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    found = cache.find(KEY, "fit", [*outputs, "result"])
+    assert found.outputs is None
+    assert 'no output "result"' in found.decision.reason
+    assert cache.find(KEY, "fit", ["score"]).outputs == {"score": outputs["score"]}
+
+
+def test_an_entry_of_another_version_is_a_miss(cache: StepCache, database: Database) -> None:
+    now = datetime.now(UTC)
+    strange = {"o": {"text": "x", "type": "new"}}
+    entry = Entry(KEY, "w", "s", 1, 1.0, "r", "s", outputs=strange, created=now, last_used=now)
+    add_entry(database, entry, ())
+    assert "another version" in cache.find(KEY, "s", ["o"]).decision.reason
+
+
+def test_outputs_that_are_gone_already_are_not_kept(
+    cache: StepCache, database: Database, store: ObjectStore, outputs: Outputs
+) -> None:
+    objects_of(store, outputs)["file"].unlink()
+    (told,) = cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    assert told.decision == "rejected"
+    assert "missing" in told.reason
+    assert list_entries(database) == []
+
+
+def test_what_was_found_survives_the_loss_of_its_entry(
+    cache: StepCache, database: Database, store: ObjectStore, outputs: Outputs
+) -> None:
+    """The step is recorded after it was found; garbage may be collected in between."""
+    cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    for path in objects_of(store, outputs).values():
+        os.utime(path, (0, 0))
+    assert cache.find(KEY, "fit", outputs).outputs == outputs
+    collected = collect_garbage(database, store, unused_for=timedelta(0))
+    assert (collected.entries, collected.objects) == (1, 0)
+
+
+@dataclass
+class Tight:
+    """A policy that keeps one entry, and nothing of the step `large`."""
+
+    looks: bool = True
+    seen: list[tuple[Candidate, int]] = field(default_factory=list)
+
+    def decide(self, candidate: Candidate, entries: Sequence[Entry]) -> Decision:
+        self.seen.append((candidate, len(entries)))
+        if candidate.step == "large":
+            return Decision(admit=False, reason="it is too large")
+        return Decision(True, "there is room for one", tuple(entry.key for entry in entries))
+
+
+def test_a_policy_decides_what_is_kept_and_what_goes(
+    database: Database, store: ObjectStore
+) -> None:
+    policy = Tight()
+    cache = StepCache(database, store, run_id="r1", workflow="train", policy=policy)
+    value: Outputs = {"n": Single("123", "int")}
+    cache.offer("a" * 64, "one", "one", value, cost_s=4.0)
+    (rejected,) = cache.offer("b" * 64, "two", "large", value, cost_s=1.0)
+    assert (rejected.decision, rejected.reason) == ("rejected", "it is too large")
+    stored, evicted = cache.offer("c" * 64, "three", "three", value, cost_s=1.0)
+    assert (stored.decision, stored.key) == ("stored", "c" * 64)
+    assert (evicted.decision, evicted.key, evicted.path) == ("evicted", "a" * 64, "three")
+    assert "room for one" in evicted.reason
+    assert policy.seen[0][0] == Candidate("a" * 64, "train", "one", 3, 4.0, "r1", "one")
+    assert [count for _, count in policy.seen] == [0, 1, 1]
+
+    pin_entries(database, ["c" * 64], pinned=True)
+    told = cache.offer("d" * 64, "four", "four", value, cost_s=1.0)
+    assert [decision.decision for decision in told] == ["stored"]
+    assert {entry.key[0] for entry in list_entries(database)} == {"c", "d"}
+
+
+def test_the_usual_policy_reads_no_entries(
+    cache: StepCache, outputs: Outputs, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("read the entries")
+
+    monkeypatch.setattr("couler.backends.local.cache.list_entries", fail)
+    assert cache.offer(KEY, "fit", "fit", outputs, cost_s=1)[0].decision == "stored"
+
+
+def test_threads_share_a_cache(cache: StepCache, database: Database) -> None:
+    def use(number: int) -> bool:
+        key = f"{number % 5:064x}"
+        value: Outputs = {"n": Single(str(number % 5), "int")}
+        cache.offer(key, "s", "s", value, cost_s=1)
+        return cache.find(key, "s", value).outputs == value
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(use, range(40)))
+    assert len(list_entries(database)) == 5
+    assert sum(entry.hits for entry in list_entries(database)) == 40
+
+
+def test_literals_and_plain_texts_count_alike() -> None:
+    def key(word: object, **fields: object) -> str:
+        action = Container.model_validate({"image": "i", "args": (word,)})
+        return step_key(container(action=action, **fields), view())
+
+    assert key("x") == key(Literal(value="x")) == key("x", name="other", timeout_s=3)
+    assert key("x") != key("y")
+    assert key("x") != key("x", outputs=(Output(name="o", path="o"),))
