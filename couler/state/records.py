@@ -136,7 +136,7 @@ class StepRecord:
     finished
         When.
     session, ordinal
-        Which session recorded it, and as the how manieth: the order in which steps ended.
+        Which session recorded it, and its place in the order in which steps ended there.
     item
         Indices of the items of the maps that it is in, from the outside in; None outside maps.
     key
