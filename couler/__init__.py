@@ -13,6 +13,7 @@ __all__ = [
     "Artifact",
     "Cache",
     "Condition",
+    "ConfigVolume",
     "CoulerError",
     "DefinitionError",
     "Directory",
@@ -20,13 +21,16 @@ __all__ = [
     "DnsConfigOption",
     "File",
     "Gpu",
+    "HostVolume",
     "ImagePullPolicy",
     "ImagePullSecret",
     "LocalArtifact",
     "Parameter",
     "Retry",
     "Schedule",
+    "ScratchVolume",
     "Secret",
+    "SecretVolume",
     "StepDefaults",
     "Submitter",
     "Toleration",
@@ -60,6 +64,7 @@ __all__ = [
     "get_secret",
     "get_step_output",
     "group",
+    "http",
     "loop",
     "map",
     "not_equal",
@@ -76,6 +81,7 @@ __all__ = [
     "smaller",
     "smaller_equal",
     "step",
+    "suspend",
     "text",
     "when",
     "workflow",
@@ -92,6 +98,8 @@ if _t.TYPE_CHECKING:
     from couler.dsl.artifacts import LocalArtifact as LocalArtifact
     from couler.dsl.artifacts import create_local_artifact as create_local_artifact
     from couler.dsl.artifacts import create_parameter_artifact as create_parameter_artifact
+    from couler.dsl.calls import http as http
+    from couler.dsl.calls import suspend as suspend
     from couler.dsl.conditions import Condition as Condition
     from couler.dsl.conditions import bigger as bigger
     from couler.dsl.conditions import bigger_equal as bigger_equal
@@ -116,13 +124,17 @@ if _t.TYPE_CHECKING:
     from couler.dsl.loops import exec_while as exec_while
     from couler.dsl.loops import loop as loop
     from couler.dsl.objects import Cache as Cache
+    from couler.dsl.objects import ConfigVolume as ConfigVolume
     from couler.dsl.objects import DnsConfig as DnsConfig
     from couler.dsl.objects import DnsConfigOption as DnsConfigOption
     from couler.dsl.objects import Gpu as Gpu
+    from couler.dsl.objects import HostVolume as HostVolume
     from couler.dsl.objects import ImagePullSecret as ImagePullSecret
     from couler.dsl.objects import Parameter as Parameter
     from couler.dsl.objects import Retry as Retry
     from couler.dsl.objects import Schedule as Schedule
+    from couler.dsl.objects import ScratchVolume as ScratchVolume
+    from couler.dsl.objects import SecretVolume as SecretVolume
     from couler.dsl.objects import Toleration as Toleration
     from couler.dsl.objects import Volume as Volume
     from couler.dsl.objects import VolumeClaimTemplate as VolumeClaimTemplate
@@ -161,6 +173,7 @@ _EXPORTS: dict[str, str] = {
     "Artifact": "couler.dsl.artifacts",
     "Cache": "couler.dsl.objects",
     "Condition": "couler.dsl.conditions",
+    "ConfigVolume": "couler.dsl.objects",
     "CoulerError": "couler.errors",
     "DefinitionError": "couler.errors",
     "Directory": "couler.dsl._prelude",
@@ -168,13 +181,16 @@ _EXPORTS: dict[str, str] = {
     "DnsConfigOption": "couler.dsl.objects",
     "File": "couler.dsl._prelude",
     "Gpu": "couler.dsl.objects",
+    "HostVolume": "couler.dsl.objects",
     "ImagePullPolicy": "couler.dsl.options",
     "ImagePullSecret": "couler.dsl.objects",
     "LocalArtifact": "couler.dsl.artifacts",
     "Parameter": "couler.dsl.objects",
     "Retry": "couler.dsl.objects",
     "Schedule": "couler.dsl.objects",
+    "ScratchVolume": "couler.dsl.objects",
     "Secret": "couler.dsl.secrets",
+    "SecretVolume": "couler.dsl.objects",
     "StepDefaults": "couler.dsl.workflow",
     "Submitter": "couler.dsl.submit",
     "Toleration": "couler.dsl.objects",
@@ -207,6 +223,7 @@ _EXPORTS: dict[str, str] = {
     "get_secret": "couler.dsl.settings",
     "get_step_output": "couler.dsl.settings",
     "group": "couler.dsl.control",
+    "http": "couler.dsl.calls",
     "loop": "couler.dsl.loops",
     "map": "couler.dsl.iteration",
     "not_equal": "couler.dsl.conditions",
@@ -223,6 +240,7 @@ _EXPORTS: dict[str, str] = {
     "smaller": "couler.dsl.conditions",
     "smaller_equal": "couler.dsl.conditions",
     "step": "couler.dsl.step",
+    "suspend": "couler.dsl.calls",
     "text": "couler.dsl.control",
     "when": "couler.dsl.control",
     "workflow": "couler.dsl.ancestor",

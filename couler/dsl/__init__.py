@@ -2,8 +2,8 @@
 
 Modules
 -------
-workflow, step, processes
-    What a program makes: workflows, typed steps, containers, scripts and jobs.
+workflow, step, processes, calls
+    What a program makes: workflows, typed steps, containers, scripts, jobs, requests and pauses.
 handles, conditions, edges, control, iteration, loops, dag
     Values known only when the workflow runs, and what is done with them.
 signature, types, arguments, shipping

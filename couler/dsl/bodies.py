@@ -12,7 +12,7 @@ from couler.dsl.handles import LiftedHandle, OutputHandle, StepHandle, Value
 from couler.dsl.scope import Scope, new_group
 from couler.ir import values as ir
 from couler.ir.storage import EnvVar
-from couler.ir.workflow import Container
+from couler.ir.workflow import Container, Http
 
 
 def open_body(scope: Scope) -> tuple[Draft, Scope]:
@@ -98,6 +98,13 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
             tuple(map(replace_text, action.command)),
             tuple(map(replace_text, action.args)),
         )
+    elif isinstance(action, Http):
+        parts = {
+            "url": replace_text(action.url),
+            "headers": _in_option(action.headers, replace),
+            "body": None if action.body is None else replace_text(action.body),
+        }
+        draft.action = action.model_copy(update=parts)
     if draft.options:
         draft.options = {name: _in_option(value, replace) for name, value in draft.options.items()}
 

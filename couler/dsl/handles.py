@@ -14,6 +14,7 @@ from couler.dsl._problems import ProgramError
 from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, list_of, spec_of_value
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.workflow import Suspend
 
 if t.TYPE_CHECKING:
     from couler.dsl.conditions import Condition
@@ -476,6 +477,10 @@ def spec_of_argument(value: object) -> TypeSpec:
 
 
 def _why_no_value(draft: Draft) -> str:
+    if isinstance(draft.action, Suspend):
+        return "waits, and gives no value to read"
+    if draft.body is not None:
+        return "is a group, which has no value of its own; read one of a step inside"
     if draft.returns.specs:
         names = ", ".join(draft.returns.specs)
         return f"has no single value to read; read one of its outputs: {names}"

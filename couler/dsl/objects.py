@@ -92,6 +92,54 @@ class Volume:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretVolume:
+    """The entries of a secret as files, under the name by which steps mount them."""
+
+    name: str
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigVolume:
+    """The entries of a config map as files, under the name by which steps mount them."""
+
+    name: str
+    config_map: str
+
+
+@dataclass(frozen=True, slots=True)
+class HostVolume:
+    """A folder of the node that a step runs on."""
+
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScratchVolume:
+    """Scratch space that lives as long as one pod.
+
+    A volume that is mounted and never described is one too, without a bound.
+
+    Attributes
+    ----------
+    name
+        By which steps mount it.
+    size
+        At most so much, such as `"1Gi"`; None for no bound.
+    in_memory
+        Keep it in memory, where it counts towards that of the step.
+    """
+
+    name: str
+    size: str | None = None
+    in_memory: bool = False
+
+
+AnyVolume: t.TypeAlias = Volume | SecretVolume | ConfigVolume | HostVolume | ScratchVolume
+
+
+@dataclass(frozen=True, slots=True)
 class VolumeClaimTemplate:
     """A persistent volume claim that is made for every run."""
 

@@ -14,7 +14,8 @@ from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import attempt
 from couler.dsl.options import toleration_of
 from couler.dsl.secrets import Secret
-from couler.ir.storage import ClaimVolume, NewClaimVolume
+from couler.ir import storage
+from couler.ir.storage import NewClaimVolume
 from couler.ir.workflow import Dns
 
 
@@ -187,11 +188,45 @@ def add_image_pull_secret(image_pull_secret: objects.ImagePullSecret | str) -> N
     pod["image_pull_secrets"] = (*pod.get("image_pull_secrets", ()), str(name))
 
 
-def add_volume(volume: objects.Volume) -> None:
-    """Make a persistent volume claim that exists known under the name by which steps mount it."""
-    current_scope().builder.volumes[volume.name] = ClaimVolume(
-        name=volume.name, claim=volume.claim_name, read_only=volume.read_only
-    )
+def add_volume(volume: objects.AnyVolume) -> None:
+    """Make a volume known under the name by which steps mount it.
+
+    Parameters
+    ----------
+    volume
+        A claim that exists (`Volume`), a secret, a config map, a folder of the node, or scratch
+        space.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("mounts") as wf:
+    ...     couler.add_volume(couler.SecretVolume("keys", secret="deploy-keys"))
+    ...     couler.run_container("busybox", ["ls", "/keys"], step_name="list", volume_mounts=[
+    ...         couler.VolumeMount("keys", "/keys", read_only=True)])
+    <couler step list>
+    >>> wf.to_ir().volumes
+    (SecretVolume(kind='secret', name='keys', secret='deploy-keys'),)
+    """
+    builder = current_scope().builder
+    made = attempt(builder, "add_volume", lambda: _volume(volume))
+    if made is not None:
+        builder.volumes[made.name] = made
+
+
+def _volume(volume: objects.AnyVolume) -> storage.Volume:
+    match volume:
+        case objects.Volume(name, claim, read_only):
+            return storage.ClaimVolume(name=name, claim=claim, read_only=read_only)
+        case objects.SecretVolume(name, secret):
+            return storage.SecretVolume(name=name, secret=secret)
+        case objects.ConfigVolume(name, config_map):
+            return storage.ConfigVolume(name=name, config_map=config_map)
+        case objects.HostVolume(name, path):
+            return storage.HostVolume(name=name, path=path)
+        case objects.ScratchVolume(name, size, in_memory):
+            return storage.EmptyVolume(name=name, size=size, in_memory=in_memory)
+    raise TypeError(f"{volume!r:.60} is no volume, such as couler.Volume or couler.SecretVolume")
 
 
 def create_workflow_volume(volume: objects.VolumeClaimTemplate) -> None:

@@ -1,0 +1,170 @@
+"""Steps without a process of their own: HTTP requests and pauses."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from couler.dsl import objects, units
+from couler.dsl.builder import current_scope
+from couler.dsl.checks import attempt, name_step
+from couler.dsl.drafts import Draft, Returns
+from couler.dsl.handles import StepHandle, Value, as_value, literal
+from couler.dsl.options import env_of, step_fields, text_of
+from couler.dsl.processes import PRINTS
+from couler.ir.workflow import Http, Suspend
+
+if t.TYPE_CHECKING:
+    from couler.dsl.builder import Builder
+
+Method: t.TypeAlias = t.Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
+
+_ANY_URL = "http://unknown"
+"""Stands for a request that was reported as wrong."""
+
+
+def http(
+    url: object,
+    method: Method = "GET",
+    headers: Mapping[str, object] | None = None,
+    body: object = None,
+    success_codes: int | Sequence[int] = (),
+    timeout: objects.Duration | None = None,
+    retry: int | objects.Retry | None = None,
+    step_name: str | None = None,
+    cache: bool | objects.Cache | None = None,
+    *,
+    name: str | None = None,
+    **options: t.Any,
+) -> StepHandle:
+    """Make an HTTP request; its value is the body of the response, as text.
+
+    Parameters
+    ----------
+    url
+        Where to: text, or a value of the workflow such as `couler.text("http://{}/", host)`.
+    method
+        `GET`, `POST`, `PUT`, `PATCH`, `DELETE` or `HEAD`.
+    headers
+        Text, values of the workflow, or entries of secrets, by name.
+    body
+        Text or a value of the workflow, sent as it is; any other JSON value, sent as JSON.
+    success_codes
+        Statuses with which the step succeeds; without any, those from 200 to 299.
+    timeout, retry, cache
+        As for `couler.run_container`.
+    step_name, name
+        Name of the step; by default that of the calling function, or `http`.
+    options
+        The other options of `StepOptions` that need no process, such as `labels` and `mutex`.
+
+    Returns
+    -------
+    StepHandle
+        The step; its value, `result`, is the body of the response, and `answer["key"]` a part of
+        one that is JSON.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("notify", host="example.org") as wf:
+    ...     found = couler.http(couler.text("https://{}/scores", wf.params.host), step_name="find")
+    ...     told = couler.http(
+    ...         "https://example.org/hook", "POST", {"X-Kind": "scores"}, body=found,
+    ...         success_codes=[200, 202], retry=2, step_name="tell")
+    >>> [step.action.method for step in wf.to_ir().steps]
+    ['GET', 'POST']
+    """
+    options.update(timeout=timeout, retry=retry, cache=cache)
+    scope = current_scope()
+    builder = scope.builder
+    own_name, source = builder.locate("http")
+    base = name_step(builder, own_name, step_name, name)
+    draft = Draft(scope, None, PRINTS, source)
+    codes = (success_codes,) if isinstance(success_codes, int) else success_codes
+    made = attempt(
+        builder,
+        "http",
+        lambda: Http(
+            url=as_value(url) if isinstance(url, Value) else str(url),
+            method=t.cast(Method, method.upper()),
+            headers=tuple(env_of(headers or {})),
+            body=_body(body),
+            success_codes=tuple(codes),
+        ),
+        base,
+    )
+    draft.action = made or Http(url=_ANY_URL)
+    draft.options = step_fields(builder, options, base)
+    return StepHandle(scope.add(draft, base))
+
+
+def _body(body: object) -> t.Any:
+    if body is None or isinstance(body, str | Value):
+        return None if body is None else text_of(body)
+    return text_of(literal(body).value)
+
+
+def suspend(
+    seconds: objects.Duration | None = None,
+    step_name: str | None = None,
+    *,
+    message: str | None = None,
+    timeout: objects.Duration | None = None,
+    name: str | None = None,
+    **options: t.Any,
+) -> StepHandle:
+    """Wait some time, or until a person lets the run go on.
+
+    Parameters
+    ----------
+    seconds
+        How long: seconds (> 0), or text such as `"10m"`; None for until a person resumes the
+        run, which is for engines that can be told to (see `couler engines`).
+    step_name, name
+        Name of the step; by default that of the calling function, or `suspend`.
+    message
+        For the person: what to look at before going on.
+    timeout
+        Fail after so long: seconds, or text such as `"2d"`.
+    options
+        The other options of `StepOptions` that need no process, such as `labels`.
+
+    Returns
+    -------
+    StepHandle
+        The step, for `>>` and conditions on how it ends; it gives no value.
+
+    Examples
+    --------
+    >>> import couler
+    >>> with couler.Workflow("release") as wf:
+    ...     build = couler.run_container("busybox", ["true"], step_name="build")
+    ...     approval = couler.suspend(step_name="approval", message="Release this?")
+    ...     publish = couler.run_container("busybox", ["true"], step_name="publish")
+    ...     build >> approval >> couler.suspend("10m", step_name="cool-down") >> publish
+    <couler step publish>
+    """
+    options.update(timeout=timeout)
+    scope = current_scope()
+    builder = scope.builder
+    own_name, source = builder.locate("suspend")
+    base = name_step(builder, own_name, step_name, name)
+    draft = Draft(scope, _pause(builder, seconds, message, base), Returns(), source)
+    draft.options = step_fields(builder, options, base)
+    return StepHandle(scope.add(draft, base))
+
+
+def _pause(
+    builder: Builder, seconds: objects.Duration | None, message: str | None, step: str
+) -> Suspend:
+    """Return what a pause does; report a wrong length or message."""
+    made = attempt(
+        builder,
+        "suspend",
+        lambda: Suspend(
+            seconds=None if seconds is None else units.parse_duration(seconds), message=message
+        ),
+        step,
+    )
+    return made or Suspend(seconds=1)
