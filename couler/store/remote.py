@@ -207,7 +207,7 @@ class RemotePlace:
         path = self._path(digest)
         try:
             with self._reported():
-                facts = self._filesystem.info(path)
+                facts = self._as_it_is().info(path)
                 return Object(digest, int(facts["size"]), self._modified(path, facts))
         except FileNotFoundError:
             return None
@@ -215,10 +215,15 @@ class RemotePlace:
     def _files(self, folder: str) -> Iterator[tuple[str, Mapping[str, t.Any]]]:
         with self._reported():
             try:
-                found = self._filesystem.find(f"{self._root}/{folder}", detail=True)
+                found = self._as_it_is().find(f"{self._root}/{folder}", detail=True)
             except FileNotFoundError:
                 return
         yield from found.items()
+
+    def _as_it_is(self) -> AbstractFileSystem:
+        """Forget lists of files that were read before: other processes write there as well."""
+        self._filesystem.invalidate_cache()
+        return self._filesystem
 
     def _modified(self, path: str, facts: Mapping[str, t.Any]) -> float:
         """When a file was last written; now, and so never too old, where nobody knows."""
@@ -247,8 +252,7 @@ def _open_filesystem(url: str, options: Mapping[str, object]) -> tuple[AbstractF
     from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # has no types
 
     try:
-        # Other processes write to the store as well, so a list that was read once means nothing.
-        filesystem, root = url_to_fs(url, use_listings_cache=False, **options)
+        filesystem, root = url_to_fs(url, **options)
     except ImportError as error:
         protocol = url.partition("://")[0]
         extra = "couler[s3]" if protocol in ("s3", "s3a") else f"fsspec[{protocol}]"

@@ -143,6 +143,20 @@ def test_several_processes_store_the_same_files_at_once(
     assert len(list(store.objects())) == 11
 
 
+def test_what_another_process_did_is_seen(
+    s3_store: ObjectStore, s3_options: dict[str, object], write: Write
+) -> None:
+    other = ObjectStore(s3_store.url, skip_instance_cache=True, **s3_options)
+    reference = s3_store.put(write("a"))
+    (found,) = s3_store.objects()
+    assert other.delete(found.digest)
+    assert not s3_store.exists(reference)
+    assert list(other.objects()) == []
+    s3_store.put(write("a"))
+    assert other.exists(reference)
+    assert [item.digest for item in other.objects()] == [found.digest]
+
+
 def test_what_was_just_touched_or_stored_is_never_deleted_for_its_age(
     file_store: ObjectStore, write: Write
 ) -> None:
