@@ -109,6 +109,7 @@ CODES: dict[str, str] = {
     "CLR315": "header of a request from a config map",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
+    "CLR363": "program that this machine does not have",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",
     "CLR402": "request above its limit",

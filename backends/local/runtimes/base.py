@@ -108,7 +108,7 @@ class Runtime(t.Protocol):
         Raises
         ------
         CannotStartError
-            The working directory does not exist.
+            The attempt cannot start.
         OSError
             They cannot be made.
         """
@@ -137,7 +137,7 @@ class Runtime(t.Protocol):
         Raises
         ------
         CannotStartError
-            The attempt cannot start.
+            The attempt cannot start: its working directory does not exist, say.
         OSError
             A file that the attempt needs cannot be written.
         """

@@ -1,0 +1,230 @@
+"""Processes of this machine. The image is not used."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from couler.backends.local.runtimes import namespaces
+from couler.backends.local.runtimes.base import CannotStartError, Job, Launch
+from couler.backends.local.runtimes.paths import (
+    absolute_paths,
+    declared_paths,
+    inside_work,
+    make_volumes,
+)
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.walk import scopes
+from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
+
+OUTSIDE_CODE = "CLR361"
+"""A declared path at which a process of this machine cannot have a file of its own."""
+
+PROGRAM_CODE = "CLR363"
+"""A program that this machine does not have."""
+
+PYTHON = frozenset({"python", "python3"})
+"""Programs that are the interpreter which runs the engine."""
+
+
+@dataclass(frozen=True)
+class HostRuntime:
+    """Runs steps as processes of this machine, with the environment of the engine.
+
+    Attributes
+    ----------
+    environ
+        The environment that processes inherit, whose PATH tells where programs are.
+    """
+
+    environ: Mapping[str, str]
+    name: str = "process"
+
+    @cached_property
+    def no_view(self) -> str | None:
+        """Why steps cannot have files of their own at absolute paths, None if they can."""
+        return namespaces.probe()
+
+    def check(self, workflow: Workflow) -> Iterator[Diagnostic]:
+        """Yield a diagnostic for each path and program that this machine cannot give."""
+        for scope in scopes(workflow):
+            for step in scope.steps:
+                if isinstance(step.action, Container | Script):
+                    path = "/".join((*scope.path, step.name))
+                    yield from self._check_paths(step, path)
+                    yield from self._check_program(step, path)
+
+    def prepare(self, job: Job) -> None:
+        """Make the folders of an attempt.
+
+        Raises
+        ------
+        CannotStartError
+            A folder of the machine that the step mounts does not exist, or the step would not
+            see the folder of its own attempt any more.
+        OSError
+            They cannot be made.
+        """
+        job.work.mkdir(exist_ok=True)
+        if namespaces.needs_view(job):
+            make_volumes(job)
+            namespaces.prepare(job)
+
+    def place(self, job: Job, path: str) -> Path:
+        """Return where a declared path lies: in the work folder or, if absolute, beside it."""
+        inner = inside_work(path)
+        return namespaces.place(job, path) if inner is None else job.work / inner
+
+    def seen(self, job: Job, path: str) -> str:
+        """Return a declared path as the process sees it."""
+        inner = inside_work(path)
+        return path if inner is None else str(job.work / inner)
+
+    def launch(self, job: Job, words: Sequence[str], environ: Mapping[str, str]) -> Launch:
+        """Return the process of an attempt.
+
+        Raises
+        ------
+        CannotStartError
+            The working directory does not exist.
+        OSError
+            A file that the attempt needs cannot be written.
+        """
+        self._make_directory(job)
+        words = tuple(self._moved(word, job) for word in words)
+        action = job.action
+        if isinstance(action, Script):
+            script = job.folder / "script"
+            script.write_bytes(action.source.encode())
+            words = (*action.command, str(script))
+        if words[0] in PYTHON:
+            words = (sys.executable, *words[1:])
+        whole = {**job.inherited, "COULER_WORK": str(job.work), **environ}
+        if job.gpus:
+            whole.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, job.gpus)))
+        directory = Path(self.seen(job, job.step.working_dir or "."))
+        if not namespaces.needs_view(job):
+            return Launch(tuple(words), whole, directory)
+        return Launch(namespaces.wrap(job, words, directory), whole, job.work)
+
+    def reason(self, job: Job, exit_code: int) -> str | None:
+        """Return why the program of a step with files of its own did not start."""
+        if exit_code != namespaces.CANNOT_START or not namespaces.needs_view(job):
+            return None
+        told = namespaces.refused(job)
+        if told is None:
+            return None
+        if not told.isdecimal():
+            return f"its files cannot be put at their paths: {told}"
+        action = job.action
+        word = action.command[0] if action.command else "its program"
+        program = word if isinstance(word, str) else "its program"
+        return explain_start(program, OSError(int(told), os.strerror(int(told))))
+
+    def collect(self, job: Job) -> None:
+        """Do nothing: what a process of this machine wrote is in its place."""
+
+    def end(self, job: Job) -> None:
+        """Do nothing: the end of the process group is the end of all that it started."""
+
+    def end_orphans(self, run_id: str) -> int:
+        """Do nothing: the engine finds processes of this machine by itself."""
+        return 0
+
+    def _make_directory(self, job: Job) -> None:
+        wanted = job.step.working_dir or "."
+        if inside_work(wanted) is not None or namespaces.is_own(job, wanted):
+            self.place(job, wanted).mkdir(parents=True, exist_ok=True)
+        elif not Path(wanted).is_dir():
+            raise CannotStartError(f"the working directory {wanted} does not exist here")
+
+    def _moved(self, word: str, job: Job) -> str:
+        """A word with the paths that the step declares below `WORK_DIR` where they are here."""
+        for _, path in declared_paths(job.step):
+            if path.startswith(f"{WORK_DIR}/") and inside_work(path) is not None:
+                word = word.replace(path, self.seen(job, path))
+        return word
+
+    def _check_paths(self, step: Step, path: str) -> Iterator[Diagnostic]:
+        places = [(f'"{name}"', where) for name, where in declared_paths(step)]
+        places += [(f'the volume "{mount.volume}"', mount.path) for mount in step.mounts]
+        for what, where in places:
+            reason = self._refuse_path(where)
+            if reason is not None:
+                yield Diagnostic(
+                    OUTSIDE_CODE,
+                    f'step "{path}": {what} has the path {where}, {reason}',
+                    step=path,
+                    source=step.source,
+                )
+
+    def _refuse_path(self, where: str) -> str | None:
+        if inside_work(where) is not None:
+            return None
+        if not where.startswith("/"):
+            return "which leads out of COULER_WORK. Make it a path inside of it"
+        if namespaces.hidden_by_system(where):
+            return "which belongs to the system. Make it relative to COULER_WORK"
+        if self.no_view is not None:
+            return (
+                "but a process of this machine has only the folder COULER_WORK "
+                f"({self.no_view}). Make the path relative to it"
+            )
+        return None
+
+    def _check_program(self, step: Step, path: str) -> Iterator[Diagnostic]:
+        program = _literal_program(step)
+        if program is None or self._finds(program, step):
+            return
+        yield Diagnostic(
+            PROGRAM_CODE,
+            f'step "{path}" runs "{program}", which this machine does not have. '
+            "Install it, or run the workflow where its image is used",
+            step=path,
+            source=step.source,
+        )
+
+    def _finds(self, program: str, step: Step) -> bool:
+        if program in PYTHON:
+            return True
+        if "/" in program:
+            # Its folder may be the step's own, which is filled only later.
+            if not program.startswith("/") or step.mounts or absolute_paths(step):
+                return True
+            return inside_work(program) is not None or shutil.which(program) is not None
+        search = self.environ.get("PATH", os.defpath)
+        for variable in step.env:
+            if variable.name == "PATH":
+                if not isinstance(variable.value, str):
+                    return True
+                search = variable.value
+        if any(source.prefix in ("", "P", "PA", "PAT", "PATH") for source in step.env_from):
+            return True  # one of the entries may be PATH
+        return shutil.which(program, path=search) is not None
+
+
+def explain_start(program: str, error: OSError | ValueError) -> str:
+    """Return why a program of this machine could not be started, and how to mend it."""
+    if isinstance(error, FileNotFoundError):
+        return (
+            f'there is no program "{program}" on this machine. Install it, or run the workflow '
+            "where its image is used"
+        )
+    if isinstance(error, PermissionError):
+        return f'"{program}" may not be run: {error.strerror}'
+    return f'"{program}" cannot be started: {error}'
+
+
+def _literal_program(step: Step) -> str | None:
+    action = step.action
+    if isinstance(action, Script):
+        return action.command[0]
+    if not isinstance(action, Container):
+        return None
+    words = (*action.command, *action.args)
+    return words[0] if words and isinstance(words[0], str) else None

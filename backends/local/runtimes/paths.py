@@ -1,0 +1,114 @@
+"""Paths that a step declares: inside of its work folder, or absolute."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from couler.backends.local.runtimes.base import Job
+from couler.ir.storage import EmptyVolume, HostVolume, Volume
+from couler.ir.workflow import WORK_DIR, Step
+
+
+class Mounted(t.NamedTuple):
+    """A volume at a path of a step."""
+
+    source: Path
+    path: str
+    read_only: bool
+
+
+def inside_work(path: str) -> str | None:
+    """Return a declared path as relative to the work folder, None if it leads out of that.
+
+    Examples
+    --------
+    >>> inside_work("model.bin"), inside_work("/tmp/couler/model.bin")
+    ('model.bin', 'model.bin')
+    >>> inside_work("/data/model.bin"), inside_work("../model.bin")
+    (None, None)
+    """
+    if path == WORK_DIR:
+        return "."
+    parts = PurePosixPath(path.removeprefix(f"{WORK_DIR}/"))
+    return None if parts.is_absolute() or ".." in parts.parts else str(parts)
+
+
+def declared_paths(step: Step) -> Iterator[tuple[str, str]]:
+    """Yield the name and the path of each input and output of a step that declares one."""
+    for given in step.inputs:
+        if given.path is not None:
+            yield given.name, given.path
+    for output in step.outputs:
+        if output.path is not None:
+            yield output.name, output.path
+
+
+def absolute_paths(step: Step) -> tuple[str, ...]:
+    """Return the declared paths of a step that are outside of its work folder, each once."""
+    paths = [path for _, path in declared_paths(step)]
+    return tuple(dict.fromkeys(path for path in paths if inside_work(path) is None))
+
+
+def volume_source(volume: Volume, folder: Path) -> Path | None:
+    """Return what stands for a volume on this machine, None for one that it cannot have."""
+    match volume:
+        case EmptyVolume():
+            return folder / "volumes" / volume.name
+        case HostVolume():
+            return Path(volume.path)
+    return None
+
+
+def mounted(job: Job) -> tuple[Mounted, ...]:
+    """Return the volumes that a step sees, those in folders of others last."""
+    found = []
+    for mount in job.step.mounts:
+        volume = job.volumes[mount.volume]
+        source = volume_source(volume, job.folder)
+        if source is None:
+            raise ValueError(f"a volume of the kind {volume.kind} was not refused")
+        if mount.sub_path is not None:
+            source /= mount.sub_path
+        found.append(Mounted(source, os.path.normpath(mount.path), mount.read_only))
+    return tuple(sorted(found, key=lambda one: one.path))
+
+
+def make_volumes(job: Job) -> None:
+    """Make the folders of the empty volumes that a step sees.
+
+    Raises
+    ------
+    OSError
+        They cannot be made.
+    """
+    own = job.folder / "volumes"
+    for one in mounted(job):
+        if one.source.is_relative_to(own):
+            one.source.mkdir(parents=True, exist_ok=True)
+
+
+def below(path: str, folder: str) -> str | None:
+    """Return an absolute path as relative to a folder, None if it is not in it.
+
+    Examples
+    --------
+    >>> below("/data/in/x", "/data"), below("/data", "/data"), below("/database", "/data")
+    ('in/x', '.', None)
+    """
+    if not PurePosixPath(path).is_relative_to(folder):
+        return None
+    return str(PurePosixPath(path).relative_to(folder))
+
+
+def in_mirror(root: Path, path: str) -> Path:
+    """Return the place of an absolute path in a folder that stands for the root."""
+    return root / path.lstrip("/")
+
+
+def without_links(path: str) -> str:
+    """Return an absolute path with the links of the folders around it resolved."""
+    folder, name = os.path.split(os.path.normpath(path))
+    return os.path.join(os.path.realpath(folder), name)
