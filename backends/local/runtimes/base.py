@@ -157,18 +157,29 @@ class Runtime(t.Protocol):
 
         Raises
         ------
-        OSError
+        EngineError, OSError
             They cannot be brought.
         """
         ...
 
     def end(self, job: Job) -> None:
-        """End what is left of an attempt whose process has ended or was killed."""
+        """End what is left of an attempt whose process has ended or was killed.
+
+        Raises
+        ------
+        EngineError
+            It cannot be ended.
+        """
         ...
 
     def end_orphans(self, run_id: str) -> int:
         """End what a dead engine has left of a run, and return how many attempts that were.
 
         Processes of the machine are not meant, which the engine itself finds.
+
+        Raises
+        ------
+        EngineError
+            It cannot be found or ended.
         """
         ...

@@ -17,13 +17,11 @@ from couler.backends.local.runtimes.paths import (
     declared_paths,
     inside_work,
     make_volumes,
+    refuse_paths,
 )
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import scopes
 from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
-
-OUTSIDE_CODE = "CLR361"
-"""A declared path at which a process of this machine cannot have a file of its own."""
 
 PROGRAM_CODE = "CLR363"
 """A program that this machine does not have."""
@@ -56,7 +54,7 @@ class HostRuntime:
             for step in scope.steps:
                 if isinstance(step.action, Container | Script):
                     path = "/".join((*scope.path, step.name))
-                    yield from self._check_paths(step, path)
+                    yield from refuse_paths(step, path, self._refuse_absolute)
                     yield from self._check_program(step, path)
 
     def prepare(self, job: Job) -> None:
@@ -150,32 +148,13 @@ class HostRuntime:
                 word = word.replace(path, self.seen(job, path))
         return word
 
-    def _check_paths(self, step: Step, path: str) -> Iterator[Diagnostic]:
-        places = [(f'"{name}"', where) for name, where in declared_paths(step)]
-        places += [(f'the volume "{mount.volume}"', mount.path) for mount in step.mounts]
-        for what, where in places:
-            reason = self._refuse_path(where)
-            if reason is not None:
-                yield Diagnostic(
-                    OUTSIDE_CODE,
-                    f'step "{path}": {what} has the path {where}, {reason}',
-                    step=path,
-                    source=step.source,
-                )
-
-    def _refuse_path(self, where: str) -> str | None:
-        if inside_work(where) is not None:
+    def _refuse_absolute(self, _path: str) -> str | None:
+        if self.no_view is None:
             return None
-        if not where.startswith("/"):
-            return "which leads out of COULER_WORK. Make it a path inside of it"
-        if namespaces.hidden_by_system(where):
-            return "which belongs to the system. Make it relative to COULER_WORK"
-        if self.no_view is not None:
-            return (
-                "but a process of this machine has only the folder COULER_WORK "
-                f"({self.no_view}). Make the path relative to it"
-            )
-        return None
+        return (
+            f"but a process of this machine has only the folder COULER_WORK ({self.no_view}). "
+            "Make the path relative to it"
+        )
 
     def _check_program(self, step: Step, path: str) -> Iterator[Diagnostic]:
         program = _literal_program(step)

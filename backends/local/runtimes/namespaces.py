@@ -30,7 +30,6 @@ CANNOT_START = enter.CANNOT_START
 """Exit code of the launcher where it could not start the program."""
 
 _PROBE_S = 10.0
-_SYSTEM = ("/proc", "/sys")
 
 
 def probe() -> str | None:
@@ -52,11 +51,6 @@ def probe() -> str | None:
         refused = folder / "refused"
         told = refused.read_text(encoding="utf-8") if refused.is_file() else ""
         return told or "the system does not allow it"
-
-
-def hidden_by_system(path: str) -> bool:
-    """Return whether a path lies in a folder that is no place for files."""
-    return any(below(path, folder) is not None for folder in _SYSTEM)
 
 
 def needs_view(job: Job) -> bool:

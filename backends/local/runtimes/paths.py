@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 
 from couler.backends.local.runtimes.base import Job
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.storage import EmptyVolume, HostVolume, Volume
 from couler.ir.workflow import WORK_DIR, Step
+
+OUTSIDE_CODE = "CLR361"
+"""A declared path at which a step cannot have a file of its own."""
+
+_SYSTEM = ("/proc", "/sys")
 
 
 class Mounted(t.NamedTuple):
@@ -112,3 +118,36 @@ def without_links(path: str) -> str:
     """Return an absolute path with the links of the folders around it resolved."""
     folder, name = os.path.split(os.path.normpath(path))
     return os.path.join(os.path.realpath(folder), name)
+
+
+def refuse_paths(
+    step: Step, path: str, refuse_absolute: Callable[[str], str | None]
+) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each path of a step at which nothing can lie.
+
+    Parameters
+    ----------
+    step, path
+        The step and its path in the workflow.
+    refuse_absolute
+        Tells why an absolute path cannot be had, None if it can.
+    """
+    places = [(f'"{name}"', where) for name, where in declared_paths(step)]
+    places += [(f'the volume "{mount.volume}"', mount.path) for mount in step.mounts]
+    for what, where in places:
+        if inside_work(where) is not None:
+            continue
+        reason: str | None
+        if not where.startswith("/"):
+            reason = "which leads out of COULER_WORK. Make it a path inside of it"
+        elif any(below(os.path.normpath(where), folder) for folder in _SYSTEM):
+            reason = "which belongs to the system. Make it relative to COULER_WORK"
+        else:
+            reason = refuse_absolute(where)
+        if reason is not None:
+            yield Diagnostic(
+                OUTSIDE_CODE,
+                f'step "{path}": {what} has the path {where}, {reason}',
+                step=path,
+                source=step.source,
+            )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
+import tarfile
 import typing as t
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from couler.backends.local.runtimes.base import Job, Runtime
+from couler.backends.local.runtimes.containers import ContainerRuntime
 from couler.ir.storage import Volume
 from couler.ir.values import Literal
 from couler.ir.workflow import Container, Input, Output, Script, Step
@@ -132,3 +135,67 @@ def script() -> Callable[..., Step]:
         )
 
     return make
+
+
+IMAGE = "localhost/couler-test/busybox:1"
+_PROGRAMS = "cat chmod chown echo env false id kill ls mkdir printf ps pwd sh sleep test touch true"
+
+
+_LOW_LIMITS = ("--ulimit=nofile=1024:1024", "--ulimit=nproc=1024:1024")
+"""For machines on which not even root may raise a limit."""
+
+
+def _import_image(command: Sequence[str], folder: Path) -> None:
+    """Make an image of busybox alone, without a registry."""
+    busybox = shutil.which("busybox")
+    if busybox is None:
+        pytest.skip("busybox is not installed, of which the image is made")
+    archive = folder / "image.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(busybox, "bin/busybox")
+        for name in _PROGRAMS.split():
+            link = tarfile.TarInfo(f"bin/{name}")
+            link.type, link.linkname = tarfile.SYMTYPE, "busybox"
+            tar.addfile(link)
+        for name, mode in (("tmp", 0o1777), ("data", 0o755)):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode = tarfile.DIRTYPE, mode
+            tar.addfile(entry)
+    changes = ["--change", 'ENTRYPOINT ["/bin/echo", "entry"]', "--change", 'CMD ["point"]']
+    subprocess.run(
+        [*command, "import", *changes, str(archive), IMAGE], check=True, capture_output=True
+    )
+
+
+def _set_up(tool: t.Literal["podman", "docker"], folder: Path) -> ContainerRuntime:
+    """Find how containers run here: as set up, or with the old runtime, or with lower limits."""
+    given = ContainerRuntime.from_environ(tool, os.environ)
+    if shutil.which(given.command[0]) is None:
+        pytest.skip(f"{tool} is not installed")
+    if subprocess.run([*given.command, "info"], capture_output=True, check=False).returncode:
+        pytest.skip(f"{tool} does not answer")
+    _import_image(given.command, folder)
+    told = ""
+    for options in ((), ("--runtime", "runc")) if tool == "podman" else ((),):
+        for arguments in ((), _LOW_LIMITS):
+            runtime = replace(
+                given,
+                command=(*given.command, *options),
+                run_args=(*given.run_args, *arguments),
+            )
+            words = [*runtime.command, "run", "--rm", *runtime.run_args]
+            tried = subprocess.run(
+                [*words, "--entrypoint", "true", IMAGE], capture_output=True, text=True, check=False
+            )
+            if tried.returncode == 0:
+                return runtime
+            told = tried.stderr.strip()
+    pytest.skip(f"{tool} runs no containers here: {told}")
+
+
+@pytest.fixture(scope="session", params=["podman", "docker"])
+def containers(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> ContainerRuntime:
+    """A tool that runs containers here, and has an image."""
+    return _set_up(request.param, tmp_path_factory.mktemp("image"))
