@@ -152,15 +152,15 @@ def _import_image(command: Sequence[str], folder: Path) -> None:
         pytest.skip("busybox is not installed, of which the image is made")
     archive = folder / "image.tar"
     with tarfile.open(archive, "w") as tar:
+        for name, mode in (("bin", 0o755), ("data", 0o755), ("tmp", 0o1777)):
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode = tarfile.DIRTYPE, mode
+            tar.addfile(entry)
         tar.add(busybox, "bin/busybox")
         for name in _PROGRAMS.split():
             link = tarfile.TarInfo(f"bin/{name}")
             link.type, link.linkname = tarfile.SYMTYPE, "busybox"
             tar.addfile(link)
-        for name, mode in (("tmp", 0o1777), ("data", 0o755)):
-            entry = tarfile.TarInfo(name)
-            entry.type, entry.mode = tarfile.DIRTYPE, mode
-            tar.addfile(entry)
     changes = ["--change", 'ENTRYPOINT ["/bin/echo", "entry"]', "--change", 'CMD ["point"]']
     subprocess.run(
         [*command, "import", *changes, str(archive), IMAGE], check=True, capture_output=True

@@ -1,0 +1,267 @@
+"""What podman and docker are asked for, and what is made of their answers."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import typing as t
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from couler.backends.local.runtimes import containers
+from couler.backends.local.runtimes.base import CannotStartError, Job
+from couler.backends.local.runtimes.containers import ContainerRuntime
+from couler.errors import ConfigurationError, EngineError
+from couler.ir.policies import Gpu, Resources
+from couler.ir.storage import HostVolume, Mount
+from couler.ir.workflow import Container, Group, Step, Suspend, Workflow
+
+Make = Callable[..., t.Any]
+
+PODMAN = ContainerRuntime("podman", ("podman",))
+DOCKER = ContainerRuntime("docker", ("docker",))
+
+
+def after(words: tuple[str, ...], option: str) -> list[str]:
+    """Return the values of an option."""
+    return [value for name, value in itertools.pairwise(words) if name == option]
+
+
+def launched(runtime: ContainerRuntime, job: Job, **environ: str) -> tuple[str, ...]:
+    runtime.prepare(job)
+    words = ()
+    if isinstance(job.action, Container):
+        words = tuple(str(word) for word in (*job.action.command, *job.action.args))
+    return runtime.launch(job, words, environ).words
+
+
+@pytest.fixture
+def fake(tmp_path: Path) -> Callable[..., ContainerRuntime]:
+    """Make a tool that is a shell script; what it was called with is in the file `calls`."""
+
+    def make(tool: t.Literal["podman", "docker"], source: str) -> ContainerRuntime:
+        program = tmp_path / tool
+        program.write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/calls\n{source}\n')
+        program.chmod(0o755)
+        return ContainerRuntime(tool, (str(program),))
+
+    return make
+
+
+def test_settings() -> None:
+    environ = {
+        "COULER_PODMAN": "podman --runtime 'my runc'",
+        "COULER_PODMAN_ARGS": "--network=none",
+        "COULER_CONTAINER_USER": "image",
+        "COULER_DOCKER_ARGS": "'",
+    }
+    runtime = ContainerRuntime.from_environ("podman", environ)
+    assert runtime.command == ("podman", "--runtime", "my runc")
+    assert (runtime.run_args, runtime.user) == (("--network=none",), "image")
+    with pytest.raises(ConfigurationError, match="COULER_DOCKER_ARGS cannot be read"):
+        ContainerRuntime.from_environ("docker", environ)
+    assert ContainerRuntime.from_environ("docker", {}).command == ("docker",)
+
+
+def test_arguments_of_the_tool_stand_before_those_of_the_step(make_job: Make, shell: Make) -> None:
+    runtime = replace(PODMAN, command=("podman", "--runtime", "runc"), run_args=("--network=none",))
+    words = launched(runtime, make_job(shell("x", image="i:1")))
+    assert words[:5] == ("podman", "--runtime", "runc", "run", "--network=none")
+    assert words[-4:] == ('["sh"]', "i:1", "-c", "x")
+    assert after(words, "--entrypoint") == ['["sh"]']
+
+
+def test_docker_takes_an_entry_point_as_it_is(make_job: Make) -> None:
+    step = Step(name="step", action=Container(image="i", command=("[", "a", "]")))
+    assert launched(DOCKER, make_job(step))[-5:] == ("--entrypoint", "[", "i", "a", "]")
+
+
+def test_without_a_command_the_image_has_its_own(make_job: Make) -> None:
+    step = Step(name="step", action=Container(image="i", args=("a",)))
+    words = launched(PODMAN, make_job(step))
+    assert words[-2:] == ("i", "a")
+    assert "--entrypoint" not in words
+
+
+def test_limits(make_job: Make, shell: Make) -> None:
+    resources = Resources(cpu="1", cpu_limit="1500m", memory="1Gi", memory_limit="1.5Gi")
+    words = launched(PODMAN, make_job(shell("x", resources=resources)))
+    assert (after(words, "--cpus"), after(words, "--memory")) == (["1.500"], ["1610612736b"])
+    requests = launched(PODMAN, make_job(shell("x", resources=Resources(cpu="1", memory="1Gi"))))
+    assert "--cpus" not in requests
+    assert "--memory" not in requests
+
+
+def test_devices(make_job: Make, shell: Make) -> None:
+    step = shell("x", resources=Resources(gpu=Gpu(count=2)))
+    given = make_job(step, gpus=(1, 3))
+    assert after(launched(PODMAN, given), "--device") == ["nvidia.com/gpu=1", "nvidia.com/gpu=3"]
+    assert after(launched(DOCKER, given), "--gpus") == ['"device=1,3"']
+    assert after(launched(DOCKER, make_job(step)), "--gpus") == ['"device=0,1"']
+    without = launched(DOCKER, make_job(shell("x"), gpus=(1,)))
+    assert "--gpus" not in without
+
+
+@pytest.mark.parametrize(
+    ("policy", "word"), [("Always", "always"), ("IfNotPresent", "missing"), ("Never", "never")]
+)
+def test_pulling(make_job: Make, shell: Make, policy: str, word: str) -> None:
+    assert after(launched(PODMAN, make_job(shell("x", pull_policy=policy))), "--pull") == [word]
+
+
+def test_users(make_job: Make, shell: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def users(runtime: ContainerRuntime, own: int) -> list[str]:
+        monkeypatch.setattr(os, "getuid", lambda: own)
+        monkeypatch.setattr(os, "getgid", lambda: own + 1)
+        return after(launched(runtime, make_job(shell("x"))), "--user")
+
+    assert users(DOCKER, 1000) == ["1000:1001"]
+    assert users(DOCKER, 0) == []
+    assert users(PODMAN, 1000) == []
+    assert users(replace(DOCKER, user="image"), 1000) == []
+    assert users(replace(PODMAN, user="7:8"), 1000) == ["7:8"]
+
+
+def test_values_of_variables_are_in_no_argument(make_job: Make, shell: Make) -> None:
+    """Those that the client would read itself reach the container only."""
+    job = make_job(shell("x"))
+    DOCKER.prepare(job)
+    secret = "top\nsecret"
+    environ = {"A": secret, "PATH": "/0wn", "DOCKER_HOST": "tcp://0wn", "https_proxy": "0wn"}
+    launch = DOCKER.launch(job, ("sh",), environ)
+    assert launch.environ["A"] == secret
+    assert launch.environ["PATH"] == os.environ["PATH"]
+    assert "DOCKER_HOST" not in launch.environ
+    assert not any("0wn" in word or "secret" in word for word in launch.words)
+    file = Path(after(launch.words, "--env-file")[0])
+    assert file.read_text() == "PATH=/0wn\nDOCKER_HOST=tcp://0wn\nhttps_proxy=0wn\n"
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert set(after(launch.words, "--env")) == {"COULER_WORK", "A"}
+
+
+def test_lines_in_a_variable_of_the_client(make_job: Make, shell: Make) -> None:
+    words = launched(DOCKER, make_job(shell("x")), PATH="a\nb")
+    assert "PATH=a\nb" in after(words, "--env")
+    assert "--env-file" not in words
+
+
+def test_packages_are_installed_as_on_argo(make_job: Make, script: Make) -> None:
+    step = script("x", ("python", "-u"))
+    action = step.action.model_copy(update={"packages": ("numpy>=2", "a b")})
+    words = launched(DOCKER, make_job(step.model_copy(update={"action": action})))
+    install = "python -m pip install --quiet --root-user-action=ignore 'numpy>=2' 'a b'"
+    line = f'{install} && exec python -u "$0"'
+    assert words[-6:] == ("--entrypoint", "sh", "busybox", "-c", line, "/tmp/.couler-script")
+
+
+def test_a_path_that_no_option_can_hold(make_job: Make, shell: Make, tmp_path: Path) -> None:
+    folder = tmp_path / "a,b:c"
+    folder.mkdir()
+    step = shell("x", mounts=(Mount(volume="v", path="/m"),))
+    job = make_job(step, volumes=(HostVolume(name="v", path=str(folder)),))
+    with pytest.raises(CannotStartError, match="cannot be mounted at /m: it has both , and :"):
+        launched(DOCKER, job)
+
+
+def test_the_tool_must_be_there(fake: Make, shell: Make) -> None:
+    workflow = Workflow(name="flow", steps=(shell("x"),))
+    missing = ContainerRuntime("docker", ("no-such-docker",))
+    with pytest.raises(ConfigurationError, match="no-such-docker is not installed here"):
+        list(missing.check(workflow))
+    silent = fake("docker", "echo no daemon >&2; exit 1")
+    with pytest.raises(ConfigurationError, match="docker does not answer: no daemon"):
+        list(silent.check(workflow))
+    pause = Step(name="pause", action=Suspend(seconds=1))
+    assert list(missing.check(Workflow(name="flow", steps=(pause,)))) == []
+
+
+def test_paths_that_no_container_has(fake: Make, shell: Make) -> None:
+    inner = shell("x", outputs={"a": "../a", "b": "/sys/b", "c": "/data/c"})
+    outer = Step(name="outer", action=Group(steps=(inner,)))
+    found = list(fake("podman", "").check(Workflow(name="flow", steps=(outer,))))
+    assert [(one.code, one.step) for one in found] == [("CLR361", "outer/step")] * 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("echo created no such program", 'of the image "busybox": no such program'),
+        ("echo 'created '", 'of the image "busybox"; its log tells why'),
+        ("exit 1", 'of the image "busybox"; its log tells why'),
+        ("echo 'exited '", None),
+    ],
+)
+def test_why_a_container_did_not_start(
+    fake: Make, make_job: Make, shell: Make, answer: str, told: str | None
+) -> None:
+    reason = fake("docker", answer).reason(make_job(shell("x")), 127)
+    assert reason == (told and f"docker cannot start a container {told}")
+
+
+def test_other_exit_codes_need_no_question(make_job: Make, shell: Make) -> None:
+    missing = ContainerRuntime("docker", ("no-such-docker",))
+    assert missing.reason(make_job(shell("x")), 1) is None
+
+
+def test_the_end(fake: Make, make_job: Make, shell: Make, tmp_path: Path) -> None:
+    job = make_job(shell("x"))
+    fake("podman", "").end(job)
+    fake("docker", "echo 'Error: No such container: x' >&2; exit 1").end(job)
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        f"rm --force --volumes --time 0 couler-{job.name}",
+        f"rm --force --volumes couler-{job.name}",
+    ]
+    with pytest.raises(EngineError, match="docker cannot remove a container: busy"):
+        fake("docker", "echo busy >&2; exit 1").end(job)
+
+
+def test_orphans(fake: Make, tmp_path: Path) -> None:
+    assert fake("docker", "[ $1 = ps ] && printf 'a\\nb\\n'; exit 0").end_orphans("run-1") == 2
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        "ps --all --quiet --filter label=couler.run=run-1",
+        "rm --force --volumes a b",
+    ]
+    with pytest.raises(EngineError, match="podman does not tell its containers: no"):
+        fake("podman", "echo no >&2; exit 1").end_orphans("run-1")
+
+
+def test_outputs_are_copied_from_the_container(
+    fake: Make, make_job: Make, shell: Make, tmp_path: Path
+) -> None:
+    step = shell("x", outputs={"a": "/data/a", "inside": "b", "work": "/tmp/couler/c"})
+    job = make_job(step)
+    fake("docker", "").collect(job)
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        f"cp --follow-link couler-{job.name}:/data/a {job.folder}/root/data/a"
+    ]
+    fake("docker", "echo Could not find the file /data/a in container x >&2; exit 1").collect(job)
+    with pytest.raises(EngineError, match="docker cannot copy /data/a: no space"):
+        fake("docker", "echo no space >&2; exit 1").collect(job)
+
+
+def test_files_of_other_users_are_taken_back(
+    fake: Make, make_job: Make, shell: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Podman without root gives users of images numbers that only it may change."""
+    job = make_job(shell("x"))
+    (job.folder / "work").mkdir()
+    (job.folder / "work" / "theirs").touch()
+    own = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: own)
+    fake("docker", "").collect(job)
+    assert not (tmp_path / "calls").exists()
+    fake("podman", "").collect(job)
+    assert (tmp_path / "calls").read_text() == f"unshare chown --recursive 0:0 {job.folder}\n"
+    with pytest.raises(EngineError, match="podman cannot give back files: no"):
+        fake("podman", "echo no >&2; exit 1").collect(job)
+
+
+def test_a_tool_that_does_not_end(
+    fake: Make, make_job: Make, shell: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(containers, "_WAIT_S", 0.1)
+    with pytest.raises(EngineError, match=r"podman rm did not end in 0\.1 s"):
+        fake("podman", "exec sleep 20").end(make_job(shell("x")))
