@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from pathlib import Path
 
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
@@ -17,6 +18,9 @@ from couler.ir.features import Feature, find_uses
 from couler.ir.workflow import Workflow
 
 UNSUPPORTED_CODE = "CLR301"
+
+RuntimeName: t.TypeAlias = t.Literal["process", "docker", "podman"]
+RUNTIMES: tuple[RuntimeName, ...] = t.get_args(RuntimeName)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +130,40 @@ class Backend(t.Protocol):
             The format, or an option of the target, is unknown.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How to run a workflow on this machine.
+
+    Attributes
+    ----------
+    home
+        The folder in which runs, their files and what is known of them are kept; None for the
+        one that the environment names (`couler.state.home.Home`).
+    jobs
+        How many processes at the same time; None for one a processor.
+    cpus, memory_bytes, gpus
+        What all of them together may ask for; None for what the machine has.
+    runtime
+        `process` for processes of this machine, or the program that runs the images.
+    use_cache
+        Whether steps that ask for it may take the outputs of an earlier run, and give theirs.
+    """
+
+    home: Path | None = None
+    jobs: int | None = None
+    cpus: float | None = None
+    memory_bytes: int | None = None
+    gpus: int | None = None
+    runtime: RuntimeName = "process"
+    use_cache: bool = True
+
+    def as_json(self, *, with_defaults: bool = False) -> dict[str, t.Any]:
+        """Return what was chosen, but for the home: for the record, and for a target."""
+        chosen = {field.name: getattr(self, field.name) for field in fields(self)}
+        del chosen["home"]
+        return {name: value for name, value in chosen.items() if with_defaults or value is not None}
 
 
 def unsupported_uses(

@@ -39,6 +39,14 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if is_program else None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
+    """Keep what tests run out of the user's own folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COULER_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture
 def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
     """Compare a text with a committed file: ``golden(path, text)``. Mark the test `golden`."""

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 
 from couler.backends.base import (
     Artifact,
     ArtifactFile,
     Capabilities,
+    RunOptions,
     Target,
     choose_profile,
     unsupported_uses,
 )
 from couler.backends.local.capabilities import CAPABILITIES
-from couler.backends.local.container import leads_out
-from couler.errors import EngineOptionError, InvalidWorkflowError, UnsupportedFeatureError
+from couler.backends.local.capacity import Capacity, check_needs
+from couler.errors import (
+    EngineOptionError,
+    InvalidWorkflowError,
+    RunNotFoundError,
+    UnsupportedFeatureError,
+)
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic, did_you_mean
-from couler.ir.serialize import write_json, write_yaml
+from couler.ir.serialize import read_json, write_json, write_yaml
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
 
 if t.TYPE_CHECKING:
+    from couler.backends.local.replay import PlannedStep
     from couler.backends.local.result import Event, RunResult
-
-OUTSIDE_CODE = "CLR361"
-"""A declared path lies outside the folder in which a process may write."""
+    from couler.backends.local.run import Surroundings
+    from couler.state.database import Database
+    from couler.state.records import RunRecord
 
 OVERRIDE_CODE = "CLR362"
 """Settings for this engine, which has none."""
@@ -45,14 +52,17 @@ class LocalBackend:
         return CAPABILITIES
 
     def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
-        """Yield what this engine refuses beyond features: paths, and settings of its own."""
-        self._check_target(target)
+        """Yield what this engine refuses beyond features: paths, programs, settings of its own."""
+        from couler.backends.local.runtimes import make_runtime
+
+        options = self._options(target)
+        yield from make_runtime(options.runtime, os.environ).check(workflow)
+        yield from check_needs(workflow, Capacity.choose(options))
         if self.name in workflow.engine:
             yield _refuse_override("the workflow", None)
         for scope in scopes(workflow):
             for step in scope.steps:
                 path = "/".join((*scope.path, step.name))
-                yield from _check_paths(step, path)
                 if self.name in step.engine:
                     yield _refuse_override(f'step "{path}"', step, path)
 
@@ -64,7 +74,7 @@ class LocalBackend:
         workflow
             A verified workflow.
         target
-            The profile `local`; there are no options.
+            The profile `local`; the options are those of `RunOptions`, without the home.
         format
             `yaml` or `json`.
 
@@ -73,7 +83,7 @@ class LocalBackend:
         EngineOptionError
             The format, or an option of the target, is unknown.
         """
-        self._check_target(target)
+        self._options(target)
         writers: dict[str, Callable[[Workflow], str]] = {"yaml": write_yaml, "json": _write_json}
         if format not in writers:
             raise EngineOptionError(
@@ -88,64 +98,170 @@ class LocalBackend:
         workflow: Workflow,
         *,
         parameters: Mapping[str, object] | None = None,
-        work_dir: Path | None = None,
+        options: RunOptions | None = None,
         on_event: Callable[[Event], None] | None = None,
         environ: Mapping[str, str] | None = None,
+        program: str | None = None,
     ) -> RunResult:
         """Run a verified workflow on this machine and return how it ended.
 
-        A failed step is no error: the result tells of it. The arguments are those of
-        `couler.backends.local.run.run`.
+        A failed step is no error: the result tells of it. The first interrupt (SIGINT, SIGTERM,
+        SIGHUP) ends the running steps, runs the exit handlers and makes the status `cancelled`; a
+        second one ends all at once and raises `KeyboardInterrupt`.
+
+        Parameters
+        ----------
+        workflow
+            The workflow.
+        parameters
+            Values of its parameters; text is read as the declared type.
+        options
+            How to run; None for the defaults.
+        on_event
+            Told of what happens.
+        environ
+            Environment of the processes, and where secrets are looked for; None for that of this
+            process. Its variables `COULER_*` are not passed on.
+        program
+            The file that defines the workflow, for the record.
 
         Raises
         ------
         UnsupportedFeatureError, InvalidWorkflowError
             The engine cannot run the workflow; the exception lists every place.
-        ParameterError, ConfigurationError
-            As `run`.
+        ParameterError
+            The parameters do not fit.
+        ConfigurationError
+            A secret or a package is missing.
+        StateError
+            What happens cannot be written down.
         """
-        from couler.backends.local.run import run
+        from couler.backends.local.run import begin
 
+        around = _surroundings(options, on_event, environ)
+        workflow = self._accept(workflow, around.options)
+        return begin(workflow, parameters or {}, around, program=program)
+
+    def retry(
+        self,
+        run: str,
+        *,
+        workflow: Workflow | None = None,
+        parameters: Mapping[str, object] | None = None,
+        options: RunOptions | None = None,
+        on_event: Callable[[Event], None] | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> RunResult:
+        """Take up a run again: what failed, what was cut off, what has changed.
+
+        Steps that succeeded are not run again, unless their code, definition or inputs have
+        changed, or something that they depend on runs.
+
+        Parameters
+        ----------
+        run
+            Its id, a beginning of it that no other has, or `latest`.
+        workflow
+            Its workflow where that has changed, verified; None for the recorded one.
+        parameters
+            Values that take the place of those that it was started with.
+        options, on_event, environ
+            As in `run`.
+
+        Raises
+        ------
+        RunNotFoundError
+            There is no such run.
+        RunBusyError
+            Another process works on it.
+        UnsupportedFeatureError, InvalidWorkflowError
+            As in `run`.
+        ParameterError, ConfigurationError, StateError
+            As in `run`.
+        """
+        from couler.backends.local.run import take_up
+        from couler.state.database import open_database
+
+        around = _surroundings(options, on_event, environ)
+        with open_database(around.home.database_url) as database:
+            record, recorded = _find(database, run)
+            wanted = self._accept(recorded if workflow is None else workflow, around.options)
+            return take_up(record, wanted, parameters or {}, around, database)
+
+    def plan_retry(
+        self,
+        run: str,
+        *,
+        workflow: Workflow | None = None,
+        parameters: Mapping[str, object] | None = None,
+        options: RunOptions | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> tuple[PlannedStep, ...]:
+        """Return what `retry` would do with each step, without doing it.
+
+        The arguments and errors are those of `retry`.
+        """
+        from couler.backends.local.run import plan
+        from couler.state.database import open_database
+
+        around = _surroundings(options, None, environ)
+        with open_database(around.home.database_url) as database:
+            record, recorded = _find(database, run)
+            wanted = self._accept(recorded if workflow is None else workflow, around.options)
+            return plan(record, wanted, parameters or {}, around, database)
+
+    def _accept(self, workflow: Workflow, options: RunOptions) -> Workflow:
+        """Return a workflow without defaults, if it can run here."""
         workflow = resolve_defaults(workflow)
-        target = Target()
+        target = Target(options=options.as_json())
         missing = tuple(unsupported_uses(workflow, self, target, {}))
         if missing:
             raise UnsupportedFeatureError(f'local cannot run "{workflow.name}"', missing)
         found = tuple(self.check(workflow, target))
         if found:
             raise InvalidWorkflowError(f'local cannot run "{workflow.name}"', found)
-        return run(
-            workflow,
-            parameters=parameters,
-            work_dir=work_dir,
-            on_event=on_event,
-            environ=environ,
-        )
+        return workflow
 
-    def _check_target(self, target: Target) -> None:
+    def _options(self, target: Target) -> RunOptions:
+        """Return what the options of a target say of a run."""
         choose_profile(self, target)
-        if target.options:
+        known = RunOptions().as_json(with_defaults=True)
+        unknown = [name for name in target.options if name not in known]
+        if unknown:
             raise EngineOptionError(
-                f"local has no options, but was given: {', '.join(target.options)}."
+                f"local has no option {unknown[0]!r}; it has: {', '.join(known)}."
+                f"{did_you_mean(unknown[0], known)}"
             )
+        return RunOptions(**target.options)
+
+
+def _surroundings(
+    options: RunOptions | None,
+    on_event: Callable[[Event], None] | None,
+    environ: Mapping[str, str] | None,
+) -> Surroundings:
+    from couler.backends.local.run import Surroundings
+
+    return Surroundings(
+        options or RunOptions(), os.environ if environ is None else environ, on_event or _ignore
+    )
+
+
+def _find(database: Database, text: str) -> tuple[RunRecord, Workflow]:
+    from couler.state.runs import find_run, workflow_of
+
+    record = find_run(database, text)
+    if record.engine != LocalBackend.name:
+        raise RunNotFoundError(f"{record.id} ran on {record.engine}, not on this machine")
+    return record, read_json(workflow_of(database, record.id))
+
+
+def _ignore(_event: Event) -> None:
+    """Nobody wants to know."""
 
 
 def _write_json(workflow: Workflow) -> str:
     return write_json(workflow) + "\n"
-
-
-def _check_paths(step: Step, path: str) -> Iterator[Diagnostic]:
-    declared = [(given.name, given.path) for given in step.inputs]
-    declared += [(output.name, output.path) for output in step.outputs]
-    for name, where in declared:
-        if where is not None and leads_out(where):
-            yield Diagnostic(
-                OUTSIDE_CODE,
-                f'step "{path}": "{name}" has the path {where}, but a process of '
-                "this machine has only the folder COULER_WORK. Make the path relative to it",
-                step=path,
-                source=step.source,
-            )
 
 
 def _refuse_override(place: str, step: Step | None, path: str | None = None) -> Diagnostic:

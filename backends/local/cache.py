@@ -312,7 +312,7 @@ class StepCache:
         missing = [name for name in names if name not in outputs]
         if missing:
             raise _UnusableError(f'the entry has no output "{missing[0]}"')
-        for text in _references(outputs):
+        for text in references(outputs):
             try:
                 # First made young, then checked: nobody collects it in between.
                 self._store.touch(text)
@@ -327,7 +327,7 @@ class StepCache:
         """Return how many bytes outputs take, and the objects that hold their files."""
         size_bytes = sum(len(item.text.encode()) for item in _items(outputs))
         digests: list[str] = []
-        for text in _references(outputs):
+        for text in references(outputs):
             size_bytes += self._store.size(text)
             digests += self._store.digests(text)
         return size_bytes, digests
@@ -371,7 +371,7 @@ def _items(outputs: Outputs) -> Iterator[Single]:
                 yield item
 
 
-def _references(outputs: Outputs) -> Iterator[str]:
+def references(outputs: Outputs) -> Iterator[str]:
     """Yield what the store holds; the default of a file that was not written is no reference."""
     return (item.text for item in _items(outputs) if is_file(item.type) and is_reference(item.text))
 

@@ -1,117 +1,145 @@
-"""One attempt of a container or script step: a process of this machine.
+"""One attempt of a container or script step: files in, a process, values and files out.
 
-The image is not used. Each attempt has a new folder, `COULER_WORK`, in which it runs.
+Each attempt has a new folder, `COULER_WORK`. How its process comes to be is the runtime's matter.
 """
 
 from __future__ import annotations
 
+import asyncio
+import os
 import shutil
 import typing as t
-from collections.abc import Mapping
-from pathlib import Path, PurePosixPath
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
-from couler.backends.local.leaf import (
-    CANCELLED,
-    OUT_OF_TIME,
-    Attempt,
-    Bound,
-    Limits,
-    Place,
-    entry_texts,
-)
+from couler.backends.local.dispatch import Grant
+from couler.backends.local.ends import Attempt, Bound
+from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.masking import Masker
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
-from couler.backends.local.process import ProcessEnd, run_process
-from couler.backends.local.store import Store
+from couler.backends.local.place import Place, entry_texts
+from couler.backends.local.process import (
+    LostOutputError,
+    ProcessEnd,
+    Streams,
+    Take,
+    run_process,
+)
+from couler.backends.local.retries import FailureKind
+from couler.backends.local.runtimes.base import CannotStartError, Job, Runtime
 from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
-from couler.errors import EvaluationError
-from couler.ir.paths import StepPath
+from couler.errors import ArtifactError, EvaluationError
 from couler.ir.wire import is_file
-from couler.ir.workflow import WORK_DIR, Container, Input, Output, Script, Step
+from couler.ir.workflow import STDOUT, Output
+
+P = t.ParamSpec("P")
+R = t.TypeVar("R")
+
+VALUES = (*VALUE_ERRORS, ArtifactError)
 
 
-def attempt_process(
-    bound: Bound, action: Container | Script, place: Place, attempt: int, limits: Limits
-) -> Attempt:
+@dataclass(frozen=True, slots=True)
+class Start:
+    """What an attempt is told and tells when its process starts."""
+
+    number: int
+    grant: Grant
+    limits: Limits
+    ready: Callable[[], t.Awaitable[None]]
+    """Awaited before the process starts: all that is recorded is on disk then."""
+    spawned: Callable[[int], None]
+
+
+async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
     """Run the process of a step once and keep its outputs.
 
     Parameters
     ----------
     bound
         The step with its values.
-    action
-        What it runs.
     place
         What the attempts of the run share.
-    attempt
-        Number of the attempt, from 0.
-    limits
-        What can end it early.
+    start
+        What is known of this attempt.
     """
-    folder = place.make_folder(bound.path)
-    work = folder / "work"
-    work.mkdir()
+    job = place.job(bound, start.number, start.grant.gpus)
+    runtime = place.runtime
     try:
-        inputs = put_inputs(bound, place.store, work)
-        directory = _directory(bound.step.working_dir, work)
-    except VALUE_ERRORS as error:
+        await runtime_call(runtime, runtime.prepare, job)
+        environ = await _prepare(bound, place, job)
+    except CannotStartError as error:
+        return Attempt(False, message=str(error))
+    except VALUES as error:
         return Attempt(False, message=str(error))
     except OSError as error:
         return Attempt(False, message=f"its inputs cannot be put in place: {error}", kind="error")
-    words = tuple(_moved(word, bound.step, work) for word in bound.words)
-    if isinstance(action, Script):
-        script = folder / "script"
-        script.write_bytes(action.source.encode())
-        words = (*action.command, str(script))
-    environ = {**place.environ, "COULER_WORK": str(work), **inputs}
-    for source in bound.step.env_from:
-        environ.update(place.entries.all_of(source))
-    environ.update({**bound.texts, **entry_texts(bound.step.env, place.entries)})
+    await start.ready()
     try:
-        end = _run(words, environ, directory, place, bound.path, attempt, limits)
+        end, stdout = await _run(job, bound, environ, place, start)
+    except CannotStartError as error:
+        return Attempt(False, message=str(error), kind="error")
     except (OSError, ValueError) as error:
-        return Attempt(False, message=_explain_start(words[0], error), kind="error")
+        return Attempt(False, message=_explain_start(bound, job, error), kind="error")
+    except LostOutputError as error:
+        return Attempt(False, message=f"its output cannot be written: {error}", kind="error")
+    told = runtime.reason(job, end.exit_code) if end.reason is None else None
+    if told is not None:
+        return Attempt(False, {}, told, None, "error", end.usage)
     failed = _failure(end)
     if failed is not None:
         return failed
     try:
-        outputs = keep_outputs(bound, place.store, work, end.stdout)
-    except VALUE_ERRORS as error:
-        return Attempt(False, message=str(error), exit_code=0, kind="error")
+        await runtime_call(runtime, runtime.collect, job)
+        outputs = await _keep_outputs(bound, place, job, stdout)
+    except VALUES as error:
+        return Attempt(False, {}, str(error), 0, "error", end.usage)
     except OSError as error:
         told = f"its outputs cannot be kept: {error}"
-        return Attempt(False, message=told, exit_code=0, kind="error")
-    shutil.rmtree(folder, ignore_errors=True)  # what a process has made read-only stays
-    return Attempt(True, outputs, exit_code=0)
+        return Attempt(False, {}, told, 0, "error", end.usage)
+    _remove(job.folder)
+    return Attempt(True, outputs, None, 0, None, end.usage)
 
 
-def put_inputs(bound: Bound, store: Store, work: Path) -> dict[str, str]:
-    """Put the files of a step's inputs where it expects them.
-
-    Returns
-    -------
-    dict of str to str
-        `COULER_INPUT_<name>` for each input: its text, or the path of its file.
+async def _prepare(bound: Bound, place: Place, job: Job) -> dict[str, str]:
+    """Put the inputs in place and return the environment that the step declares.
 
     Raises
     ------
-    EvaluationError
-        A file is not in the store, or its path leads out of `COULER_WORK`.
+    EvaluationError, ArtifactError
+        A file is not in the store, or its path leads to where it may not.
+    OSError
+        The disk does not take it.
     """
-    variables = {}
-    for given in bound.step.inputs:
+    step, runtime = bound.step, place.runtime
+    environ = {"COULER_WORK": runtime.seen(job, ".")}
+    for given in step.inputs:
         stored = bound.inputs[given.name]
         # Not as an argument would show it: text that is declared `json` has its quotes here.
         text = stored.text if isinstance(stored, Single) else to_text(stored)
         if is_file(given.type):
-            path = work_path(work, given.path or f"inputs/{given.name}")
-            _put_files(given, stored, store, path)
-            text = str(path)
-        variables[f"COULER_INPUT_{given.name}"] = text
-    return variables
+            path = given.path or f"inputs/{given.name}"
+            at = runtime.place(job, path)
+            await asyncio.to_thread(_put_files, stored, place, at)
+            text = runtime.seen(job, path)
+        environ[f"COULER_INPUT_{given.name}"] = text
+    for source in step.env_from:
+        environ.update(place.entries.all_of(source))
+    environ.update({**bound.texts, **entry_texts(step.env, place.entries)})
+    return environ
 
 
-def keep_outputs(bound: Bound, store: Store, work: Path, stdout: bytes) -> Outputs:
+def _put_files(stored: Stored, place: Place, path: Path) -> None:
+    if isinstance(stored, Single):
+        place.store.fetch(stored.text, path)
+        return
+    path.mkdir(parents=True, exist_ok=True)
+    for index, item in enumerate(stored.items):
+        if item is not None:
+            place.store.fetch(item.text, path / str(index))
+
+
+async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:
     """Read and store what a process gave.
 
     Raises
@@ -120,56 +148,24 @@ def keep_outputs(bound: Bound, store: Store, work: Path, stdout: bytes) -> Outpu
         It did not write a file, and the output has no default.
     WireError
         A value is too large to travel, or no text.
+    ArtifactError, OSError
+        A file cannot be kept.
     """
-    return {output.name: _keep(output, bound.path, store, work, stdout) for output in bound.outputs}
+    if not bound.outputs:
+        return {}
+    if any(is_file(output.type) for output in bound.outputs):
+        return await asyncio.to_thread(_keep_all, bound, place, job, stdout)
+    return _keep_all(bound, place, job, stdout)
 
 
-def work_path(work: Path, path: str) -> Path:
-    """Return the place of a declared path in the folder of an attempt.
-
-    Raises
-    ------
-    EvaluationError
-        The path leads out of the folder.
-    """
-    path = path.removeprefix(f"{WORK_DIR}/")
-    if leads_out(path):
-        raise EvaluationError(
-            f"the path {path!r} lies outside COULER_WORK, where a process of this machine may "
-            "not write. Make it relative"
-        )
-    return work / path
+def _keep_all(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:
+    return {output.name: _keep(output, place, job, stdout) for output in bound.outputs}
 
 
-def _moved(word: str, step: Step, work: Path) -> str:
-    """A word with the paths that the step declares below `WORK_DIR` where they are here."""
-    paths = [given.path for given in step.inputs] + [output.path for output in step.outputs]
-    for path in paths:
-        if path is not None and path.startswith(f"{WORK_DIR}/"):
-            word = word.replace(path, str(work_path(work, path)))
-    return word
-
-
-def leads_out(path: str) -> bool:
-    """Return whether a declared path is not inside `COULER_WORK`."""
-    parts = PurePosixPath(path.removeprefix(f"{WORK_DIR}/"))
-    return parts.is_absolute() or ".." in parts.parts
-
-
-def _put_files(given: Input, stored: Stored, store: Store, path: Path) -> None:
-    if isinstance(stored, Single):
-        store.fetch(stored.text, path)
-        return
-    path.mkdir(parents=True, exist_ok=True)
-    for index, item in enumerate(stored.items):
-        if item is not None:
-            store.fetch(item.text, path / str(index))
-
-
-def _keep(output: Output, path: StepPath, store: Store, work: Path, stdout: bytes) -> Single:
+def _keep(output: Output, place: Place, job: Job, stdout: bytes) -> Single:
     if output.path is None:
         return read_output(stdout, output, what="standard output", cut_newline=True)
-    source = work_path(work, output.path)
+    source = place.runtime.place(job, output.path)
     is_there = source.is_dir() if output.type == "directory" else source.is_file()
     if not is_there:
         if output.default is not None:
@@ -179,75 +175,133 @@ def _keep(output: Output, path: StepPath, store: Store, work: Path, stdout: byte
             f'the output "{output.name}": the process did not write the {kind} {output.path}'
         )
     if is_file(output.type):
-        location = f"{path}/{output.name}"
-        store.keep(source, location)
-        return Single(location, output.type)
+        return Single(place.store.put(source), output.type)
     with source.open("rb") as file:
         content = file.read(KEEP_BYTES + 1)
     return read_output(content, output, what=output.path, cut_newline=True)
 
 
-def _directory(wanted: str | None, work: Path) -> Path:
-    directory = work / (wanted or ".")  # an absolute path takes the place of the folder
-    if not directory.is_dir():
-        if leads_out(wanted or "."):
-            raise EvaluationError(f"the working directory {wanted} does not exist here")
-        directory.mkdir(parents=True)
-    return directory
-
-
-def _run(
-    words: tuple[str, ...],
-    environ: Mapping[str, str],
-    directory: Path,
-    place: Place,
-    path: StepPath,
-    attempt: int,
-    limits: Limits,
-) -> ProcessEnd:
-    log = place.log(path)
-    log.parent.mkdir(parents=True, exist_ok=True)
-    maskers = {name: Masker(place.secrets) for name in ("stdout", "stderr")}
-    with log.open("ab" if attempt else "wb", buffering=0) as file:
-        if attempt:
-            file.write(b"--- attempt %d ---\n" % (attempt + 1))
+async def _run(
+    job: Job, bound: Bound, environ: Mapping[str, str], place: Place, start: Start
+) -> tuple[ProcessEnd, bytes]:
+    kept = bytearray()
+    is_read = any(output.name == STDOUT and output.path is None for output in bound.outputs)
+    log = place.open_log(bound.path, start.number)
+    try:
+        launch = await runtime_call(place.runtime, place.runtime.launch, job, bound.words, environ)
+        streams, flush = _streams(log, kept if is_read else None, place.secrets)
         try:
-            return run_process(
-                words,
-                environ=environ,
-                directory=directory,
-                on_output=lambda name, chunk: _write(file, maskers[name].feed(chunk)),
-                deadline=limits.deadline,
-                stop=limits.stop,
-                keep_bytes=KEEP_BYTES,
+            end = await run_process(
+                launch.words,
+                environ=launch.environ,
+                directory=launch.directory,
+                streams=streams,
+                limits=start.limits,
+                on_start=start.spawned,
             )
         finally:
-            for masker in maskers.values():
-                file.write(masker.flush())
+            await runtime_call(place.runtime, place.runtime.end, job)
+        flush()
+    finally:
+        os.close(log)
+    return end, bytes(kept)
 
 
-def _write(file: t.BinaryIO, text: bytes) -> None:
-    file.write(text)
+def _streams(
+    log: int, kept: bytearray | None, secrets: tuple[str, ...]
+) -> tuple[Streams, Callable[[], None]]:
+    """Return where outputs go, and what is to be called at their end.
+
+    The log is given to the process itself where nothing has to be read or masked on the way.
+    """
+    if not secrets:
+        return Streams(log, None if kept is None else _tee(log, kept)), _nothing
+    errors = Masker(secrets)
+
+    def write_errors(chunk: bytes) -> None:
+        _write(log, errors.feed(chunk))
+
+    if kept is None:
+        return Streams(None, write_errors, write_errors), lambda: _write(log, errors.flush())
+    outputs = Masker(secrets)
+    keep = _keeper(kept)
+
+    def write_outputs(chunk: bytes) -> None:
+        keep(chunk)
+        _write(log, outputs.feed(chunk))
+
+    def flush() -> None:
+        _write(log, outputs.flush())
+        _write(log, errors.flush())
+
+    return Streams(None, write_outputs, write_errors), flush
+
+
+def _tee(log: int, kept: bytearray) -> Take:
+    keep = _keeper(kept)
+
+    def take(chunk: bytes) -> None:
+        keep(chunk)
+        _write(log, chunk)
+
+    return take
+
+
+def _keeper(kept: bytearray) -> Take:
+    """Return what keeps the beginning of a stream, and one byte more than is of use."""
+
+    def keep(chunk: bytes) -> None:
+        kept.extend(chunk[: max(0, KEEP_BYTES + 1 - len(kept))])
+
+    return keep
+
+
+def _write(log: int, text: bytes) -> None:
+    while text:
+        text = text[os.write(log, text) :]
+
+
+def _nothing() -> None:
+    """There is nothing left to write."""
 
 
 def _failure(end: ProcessEnd) -> Attempt | None:
-    match end.reason:
-        case "stopped":
-            return Attempt(False, message=CANCELLED, exit_code=end.exit_code)
-        case "timeout":
-            return Attempt(False, message=OUT_OF_TIME, kind="failure")
-        case "exit" if end.exit_code != 0:
-            told = f"it ended with exit code {end.exit_code}"
-            return Attempt(False, message=told, exit_code=end.exit_code, kind="failure")
+    if end.reason is not None:
+        kind: FailureKind | None = None if end.reason == CANCELLED else "failure"
+        return Attempt(False, {}, end.reason, None, kind, end.usage)
+    if end.exit_code != 0:
+        told = f"it ended with exit code {end.exit_code}"
+        return Attempt(False, {}, told, end.exit_code, "failure", end.usage)
     return None
 
 
-def _explain_start(program: str, error: OSError | ValueError) -> str:
+async def runtime_call(
+    runtime: Runtime, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> R:
+    """Call a runtime, beside the event loop where that may take its time."""
+    if runtime.name == "process":
+        return call(*args, **kwargs)
+    return await asyncio.to_thread(call, *args, **kwargs)
+
+
+def _explain_start(bound: Bound, job: Job, error: OSError | ValueError) -> str:
+    action = job.action
+    program = bound.words[0] if bound.words else action.command[0]
     if isinstance(error, FileNotFoundError):
         return (
             f'there is no program "{program}" on this machine. Install it, or run the workflow '
-            "where its image is used"
+            "where its image is used (--runtime podman or docker)"
         )
     if isinstance(error, PermissionError):
         return f'"{program}" may not be run: {error.strerror}'
     return f'"{program}" cannot be started: {error}'
+
+
+def _remove(folder: Path) -> None:
+    """Remove the folder of an attempt; what a process has made read-only stays."""
+    work = folder / "work"
+    try:
+        work.rmdir()
+        folder.rmdir()
+    except OSError:  # not empty
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,96 +1,63 @@
-"""The interpreter of the IR: runs the steps of a scope on this machine, one after the other.
+"""The interpreter of the IR: what starts when, in parallel, by docs/semantics.md.
 
-It follows docs/semantics.md to the letter and does nothing else: no parallel steps, no resuming.
 The modules that say what a workflow means (`values`, `iteration`, `status`, `retries`, `outputs`)
-know nothing of it.
+know nothing of it, nor of the event loop that it lives in. Functions that take `ended` return at
+once and call it later with the end, so that what only waits for its start costs little.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Container, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+import asyncio
+import time
+import typing as t
+from collections.abc import Callable, Collection, Coroutine, Mapping
+from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
-from couler.backends.local.container import attempt_process
-from couler.backends.local.iteration import foreach_items, gather
-from couler.backends.local.leaf import (
-    CANCELLED,
+from couler.backends.local.around import Around
+from couler.backends.local.cache import step_key
+from couler.backends.local.capacity import need_of
+from couler.backends.local.dispatch import Dispatcher, Grant, Request, Shape
+from couler.backends.local.ends import (
     Attempt,
     Bound,
-    Limits,
-    Place,
-    attempt_pause,
-    attempt_request,
+    End,
+    Instance,
+    ScopeEnd,
     bind,
+    readable_defaults,
 )
-from couler.backends.local.outputs import (
-    default_outputs,
-    outputs_of,
-    read_results,
-    scope_outputs,
-)
-from couler.backends.local.result import Event, StepResult
+from couler.backends.local.fan import run_all
+from couler.backends.local.iteration import foreach_items, gather
+from couler.backends.local.limits import Limits, too_late
+from couler.backends.local.outputs import read_results, scope_outputs
+from couler.backends.local.recording import Recorder
 from couler.backends.local.retries import may_retry, wait_seconds
-from couler.backends.local.status import State, failed_leaves, refuse_start
+from couler.backends.local.reuse import Reuse
+from couler.backends.local.scope import run_steps
+from couler.backends.local.status import State
 from couler.backends.local.values import (
     VALUE_ERRORS,
-    Gathered,
     Outputs,
     Stored,
     View,
     bind_input,
     holds,
-    to_json,
 )
-from couler.errors import WireError
 from couler.ir import workflow as ir
-from couler.ir.graph import Graph
 from couler.ir.paths import StepPath
 from couler.ir.policies import Foreach, Loop
-from couler.ir.wire import dump_json, is_file
+
+Ended: t.TypeAlias = Callable[[End], None]
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """How a step's instance ended."""
+class Attempter(t.Protocol):
+    """Makes one attempt of a step that runs something."""
 
-    state: State
-    outputs: Outputs = field(default_factory=dict)
-    message: str | None = None
-    exit_code: int | None = None
-    attempts: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class ScopeEnd:
-    """How a scope ended."""
-
-    states: Mapping[str, State]
-    outputs: Mapping[str, Outputs]
-    """What can be read of each step."""
-    failed: tuple[str, ...]
-    """The leaves whose branch is failed, or what a limit cut off; none if the scope is well."""
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A step at its place in the run."""
-
-    step: ir.Step
-    path: StepPath
-    outputs: tuple[ir.Output, ...]
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether it has a place in the results; a group that a pass made has none."""
-        action = self.step.action
-        return not (isinstance(action, ir.Group) and action.transparent)
-
-    def at(self, path: StepPath) -> Instance:
-        """Return an item or a round of this instance."""
-        return replace(self, path=path)
+    async def attempt(self, bound: Bound, number: int, limits: Limits, grant: Grant) -> Attempt:
+        """Run it once; `number` counts from 1, over all sessions of the run."""
+        ...
 
 
 class Interpreter:
@@ -98,30 +65,34 @@ class Interpreter:
 
     Parameters
     ----------
-    place
-        Where attempts run.
-    on_event
-        Told of each start and end.
-
-    Attributes
-    ----------
-    results
-        How each instance ended, by the text of its path.
+    dispatcher
+        Tells when a step that runs something may start.
+    attempter
+        Runs it.
+    recorder
+        Told of all starts and ends.
+    reuse
+        What need not run, as it is known from earlier.
     """
 
-    def __init__(self, place: Place, on_event: Callable[[Event], None]) -> None:
-        self.results: dict[str, StepResult] = {}
-        self._place = place
-        self._on_event = on_event
+    def __init__(
+        self, dispatcher: Dispatcher, attempter: Attempter, recorder: Recorder, reuse: Reuse
+    ) -> None:
+        self._dispatcher = dispatcher
+        self._attempter = attempter
+        self._recorder = recorder
+        self._reuse = reuse
+        self._tasks: set[asyncio.Task[t.Any]] = set()
+        self.failure = recorder.failure
+        """Ends with an error where the engine itself cannot go on."""
 
-    def run_scope(
+    async def run_scope(
         self,
         steps: tuple[ir.Step, ...],
         path: StepPath,
-        view: View,
-        limits: Limits,
+        around: Around,
         *,
-        read: Container[str],
+        read: Collection[str],
     ) -> ScopeEnd:
         """Run the steps of a scope, each after those that it waits for.
 
@@ -131,238 +102,269 @@ class Interpreter:
             Steps of an acyclic graph.
         path
             Place of the scope.
-        view
-            What the steps can read beside each other.
-        limits
-            What can end them early.
+        around
+            What holds for them.
         read
             Names of the steps whose standard output something reads.
         """
-        by_name = {step.name: step for step in steps}
-        graph = Graph.of(steps)
-        states: dict[str, State] = {}
-        cut_off: list[str] = []
-        readable = dict(view.steps)
-        inside = replace(view, steps=readable)
-        for name in graph.topological_order:
-            step = by_name[name]
-            instance = Instance(step, path / name, outputs_of(step, is_read=name in read))
-            if not instance.is_shown:
-                instance = instance.at(path)
-            reached = limits.reached()
-            if reached is not None:
-                cut_off.append(name)
-                end = self._end_at_once(instance, "omitted", _too_late(reached))
-            else:
-                end = self._refuse(instance, states) or self._run(instance, inside, limits)
-            states[name] = end.state
-            readable[name] = end.outputs
-        # What was cut off has no failed step above it, if the limit came between two steps.
-        return ScopeEnd(states, readable, failed_leaves(graph, states) or tuple(cut_off))
-
-    def observe(
-        self, instance: Instance, run: Callable[[], End], defaults: Outputs | None = None
-    ) -> End:
-        """Run an instance and record its start and end.
-
-        Parameters
-        ----------
-        instance
-            The instance.
-        run
-            Runs it.
-        defaults
-            What can be read of it if it failed.
-        """
-        started = datetime.now(UTC)
-        if instance.is_shown:
-            self._on_event(Event("started", instance.path))
-        end = run()
-        if end.state == "failed" and defaults:
-            end = replace(end, outputs=defaults)
-        self._record(instance, end, started)
-        return end
-
-    def skip(self, instance: Instance, why: str) -> End:
-        """Record that an instance is skipped."""
-        return self._end_at_once(instance, "skipped", why)
-
-    def _end_at_once(self, instance: Instance, state: State, why: str) -> End:
-        end = End(state, _defaults(instance), why)
-        self._record(instance, end, None)
-        return end
-
-    def _record(self, instance: Instance, end: End, started: datetime | None) -> None:
-        if not instance.is_shown:
-            return
-        log = self._place.log(instance.path)
-        self.results[str(instance.path)] = StepResult(
-            status=end.state,
-            started=started,
-            finished=datetime.now(UTC),
-            outputs={name: self.show(stored) for name, stored in end.outputs.items()},
-            attempts=end.attempts,
-            message=end.message,
-            exit_code=end.exit_code,
-            log=log if log.is_file() else None,
-        )
-        self._on_event(Event("finished", instance.path, end.state, end.message))
-
-    def show(self, stored: Stored) -> object:
-        """Return a value for people and JSON: files as paths, what is of no type as text."""
-        if isinstance(stored, Gathered):
-            return [None if item is None else self.show(item) for item in stored.items]
-        if is_file(stored.type):
-            return str(self._place.store.path(stored.text))
+        forget = around.limits.on_end(self._dispatcher.give_up)
         try:
-            return json.loads(dump_json(to_json(stored)))  # with lists, as JSON has them
-        except WireError:
-            return stored.text
+            return await run_steps(steps, path, around, read, self)
+        finally:
+            forget()
 
-    def _refuse(self, instance: Instance, states: Mapping[str, State]) -> End | None:
-        """Return the end of a step that does not start."""
-        refusal = refuse_start(instance.step, states)
-        return None if refusal is None else self._end_at_once(instance, *refusal)
-
-    def _run(self, instance: Instance, view: View, limits: Limits) -> End:
+    def start_step(self, instance: Instance, around: Around, ended: Ended) -> None:
+        """Start a step whose dependencies are met: its condition, then its items or itself."""
         step = instance.step
         try:
-            if step.when is not None and not holds(step.when, view):
-                return self.skip(instance, "its condition is false")
+            if step.when is not None and not holds(step.when, around.view):
+                ended(self.end_at_once(instance, "skipped", "its condition is false"))
+                return
         except VALUE_ERRORS as error:
-            return self._end_at_once(instance, "failed", f"its condition: {error}")
-        if step.foreach is not None:
-            run = partial(self._run_foreach, instance, step.foreach, view, limits)
-            return self.observe(instance, run)
-        return self.observe(
-            instance, partial(self._run_item, instance, view, limits), _defaults(instance)
-        )
+            ended(self.end_at_once(instance, "failed", f"its condition: {error}"))
+            return
+        if step.foreach is None:
+            self._start_item(instance, around, ended)
+        else:
+            self.spawn(
+                self.observe(instance, self._run_foreach(instance, step.foreach, around)), ended
+            )
 
-    def _run_foreach(self, instance: Instance, foreach: Foreach, view: View, limits: Limits) -> End:
+    def end_at_once(self, instance: Instance, state: State, why: str) -> End:
+        """Record the end of an instance that does not start."""
+        end = End(state, readable_defaults(instance), why)
+        self._recorder.ended(instance, end, None)
+        return end
+
+    def spawn(self, work: Coroutine[t.Any, t.Any, End], ended: Ended) -> None:
+        """Run work beside all else and hand on its end; an error in it ends the engine."""
+
+        def deliver(task: asyncio.Task[End]) -> None:
+            self._tasks.discard(task)
+            if task.cancelled():
+                return
+            error = task.exception()
+            if error is None:
+                ended(task.result())
+            elif not self.failure.done():
+                self.failure.set_exception(error)
+
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(deliver)
+
+    async def abandon(self) -> None:
+        """End all that is under way, without a word to anybody."""
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def observe(self, instance: Instance, work: Coroutine[t.Any, t.Any, End]) -> End:
+        """Do the work of an instance and record its start and its end."""
+        started = self._recorder.started(instance)
+        return self._close(instance, started, await work)
+
+    def _close(self, instance: Instance, started: datetime | None, end: End) -> End:
+        if end.state == "failed" and not end.outputs:
+            end = replace(end, outputs=readable_defaults(instance))
+        self._recorder.ended(instance, end, started)
+        return end
+
+    async def _run_foreach(self, instance: Instance, foreach: Foreach, around: Around) -> End:
         try:
-            items = foreach_items(foreach, view)
+            items = foreach_items(foreach, around.view)
         except VALUE_ERRORS as error:
             return End("failed", message=str(error))
-        ends = [
-            self._observe_item(instance.at(instance.path.at_item(index)), item, view, limits)
-            for index, item in enumerate(items)
-        ]
-        failed = [str(index) for index, end in enumerate(ends) if end.state != "succeeded"]
-        names = [output.name for output in instance.outputs]
-        given = [end.outputs if end.state == "succeeded" else None for end in ends]
+
+        def start(index: int, item: Mapping[str, Stored], ended: Ended) -> None:
+            at = instance.at(instance.path.at_item(index))
+            if around.limits.reached is not None:
+                ended(self.end_at_once(at, "omitted", too_late(around.limits)))
+            else:
+                view = replace(around.view, items=item)
+                self._start_item(at, replace(around, view=view), ended)
+
+        ends = await run_all(items, start, width=foreach.max_parallel)
+        is_fresh = any(end.is_fresh for end in ends)
+        failed = [str(index) for index, end in enumerate(ends) if end.state not in _WELL]
+        given = [end.outputs if end.state in _WELL else None for end in ends]
         try:
-            outputs = gather(names, given)
+            outputs = gather([output.name for output in instance.outputs], given)
         except VALUE_ERRORS as error:
-            return End("failed", message=str(error))
+            return End("failed", message=str(error), is_fresh=is_fresh)
         if failed:
             told = f"{len(failed)} of {len(ends)} items failed: {', '.join(failed[:10])}"
-            return End("failed", outputs, told)
-        return End("succeeded", outputs)
+            return End("failed", outputs, told, is_fresh=is_fresh)
+        return End("succeeded", outputs, is_fresh=is_fresh)
 
-    def _observe_item(
-        self, item: Instance, values: Mapping[str, Stored], view: View, limits: Limits
-    ) -> End:
-        reached = limits.reached()
-        if reached is not None:
-            return self._end_at_once(item, "omitted", _too_late(reached))
-        run = partial(self._run_item, item, replace(view, items=values), limits)
-        return self.observe(item, run, _defaults(item))
+    def _start_item(self, instance: Instance, around: Around, ended: Ended) -> None:
+        loop = instance.step.loop
+        if loop is None:
+            self._start_once(instance, around, ended)
+        else:
+            self.spawn(self.observe(instance, self._run_loop(instance, loop, around)), ended)
 
-    def _run_item(self, instance: Instance, view: View, limits: Limits) -> End:
-        if instance.step.loop is None:
-            return self._run_attempts(instance, view, limits)
-        return self._run_loop(instance, instance.step.loop, view, limits)
-
-    def _run_loop(self, instance: Instance, loop: Loop, view: View, limits: Limits) -> End:
+    async def _run_loop(self, instance: Instance, loop: Loop, around: Around) -> End:
         previous: Outputs | None = None
+        is_fresh = around.is_fresh
         for number in range(loop.max_iterations):
-            round_ = instance.at(instance.path.at_round(number))
-            run = partial(self._run_attempts, round_, replace(view, round=previous), limits)
-            end = self.observe(round_, run, _defaults(round_))
-            if end.state == "failed":
-                return End("failed", message=f"round {number} failed")
+            view = replace(around.view, round=previous)
+            end = await self._run_round(
+                instance.at(instance.path.at_round(number)),
+                replace(around, view=view, is_fresh=is_fresh),
+            )
+            is_fresh |= end.is_fresh
+            ended = partial(End, is_fresh=is_fresh)
+            if end.state not in _WELL:
+                return ended("failed", message=f"round {number} failed")
             previous = end.outputs
             try:
-                if not holds(loop.condition, replace(view, round=previous)):
-                    return End("succeeded", previous)
+                if not holds(loop.condition, replace(around.view, round=previous)):
+                    return ended("succeeded", previous)
             except VALUE_ERRORS as error:
-                return End("failed", message=f"the condition after round {number}: {error}")
-        return End(
+                return ended("failed", message=f"the condition after round {number}: {error}")
+        return ended(
             "failed",
             message=f"its condition still holds after {loop.max_iterations} rounds, the most "
             "that max_iterations allows",
         )
 
-    def _run_attempts(self, instance: Instance, view: View, limits: Limits) -> End:
-        step = instance.step
-        run: Callable[[int, Limits], Attempt]
-        if isinstance(step.action, ir.Group):
-            run = partial(self._attempt_group, instance, step.action, view)
+    async def _run_round(self, round_: Instance, around: Around) -> End:
+        end: asyncio.Future[End] = asyncio.get_running_loop().create_future()
+        self._start_once(round_, around, end.set_result)
+        return await end
+
+    def _start_once(self, instance: Instance, around: Around, ended: Ended) -> None:
+        """Start an instance that is neither a list of items nor of rounds."""
+        action = instance.step.action
+        if isinstance(action, ir.Group):
+            self.spawn(self.observe(instance, self._run_group(instance, action, around)), ended)
+        elif self._reuse.may_know(instance, is_fresh=around.is_fresh):
+            self.spawn(self._find_or_run(instance, around), ended)
         else:
+            self._submit(instance, around, ended)
+
+    async def _find_or_run(self, instance: Instance, around: Around) -> End:
+        known = await self._reuse.find(instance, around.view, is_fresh=around.is_fresh)
+        if known is not None:
+            return known
+        end: asyncio.Future[End] = asyncio.get_running_loop().create_future()
+        self._submit(instance, around, end.set_result)
+        return await end
+
+    def _submit(self, instance: Instance, around: Around, ended: Ended) -> None:
+        """Line up a step that runs something."""
+        shape = _shape(instance.step, around)
+
+        def start(grant: Grant | None) -> None:
+            if grant is None:
+                ended(self.end_at_once(instance, "omitted", too_late(around.limits)))
+            else:
+                self.spawn(self._run_leaf(instance, around, grant), ended)
+
+        self._dispatcher.submit(Request(shape, around.priority, around.limits, start))
+
+    async def _run_leaf(self, instance: Instance, around: Around, grant: Grant) -> End:
+        started = self._recorder.started(instance)
+        return self._close(instance, started, await self._attempt_leaf(instance, around, grant))
+
+    async def _attempt_leaf(self, instance: Instance, around: Around, first: Grant) -> End:
+        step, limits = instance.step, around.limits
+        grant: Grant | None = first
+        attempts, number, last = 0, 0, Attempt(False)
+        try:
+            bound = bind(step, instance.path, instance.outputs, around.view)
+            key = step_key(step, around.view)
+        except VALUE_ERRORS as error:
+            self._dispatcher.release(first)
+            return End("failed", message=str(error), is_fresh=True)
+        while grant is not None:
+            number = self._recorder.next_attempt(instance)
+            started = time.monotonic()
             try:
-                bound = bind(step, instance.path, instance.outputs, view)
-            except VALUE_ERRORS as error:
-                return End("failed", message=str(error))
-            run = partial(self._attempt_leaf, bound)
-        attempts = 0
-        while True:
-            last = run(attempts, limits.within(step.timeout_s))
+                with limits.within(step.timeout_s) as own:
+                    last = await self._attempter.attempt(bound, number, own, grant)
+            finally:
+                self._dispatcher.release(grant)
             attempts += 1
             if last.succeeded:
-                return End("succeeded", last.outputs, None, last.exit_code, attempts)
-            failed = End("failed", {}, last.message, last.exit_code, attempts)
-            if not may_retry(step.retry, attempts, last.kind, last.exit_code):
-                return failed
-            backoff = None if step.retry is None else step.retry.backoff
-            limits.pause(wait_seconds(backoff, attempts - 1))
-            if limits.reached() is not None:
-                return failed
+                await self._reuse.keep(bound, key, last, time.monotonic() - started)
+                break
+            if not await self._wait_for_retry(instance, limits, attempts, last):
+                break
+            shape = _shape(step, around)
+            grant = await self._dispatcher.acquire(shape, around.priority, limits)
+        state: State = "succeeded" if last.succeeded else "failed"
+        return End(state, last.outputs, last.message, last.exit_code, number, key, is_fresh=True)
 
-    def _attempt_leaf(self, bound: Bound, attempt: int, limits: Limits) -> Attempt:
-        action = bound.step.action
-        match action:
-            case ir.Container() | ir.Script():
-                return attempt_process(bound, action, self._place, attempt, limits)
-            case ir.Http():
-                return attempt_request(bound, action, self._place, limits)
-            case ir.Suspend():
-                return attempt_pause(action, limits)
-        raise TypeError(f"a {action.kind} is refused before the start")
+    async def _run_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
+        step, mutex = instance.step, instance.step.mutex
+        if mutex is not None and mutex not in around.mutexes:
+            shape = Shape(need_of(step), mutex=mutex)
+            grant = await self._dispatcher.acquire(shape, around.priority, around.limits)
+            if grant is None:
+                return End("failed", message=too_late(around.limits))
+            try:
+                held = replace(around, mutexes=around.mutexes | {mutex})
+                return await self._attempt_group(instance, group, held)
+            finally:
+                self._dispatcher.release(grant)
+        return await self._attempt_group(instance, group, around)
 
-    def _attempt_group(
-        self, instance: Instance, group: ir.Group, view: View, attempt: int, limits: Limits
-    ) -> Attempt:
+    async def _attempt_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
+        step, attempts = instance.step, 0
+        is_fresh = around.is_fresh
+        inside = around.with_lane(step.max_parallel)
+        while True:
+            if attempts:
+                self._recorder.forget_inside(instance.path)
+                self._reuse.earlier.forget_inside(instance.path)
+            with around.limits.within(step.timeout_s) as limits:
+                last = await self._run_inside(instance, group, replace(inside, limits=limits))
+            attempts += 1
+            is_fresh |= last.is_fresh
+            if last.succeeded:
+                return End("succeeded", last.outputs, attempts=attempts, is_fresh=is_fresh)
+            if not await self._wait_for_retry(instance, around.limits, attempts, last):
+                return End("failed", {}, last.message, None, attempts, is_fresh=is_fresh)
+
+    async def _run_inside(self, instance: Instance, group: ir.Group, around: Around) -> Attempt:
         step = instance.step
-        if attempt:
-            self._forget_inside(instance.path)
         try:
-            inputs = {given.name: bind_input(given, view) for given in step.inputs}
+            inputs = {given.name: bind_input(given, around.view) for given in step.inputs}
         except VALUE_ERRORS as error:
             return Attempt(False, message=str(error))
         read = read_results(group.steps, (output.value for output in step.outputs))
-        inside = View(view.run, parameters=inputs)
-        end = self.run_scope(group.steps, instance.path, inside, limits, read=read)
+        view = View(around.view.run, parameters=inputs)
+        end = await self.run_scope(
+            group.steps, instance.path, replace(around, view=view), read=read
+        )
         if end.failed:
-            why = limits.reached() or f"failed inside: {', '.join(end.failed)}"
-            return Attempt(False, message=why, kind="failure")
+            why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"
+            return Attempt(False, message=why, kind="failure", is_fresh=end.is_fresh)
         try:
-            outputs = scope_outputs(step.outputs, replace(inside, steps=end.outputs))
+            outputs = scope_outputs(step.outputs, replace(view, steps=end.outputs))
         except VALUE_ERRORS as error:
-            return Attempt(False, message=str(error))
-        return Attempt(True, outputs)
+            return Attempt(False, message=str(error), is_fresh=end.is_fresh)
+        return Attempt(True, outputs, is_fresh=end.is_fresh)
 
-    def _forget_inside(self, path: StepPath) -> None:
-        """Forget the steps of an earlier attempt of a group."""
-        start = f"{path}/"
-        for text in [text for text in self.results if text.startswith(start)]:
-            del self.results[text]
+    async def _wait_for_retry(
+        self, instance: Instance, limits: Limits, attempts: int, last: Attempt
+    ) -> bool:
+        """Wait as the policy says, and tell whether there is another attempt."""
+        retry = instance.step.retry
+        if limits.reached or not may_retry(retry, attempts, last.kind, last.exit_code):
+            return False
+        wait_s = wait_seconds(None if retry is None else retry.backoff, attempts - 1)
+        self._recorder.retrying(instance, last, wait_s)
+        if wait_s:
+            await limits.pause(wait_s)
+        return limits.reached is None
 
 
-def _too_late(reached: str) -> str:
-    return reached if reached == CANCELLED else "the time limit around it had ended"
+def _shape(step: ir.Step, around: Around) -> Shape:
+    mutex = None if step.mutex in around.mutexes else step.mutex
+    return Shape(need_of(step), around.lanes, mutex)
 
 
-def _defaults(instance: Instance) -> Outputs:
-    """Return what can be read of an instance that gave nothing."""
-    is_list = instance.step.foreach is not None and instance.path[-1].item is None
-    return {} if is_list else default_outputs(instance.outputs)
+_WELL: tuple[State, ...] = ("succeeded", "cached")

@@ -2,45 +2,81 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
-import selectors
+import resource
 import signal
 import subprocess
 import sys
-import threading
 import time
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+
+from couler.backends.local.limits import Limits
 
 GRACE_S = 2.0
 """Seconds between the request to end (SIGTERM) and the end by force (SIGKILL)."""
 
-_POLL_S = 0.1
 _CHUNK = 65536
 _DRAIN_S = 1.0
+_POLL_S = 0.02
+
+Take: t.TypeAlias = Callable[[bytes], None]
+
+
+class LostOutputError(Exception):
+    """What a process wrote could not be taken in, as where a disk is full."""
+
+
+class Usage(t.NamedTuple):
+    """What a process and those it waited for have used."""
+
+    cpu_s: float
+    peak_bytes: int | None
+    """The most memory that one of them had; None where it is not above that of the engine, as
+    the system counts from there."""
 
 
 class ProcessEnd(t.NamedTuple):
     """How a process ended."""
 
-    reason: t.Literal["exit", "timeout", "stopped"]
+    reason: str | None
+    """Why it was ended from here, as the limits tell; None where it ended by itself."""
     exit_code: int
     """As a shell tells it: 128 plus its number for a signal."""
-    stdout: bytes
-    """The beginning of standard output, at most `keep_bytes` and one more."""
+    usage: Usage
 
 
-def run_process(
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Where what a process writes goes.
+
+    Attributes
+    ----------
+    log
+        A file that both outputs go to, without passing through here; None for the functions.
+    stdout, stderr
+        Called with what comes, None for the log. With one and the same function for both they
+        share a pipe, so that their order is kept.
+    """
+
+    log: int | None = None
+    stdout: Take | None = None
+    stderr: Take | None = None
+
+
+async def run_process(
     words: Sequence[str],
     *,
     environ: Mapping[str, str],
     directory: Path,
-    on_output: Callable[[t.Literal["stdout", "stderr"], bytes], None],
-    deadline: float | None,
-    stop: threading.Event,
-    keep_bytes: int,
+    streams: Streams,
+    limits: Limits,
+    on_start: Callable[[int], None],
+    grace_s: float = GRACE_S,
 ) -> ProcessEnd:
     """Run a command in a session of its own and wait for its end.
 
@@ -49,120 +85,157 @@ def run_process(
     Parameters
     ----------
     words
-        The program and its arguments; `python` is the interpreter that runs this.
+        The program and its arguments.
     environ
         The whole environment.
     directory
         Where it runs.
-    on_output
-        Called with what it writes, as it comes.
-    deadline
-        When to end it, as `time.monotonic()` tells it; None for never.
-    stop
-        Set from elsewhere to end it.
-    keep_bytes
-        How much of standard output to keep; one byte more tells that there was more.
+    streams
+        Where its outputs go.
+    limits
+        Their end is its end.
+    on_start
+        Told the number of the process, which is that of its group and session too.
+    grace_s
+        Seconds that it has to end by itself.
 
     Raises
     ------
     OSError, ValueError
         It cannot be started: there is no such program, or a text holds what no process can
         be given.
+    LostOutputError
+        A function that takes its output could not; the process is ended.
     """
-    program = sys.executable if words[0] in ("python", "python3") else words[0]
+    shared = streams.stdout is streams.stderr
     process = subprocess.Popen(
-        [program, *words[1:]],
-        env=dict(environ),
+        words,
+        env=environ,
         cwd=directory,
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=streams.log if streams.stdout is None else subprocess.PIPE,
+        stderr=subprocess.STDOUT if shared else _pipe_or(streams.log, streams.stderr),
         start_new_session=True,
     )
-    kept = bytearray()
-
-    def take(name: t.Literal["stdout", "stderr"], chunk: bytes) -> None:
-        if name == "stdout":
-            kept.extend(chunk[: max(0, keep_bytes + 1 - len(kept))])
-        on_output(name, chunk)
-
-    with process, _Pipes(process, take) as pipes:
-        try:
-            reason = _await_end(process, pipes, deadline, stop)
-        finally:
-            _signal_group(process, signal.SIGKILL)
-        code = process.wait()
-        pipes.drain()
-    return ProcessEnd(reason, code if code >= 0 else 128 - code, bytes(kept))
+    own_peak = _own_peak()
+    watch = _Watch(process, streams)
+    forget = limits.on_end(lambda: watch.end_softly(grace_s))
+    try:
+        on_start(process.pid)
+        status, used = await watch.ended
+    finally:
+        forget()
+        watch.close()
+    code = os.waitstatus_to_exitcode(status)
+    peak = used.ru_maxrss * _RSS_UNIT
+    usage = Usage(used.ru_utime + used.ru_stime, peak if peak > own_peak else None)
+    return ProcessEnd(watch.reason and limits.reached, code if code >= 0 else 128 - code, usage)
 
 
-def _await_end(
-    process: subprocess.Popen[bytes],
-    pipes: _Pipes,
-    deadline: float | None,
-    stop: threading.Event,
-) -> t.Literal["exit", "timeout", "stopped"]:
-    reason: t.Literal["timeout", "stopped"] | None = None
-    while True:
-        pipes.read(_POLL_S if deadline is None else min(_POLL_S, deadline - time.monotonic()))
-        if process.poll() is not None:
-            return reason or "exit"
-        is_late = deadline is not None and time.monotonic() >= deadline
-        if reason is None and (stop.is_set() or is_late):
-            reason = "stopped" if stop.is_set() else "timeout"
-            _signal_group(process, signal.SIGTERM)
-            deadline = time.monotonic() + GRACE_S
-        elif is_late:
-            _signal_group(process, signal.SIGKILL)
-            deadline = None
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):  # all of it has ended
-        os.killpg(process.pid, number)
+def _own_peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 
 
-class _Pipes:
-    """The two outputs of a process, read without blocking for longer than asked."""
+def _pipe_or(log: int | None, take: Take | None) -> int | None:
+    return log if take is None else subprocess.PIPE
 
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        take: Callable[[t.Literal["stdout", "stderr"], bytes], None],
-    ) -> None:
-        self._take = take
-        self._selector = selectors.DefaultSelector()
-        self._selector.register(process.stdout, selectors.EVENT_READ, "stdout")  # type: ignore[arg-type]  # is a pipe
-        self._selector.register(process.stderr, selectors.EVENT_READ, "stderr")  # type: ignore[arg-type]  # is a pipe
+
+class _Watch:
+    """Follows a process in the event loop until it and its group have ended."""
+
+    def __init__(self, process: subprocess.Popen[bytes], streams: Streams) -> None:
+        self.reason: str | None = None
+        loop = asyncio.get_running_loop()
+        self._loop = loop
+        self._process = process
+        self._pipes: dict[int, Take] = {}
+        self._timers: list[asyncio.TimerHandle] = []
+        self.ended: asyncio.Future[tuple[int, resource.struct_rusage]] = loop.create_future()
+        for pipe, take in ((process.stdout, streams.stdout), (process.stderr, streams.stderr)):
+            if pipe is not None and take is not None:
+                os.set_blocking(pipe.fileno(), False)
+                self._pipes[pipe.fileno()] = take
+                loop.add_reader(pipe.fileno(), self._read, pipe.fileno())
         self._end_fd: int | None = None
-        if hasattr(os, "pidfd_open"):  # wakes up at the end of the process itself
+        if hasattr(os, "pidfd_open"):
             self._end_fd = os.pidfd_open(process.pid)
-            self._selector.register(self._end_fd, selectors.EVENT_READ, "end")
+            loop.add_reader(self._end_fd, self._reap)
+        else:
+            self._timers.append(loop.call_later(_POLL_S, self._poll))
 
-    def __enter__(self) -> _Pipes:
-        return self
+    def end_softly(self, grace_s: float) -> None:
+        """Ask the group to end, and end it by force after some seconds."""
+        if self.ended.done():
+            return
+        self.reason = "limits"
+        self._signal(signal.SIGTERM)
+        self._timers.append(self._loop.call_later(grace_s, self._signal, signal.SIGKILL))
 
-    def __exit__(self, *_error: object) -> None:
-        self._selector.close()
+    def close(self) -> None:
+        """Leave nothing behind, whether or not the process has ended."""
+        for timer in self._timers:
+            timer.cancel()
         if self._end_fd is not None:
+            self._loop.remove_reader(self._end_fd)
             os.close(self._end_fd)
+        if self._process.returncode is None:
+            self._signal(signal.SIGKILL)
+            self._process.wait()
+        for descriptor in tuple(self._pipes):
+            self._drain(descriptor)
+            self._loop.remove_reader(descriptor)
+        for pipe in (self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                pipe.close()
 
-    def read(self, wait_s: float) -> bool:
-        """Read what is there, or comes within some seconds; tell whether there was anything."""
-        got = False
-        for key, _ in self._selector.select(max(0.0, wait_s)):
-            if key.data == "end":
-                continue
-            chunk = os.read(key.fd, _CHUNK)
-            if chunk:
-                got = True
-                self._take(key.data, chunk)
-            else:
-                self._selector.unregister(key.fileobj)
-        return got
+    def _poll(self) -> None:
+        pid, status, used = os.wait4(self._process.pid, os.WNOHANG)
+        if pid:
+            self._signal(signal.SIGKILL)
+            self._end(status, used)
+        else:
+            self._timers.append(self._loop.call_later(_POLL_S, self._poll))
 
-    def drain(self) -> None:
+    def _reap(self) -> None:
+        if self.ended.done():
+            return
+        self._signal(signal.SIGKILL)  # first: then the number of the group is free for others
+        _, status, used = os.wait4(self._process.pid, 0)
+        self._end(status, used)
+
+    def _end(self, status: int, used: resource.struct_rusage) -> None:
+        self._process.returncode = os.waitstatus_to_exitcode(status)
+        if not self.ended.done():
+            self.ended.set_result((status, used))
+
+    def _read(self, descriptor: int) -> bool:
+        """Hand on what is there and tell whether there was anything."""
+        try:
+            chunk = os.read(descriptor, _CHUNK)
+        except BlockingIOError:
+            return False
+        if not chunk:
+            self._loop.remove_reader(descriptor)
+            return False
+        try:
+            self._pipes[descriptor](chunk)
+        except OSError as error:
+            if not self.ended.done():
+                lost = LostOutputError(str(error))
+                lost.__cause__ = error
+                self.ended.set_exception(lost)
+            return False
+        return True
+
+    def _drain(self, descriptor: int) -> None:
         """Read what is left, which a process that left the group may still be adding to."""
         until = time.monotonic() + _DRAIN_S
-        while self.read(0.0) and time.monotonic() < until:
-            pass
+        while self._read(descriptor) and time.monotonic() < until:
+            continue
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(ProcessLookupError):  # all of it has ended
+            os.killpg(self._process.pid, number)

@@ -1,16 +1,17 @@
-"""One HTTP request, which a time limit or a stop can end."""
+"""One HTTP request, which a time limit or a cancel can end."""
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import http.client
 import threading
-import time
 import typing as t
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
 
-_POLL_S = 0.05
+from couler.backends.local.limits import Limits
 
 
 class Response(t.NamedTuple):
@@ -25,16 +26,15 @@ class RequestError(Exception):
     """No response came."""
 
 
-def send(
+async def send(
     url: str,
     *,
     method: str,
     headers: Mapping[str, str],
     body: str | None,
-    deadline: float | None,
-    stop: threading.Event,
+    limits: Limits,
     keep_bytes: int,
-) -> Response:
+) -> Response | None:
     """Send a request and wait for the response, whatever its code.
 
     Parameters
@@ -43,48 +43,52 @@ def send(
         Of the schemes http and https.
     method, headers, body
         The request; a body is sent as UTF-8.
-    deadline
-        When to give up, as `time.monotonic()` tells it; None for never.
-    stop
-        Set from elsewhere to give up.
+    limits
+        When to give up.
     keep_bytes
         How much of the response's body to keep; one byte more tells that there was more.
+
+    Returns
+    -------
+    Response or None
+        None if the limits ended before.
 
     Raises
     ------
     RequestError
         No response came, or the URL is none.
-    TimeoutError
-        The deadline has passed.
-    InterruptedError
-        It was stopped.
     """
     if not url.lower().startswith(("http://", "https://")):
         raise RequestError(f"{url[:200]!r} is no URL that begins with http:// or https://")
     data = None if body is None else body.encode()
-    outcome: list[Response | RequestError] = []
+    loop = asyncio.get_running_loop()
+    answered: asyncio.Future[Response | RequestError | None] = loop.create_future()
+
+    def answer(outcome: Response | RequestError | None) -> None:
+        if not answered.done():
+            answered.set_result(outcome)
 
     def work() -> None:
+        outcome: Response | RequestError
         try:
             request = urllib.request.Request(url, data, dict(headers), method=method)
-            outcome.append(_receive(request, keep_bytes))
+            outcome = _receive(request, keep_bytes)
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            outcome.append(RequestError(f"{method} {url}: {reason}"))
+            outcome = RequestError(f"{method} {url}: {reason}")
+        with contextlib.suppress(RuntimeError):  # the run has ended meanwhile, and the loop with it
+            loop.call_soon_threadsafe(answer, outcome)
 
-    # In a thread, as a connection cannot be told to give up at a moment of ours.
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    while thread.is_alive():
-        if stop.is_set():
-            raise InterruptedError
-        if deadline is not None and time.monotonic() >= deadline:
-            raise TimeoutError
-        thread.join(_POLL_S)
-    result = outcome[0]
-    if isinstance(result, RequestError):
-        raise result
-    return result
+    # In a thread of its own, as a connection cannot be told to give up, and must not be waited for.
+    threading.Thread(target=work, daemon=True).start()
+    forget = limits.on_end(lambda: answer(None))
+    try:
+        outcome = await answered
+    finally:
+        forget()
+    if isinstance(outcome, RequestError):
+        raise outcome
+    return outcome
 
 
 def _receive(request: urllib.request.Request, keep_bytes: int) -> Response:

@@ -13,30 +13,38 @@ from couler.ir.paths import StepPath
 
 RunStatus: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]
 
-SCHEMA_VERSION = 1
+EventKind: t.TypeAlias = t.Literal["started", "finished", "reused", "retrying", "suspended"]
+
+SCHEMA_VERSION = 2
 """Version of the JSON that `RunResult.to_json` gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A step's instance has started, or has ended.
+    """Something happened to a step's instance.
 
     Attributes
     ----------
     kind
-        Which of the two. A step that is skipped or omitted ends without having started.
+        `started` and `finished` as they say; a step that is skipped, omitted or taken from the
+        cache ends without having started. `reused`: an earlier session of the run has ended it.
+        `retrying`: an attempt failed and another follows. `suspended`: it waits for
+        `couler resume`.
     path
         Place of the instance.
     status
-        How it ended; None at the start.
+        How it ended; None before.
     message
         Why it failed or did not run, where there is something to say.
+    log
+        Where its output is being written.
     """
 
-    kind: t.Literal["started", "finished"]
+    kind: EventKind
     path: StepPath
     status: State | None = None
     message: str | None = None
+    log: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,8 @@ class StepResult:
     outputs
         Its outputs by name; files and directories as the path where they are kept.
     attempts
-        How often it was tried; 0 for what did not run, and for a foreach or loop as a whole.
+        How often it was tried, over all sessions of the run; 0 for what did not run, and for a
+        foreach or loop as a whole.
     message
         Why it failed or did not run.
     exit_code
@@ -59,6 +68,8 @@ class StepResult:
         What its process wrote, secrets masked.
     started, finished
         When, in UTC; `started` is None for what did not run.
+    reused
+        Whether an earlier session of the run has ended it.
     """
 
     status: State
@@ -69,6 +80,7 @@ class StepResult:
     message: str | None = None
     exit_code: int | None = None
     log: Path | None = None
+    reused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +99,8 @@ class RunResult:
         What ended, by the text of its path, in the order in which it ended.
     outputs
         Outputs of the workflow.
-    work_dir
-        Folder with the run's logs and files.
+    folder
+        Folder with the run's logs and its outputs that are files.
     started, finished
         When, in UTC.
     message
@@ -102,7 +114,7 @@ class RunResult:
     status: RunStatus
     steps: Mapping[str, StepResult]
     outputs: Mapping[str, t.Any]
-    work_dir: Path
+    folder: Path
     started: datetime
     finished: datetime
     message: str | None = None
@@ -118,15 +130,20 @@ class RunResult:
             "message": self.message,
             "started": self.started.isoformat(),
             "finished": self.finished.isoformat(),
-            "work_dir": str(self.work_dir),
+            "folder": str(self.folder),
             "outputs": dict(self.outputs),
             "notes": list(self.notes),
-            "steps": {path: _step_json(step) for path, step in self.steps.items()},
+            "steps": [_step_json(path, step) for path, step in self.steps.items()],
         }
 
 
-def _step_json(step: StepResult) -> dict[str, t.Any]:
+def _step_json(text: str, step: StepResult) -> dict[str, t.Any]:
+    path = StepPath.parse(text)
     return {
+        "path": text,
+        "name": path[-1].name,
+        "item": path[-1].item,
+        "round": path[-1].round,
         "status": step.status,
         "message": step.message,
         "attempts": step.attempts,
@@ -135,4 +152,5 @@ def _step_json(step: StepResult) -> dict[str, t.Any]:
         "finished": step.finished.isoformat(),
         "log": None if step.log is None else str(step.log),
         "outputs": dict(step.outputs),
+        "reused": step.reused,
     }

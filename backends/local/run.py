@@ -1,206 +1,374 @@
-"""A run of a workflow from its start to its exit handlers."""
+"""Runs of workflows on this machine: begun, and taken up again."""
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import os
-import tempfile
-import threading
+import socket
 import typing as t
 import uuid
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
-from datetime import UTC, datetime
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from couler.backends.local.interpret import End, Instance, Interpreter, ScopeEnd
-from couler.backends.local.leaf import CANCELLED, Limits, Place
-from couler.backends.local.outputs import read_results, scope_outputs
+from couler.backends.base import RunOptions
+from couler.backends.local.attempting import LocalAttempter
+from couler.backends.local.cache import StepCache, read_outputs, write_outputs
+from couler.backends.local.capacity import Capacity
+from couler.backends.local.dispatch import Dispatcher
+from couler.backends.local.earlier import Earlier
+from couler.backends.local.interpret import Interpreter
+from couler.backends.local.limits import CANCELLED
+from couler.backends.local.locks import Locks
+from couler.backends.local.orphans import MARK, end_orphans
 from couler.backends.local.packages import require_packages
 from couler.backends.local.parameters import bind_parameters
-from couler.backends.local.result import Event, RunResult, RunStatus
+from couler.backends.local.place import Place
+from couler.backends.local.recording import Recorder, now
+from couler.backends.local.replay import PlannedStep, plan_retry
+from couler.backends.local.result import Event, RunResult
+from couler.backends.local.resuming import Doorbell
+from couler.backends.local.reuse import Reuse
+from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.secrets import Entries, require_entries, secret_values
-from couler.backends.local.signals import stop_on_signals
-from couler.backends.local.store import Store
-from couler.backends.local.values import VALUE_ERRORS, Outputs, RunFacts, Single, View
-from couler.errors import ConfigurationError, ParameterError
-from couler.ir.paths import PathPart, StepPath
-from couler.ir.values import Value
-from couler.ir.walk import references
+from couler.backends.local.session import Session, read_outside
+from couler.backends.local.signals import Interrupts, call_on_signals
+from couler.backends.local.values import RunFacts, Single, View
+from couler.errors import ParameterError
+from couler.ir.serialize import write_json
 from couler.ir.wire import is_file
-from couler.ir.workflow import ExitHandler, Group, Step, Workflow
+from couler.ir.workflow import Workflow
+from couler.state import runs
+from couler.state.database import Database, open_database
+from couler.state.home import Home
+from couler.state.journal import Journal
+from couler.state.ownership import own_run
+from couler.state.records import RunRecord
+from couler.store import ObjectStore
 
-HANDLER_PREFIX = "exit:"
-"""Begins the path of an exit handler; no step's name has a colon."""
+T = t.TypeVar("T")
+
+ENGINE = "local"
 
 
-def run(
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a run is given by those who ask for it.
+
+    Attributes
+    ----------
+    options
+        How to run.
+    environ
+        Environment of the processes, and where secrets and the home are looked for. Its variables
+        `COULER_*` are not passed on.
+    on_event
+        Told of what happens in the run.
+    """
+
+    options: RunOptions
+    environ: Mapping[str, str]
+    on_event: Callable[[Event], None]
+
+    @property
+    def home(self) -> Home:
+        """Where runs are kept."""
+        home = Home.find(self.environ)
+        return home if self.options.home is None else Home(self.options.home.absolute())
+
+
+def begin(
     workflow: Workflow,
+    parameters: Mapping[str, object],
+    around: Surroundings,
     *,
-    parameters: Mapping[str, object] | None = None,
-    work_dir: Path | None = None,
-    on_event: Callable[[Event], None] | None = None,
-    environ: Mapping[str, str] | None = None,
+    program: str | None = None,
 ) -> RunResult:
-    """Run a workflow on this machine, one step after the other.
-
-    Containers and scripts run as processes; their images are not used. The first interrupt
-    (SIGINT, SIGTERM, SIGHUP) ends the running step, runs the exit handlers and makes the status
-    `cancelled`; a second one raises `KeyboardInterrupt`.
+    """Run a workflow that has not run before.
 
     Parameters
     ----------
     workflow
-        A verified workflow without defaults (`resolve_defaults`), of features that
-        `LocalBackend` has.
+        A verified workflow without defaults (`resolve_defaults`), of features that the engine has.
     parameters
         Values of its parameters; text is read as the declared type.
-    work_dir
-        Folder for logs and files, new or empty; None for a new one for temporary files.
-    on_event
-        Told of each step's start and end.
-    environ
-        Environment of the processes, and where secrets are looked for; None for that of this
-        process. Its variables `COULER_*` are not passed on.
+    around
+        What the run is given.
+    program
+        The file that defines the workflow.
 
     Raises
     ------
     ParameterError
         The parameters do not fit.
     ConfigurationError
-        A secret or a package is missing, or the folder is not empty.
+        A secret or a package is missing.
+    StateError
+        What happens cannot be written down.
     """
-    environ = os.environ if environ is None else environ
-    entries = Entries(environ)
-    bound = bind_parameters(workflow.parameters, parameters or {})
+    bound = bind_parameters(workflow.parameters, parameters)
     _require_files(bound)
-    require_packages(workflow)
-    require_entries(workflow, entries)
-    folder = _make_folder(workflow, work_dir)
-    place = Place(
-        folder=folder,
-        store=Store(folder / "store"),
-        entries=entries,
-        environ={name: value for name, value in environ.items() if not name.startswith("COULER_")},
-        secrets=tuple(secret_values(workflow, entries)),
+    _require_surroundings(workflow, around)
+    home = around.home
+    store = ObjectStore(home.store_url)
+    _store_files(bound, store, tuple(bound))
+    run_id = f"{workflow.name}-{uuid.uuid4().hex[:8]}"
+    started = now()
+    run = RunRecord(
+        id=run_id,
+        workflow=workflow.name,
+        workflow_digest=_digest(workflow),
+        engine=ENGINE,
+        created=started,
+        started=started,
+        parameters=write_outputs(bound),
+        logical_date=started.isoformat(timespec="seconds"),
+        folder=str(home.run_folder(run_id)),
+        host=socket.gethostname(),
+        program=program,
     )
-    _store_files(bound, place.store)
-    return _Run(workflow, bound, place, on_event or _ignore).to_end()
+    with open_database(home.database_url) as database, own_run(home.run_folder(run_id)):
+        runs.create_run(database, run, write_json(workflow))
+        return _Work(workflow, run, around, database, store).to_end()
 
 
-class _Run:
-    def __init__(
-        self,
-        workflow: Workflow,
-        parameters: Mapping[str, Single],
-        place: Place,
-        on_event: Callable[[Event], None],
-    ) -> None:
-        self.workflow = workflow
-        self.place = place
-        self.stop = threading.Event()
-        self.started = datetime.now(UTC)
-        self.interpreter = Interpreter(place, on_event)
-        facts = RunFacts(
-            id=f"{workflow.name}-{uuid.uuid4().hex[:8]}",
-            logical_date=self.started.isoformat(timespec="seconds"),
-        )
-        self.view = View(facts, parameters=parameters)
+def take_up(
+    run: RunRecord,
+    workflow: Workflow,
+    parameters: Mapping[str, object],
+    around: Surroundings,
+    database: Database,
+) -> RunResult:
+    """Run what an earlier session has left: what failed, what was cut off, what has changed.
+
+    Parameters
+    ----------
+    run
+        The run.
+    workflow
+        Its workflow, which may have changed; verified, and without defaults.
+    parameters
+        Values that take the place of earlier ones.
+    around
+        What the run is given.
+    database
+        Where the run is recorded.
+
+    Raises
+    ------
+    ParameterError, ConfigurationError, StateError
+        As `begin`.
+    RunBusyError
+        Another process works on the run.
+    """
+    bound = merge_parameters(run, workflow, parameters)
+    _require_surroundings(workflow, around)
+    store = ObjectStore(around.home.store_url)
+    _store_files(bound, store, parameters)
+    with own_run(_folder(run, around)):
+        again = replace(run, parameters=write_outputs(bound), workflow_digest=_digest(workflow))
+        return _Work(workflow, again, around, database, store).to_end()
+
+
+def plan(
+    run: RunRecord,
+    workflow: Workflow,
+    parameters: Mapping[str, object],
+    around: Surroundings,
+    database: Database,
+) -> tuple[PlannedStep, ...]:
+    """Return what `take_up` would do with each step; the arguments are the same.
+
+    Raises
+    ------
+    ParameterError
+        A value does not fit.
+    StateError
+        What is recorded of the run cannot be read.
+    """
+    bound = merge_parameters(run, workflow, parameters)
+    store = ObjectStore(around.home.store_url)
+    _store_files(bound, store, parameters)
+    view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound)
+    earlier = Earlier({step.path: step for step in runs.steps_of(database, run.id)}, store.exists)
+    return plan_retry(workflow, view, earlier, read=read_outside(workflow))
+
+
+def merge_parameters(
+    run: RunRecord, workflow: Workflow, parameters: Mapping[str, object]
+) -> dict[str, Single]:
+    """Return the parameters of a run with some changed.
+
+    Those that the workflow no longer has fall away, and new ones have their defaults.
+
+    Raises
+    ------
+    ParameterError
+        A value does not fit.
+    """
+    earlier = read_outputs(run.parameters)
+    bound = bind_parameters(
+        tuple(
+            parameter.model_copy(update={"required": False})
+            if parameter.name in earlier
+            else parameter
+            for parameter in workflow.parameters
+        ),
+        parameters,
+    )
+    _require_files({name: bound[name] for name in parameters})
+    for parameter in workflow.parameters:
+        value = earlier.get(parameter.name)
+        if parameter.name in parameters or not isinstance(value, Single):
+            continue
+        if value.type == parameter.type:
+            bound[parameter.name] = value
+    return bound
+
+
+def run_coroutine(make: Callable[[], Coroutine[t.Any, t.Any, T]]) -> T:
+    """Run a coroutine to its end, also where an event loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(make())
+    with ThreadPoolExecutor(1, "couler-run") as threads:
+        return threads.submit(lambda: asyncio.run(make())).result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """A session on a run that this process owns."""
+
+    workflow: Workflow
+    run: RunRecord
+    around: Surroundings
+    database: Database
+    store: ObjectStore
 
     def to_end(self) -> RunResult:
-        with stop_on_signals(lambda: self.stop):
-            end = self._run_steps()
-            outputs, message = self._read_outputs(end)
-            is_cancelled = self.stop.is_set()
-            succeeded = not (end.failed or message or is_cancelled)
-            self.stop = threading.Event()  # the handlers run; the next signal ends them
-            handled = self._run_handlers(end, "succeeded" if succeeded else "failed")
-            is_cancelled |= self.stop.is_set()
-        status: RunStatus = "succeeded" if succeeded and handled else "failed"
-        if is_cancelled:
-            status, message = "cancelled", CANCELLED
-        shown = self.interpreter.show
-        return RunResult(
-            run_id=self.view.run.id,
-            workflow=self.workflow.name,
-            status=status,
-            steps=self.interpreter.results,
-            outputs=(
-                {name: shown(stored) for name, stored in outputs.items()}
-                if status == "succeeded"
-                else {}
-            ),
-            work_dir=self.place.folder,
-            started=self.started,
-            finished=datetime.now(UTC),
-            message=message,
-            notes=tuple(_notes(self.workflow)),
+        run, database = self.run, self.database
+        lost = runs.attempts_of(database, run.id, status="running")
+        end_orphans(run.id, {attempt.pid: attempt.started for attempt in lost if attempt.pid})
+        number = runs.begin_session(
+            database,
+            run.id,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            started=now(),
+            options=self.around.options.as_json(),
+            workflow_digest=run.workflow_digest,
+            ir_json=write_json(self.workflow),
+            parameters=run.parameters,
+        )
+        with Journal(database, run.id, number) as journal:
+            for attempt in lost:
+                journal.attempt_ended(
+                    attempt.path,
+                    attempt.number,
+                    status="interrupted",
+                    finished=now(),
+                    message="the engine ended before it",
+                )
+            try:
+                interrupts = Interrupts()
+                with call_on_signals(interrupts.ring):
+                    result = run_coroutine(lambda: self._run(journal, interrupts))
+            except KeyboardInterrupt:
+                journal.run_updated(status="cancelled", finished=now(), message=CANCELLED)
+                journal.session_ended("cancelled")
+                journal.flush()
+                raise
+            journal.run_updated(
+                status=result.status,
+                finished=result.finished,
+                message=result.message,
+                outputs=result.outputs,
+            )
+            journal.session_ended(result.status)
+            journal.flush()
+        return result
+
+    async def _run(self, journal: Journal, interrupts: Interrupts) -> RunResult:
+        run, around, store = self.run, self.around, self.store
+        place = self._place()
+        place.make_folders()
+        steps = {step.path: step for step in runs.steps_of(self.database, run.id)}
+        attempts: dict[str, int] = {}
+        for attempt in runs.attempts_of(self.database, run.id):
+            attempts[attempt.path] = max(attempt.number, attempts.get(attempt.path, 0))
+        dispatcher = Dispatcher(Capacity.choose(around.options), Locks(around.home.root / "locks"))
+        doorbell = Doorbell(self._resumed)
+        recorder = Recorder(
+            journal,
+            place.log,
+            where=lambda text: str(store.local_path(text) or text),
+            on_event=around.on_event,
+            attempts=attempts,
+            ordinal=max((step.ordinal for step in steps.values()), default=0),
+        )
+        interpreter = Interpreter(
+            dispatcher,
+            LocalAttempter(place, recorder, doorbell),
+            recorder,
+            Reuse(recorder, Earlier(steps, store.exists), self._cache()),
+        )
+        facts = RunFacts(id=run.id, logical_date=run.logical_date or "")
+        session = Session(
+            self.workflow,
+            read_outputs(run.parameters),
+            facts,
+            run.started or run.created,
+            place,
+            recorder,
+            interpreter,
+            interrupts,
+        )
+        return await session.run()
+
+    def _place(self) -> Place:
+        run, around = self.run, self.around
+        entries = Entries(around.environ)
+        return Place(
+            run_id=run.id,
+            folder=_folder(run, around),
+            store=self.store,
+            entries=entries,
+            environ={**inherited(around.environ), MARK: run.id},
+            volumes={volume.name: volume for volume in self.workflow.volumes},
+            runtime=make_runtime(around.options.runtime, inherited(around.environ)),
+            secrets=tuple(secret_values(self.workflow, entries)),
         )
 
-    def _run_steps(self) -> ScopeEnd:
-        workflow = self.workflow
-        limits = Limits(self.stop).within(workflow.timeout_s)
-        read = read_results(workflow.steps, _outer_values(workflow))
-        return self.interpreter.run_scope(workflow.steps, StepPath(), self.view, limits, read=read)
+    def _cache(self) -> StepCache | None:
+        if not self.around.options.use_cache:
+            return None
+        run = self.run
+        return StepCache(self.database, self.store, run_id=run.id, workflow=run.workflow)
 
-    def _read_outputs(self, end: ScopeEnd) -> tuple[Outputs, str | None]:
-        if end.failed:
-            return {}, f"failed: {', '.join(end.failed)}"
-        try:
-            return scope_outputs(self.workflow.outputs, replace(self.view, steps=end.outputs)), None
-        except VALUE_ERRORS as error:
-            return {}, f"an output of the workflow: {error}"
-
-    def _run_handlers(self, end: ScopeEnd, status: t.Literal["succeeded", "failed"]) -> bool:
-        """Run the handlers that fit and tell whether all of them succeeded."""
-        # The lists of a failed foreach are for steps that depend on its failure or completion.
-        outputs = {
-            step.name: end.outputs[step.name]
-            for step in self.workflow.steps
-            if step.foreach is None or end.states[step.name] != "failed"
-        }
-        view = replace(self.view, run=replace(self.view.run, status=status), steps=outputs)
-        wanted = ("any", "success" if status == "succeeded" else "failure")
-        ends = [
-            self._run_handler(handler, view, fits=handler.on in wanted)
-            for handler in self.workflow.exit_handlers
-        ]
-        return all(end.state != "failed" for end in ends)
-
-    def _run_handler(self, handler: ExitHandler, view: View, *, fits: bool) -> End:
-        path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
-        # A handler has a place in the results like a group's.
-        as_step = Step(name=handler.name, action=Group(steps=handler.steps))
-        instance = Instance(as_step, path, ())
-        if not fits:
-            return self.interpreter.skip(instance, f"it is for {handler.on}")
-        limits = Limits(self.stop)
-        read = read_results(handler.steps, ())
-
-        def run_steps() -> End:
-            end = self.interpreter.run_scope(handler.steps, path, view, limits, read=read)
-            if end.failed:
-                return End("failed", message=f"failed inside: {', '.join(end.failed)}")
-            return End("succeeded")
-
-        return self.interpreter.observe(instance, run_steps)
+    def _resumed(self) -> Iterator[str]:
+        for signal in runs.take_signals(self.database, self.run.id):
+            yield signal.path
 
 
-def _outer_values(workflow: Workflow) -> Iterator[Value | None]:
-    """Yield what reads the workflow's steps from outside their scope."""
-    for output in workflow.outputs:
-        yield output.value
-    for handler in workflow.exit_handlers:
-        for step in handler.steps:
-            yield from references(step)
+def inherited(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what processes inherit of an environment: all but what is meant for the engine."""
+    return {name: value for name, value in environ.items() if not name.startswith("COULER_")}
 
 
-def _make_folder(workflow: Workflow, work_dir: Path | None) -> Path:
-    if work_dir is None:
-        return Path(tempfile.mkdtemp(prefix=f"couler-{workflow.name}-"))
-    work_dir.mkdir(parents=True, exist_ok=True)
-    if any(work_dir.iterdir()):
-        raise ConfigurationError(f"{work_dir} is not empty; a run needs a folder of its own")
-    return work_dir.resolve()
+def _folder(run: RunRecord, around: Surroundings) -> Path:
+    return Path(run.folder) if run.folder else around.home.run_folder(run.id)
+
+
+def _digest(workflow: Workflow) -> str:
+    return hashlib.sha256(write_json(workflow).encode()).hexdigest()
+
+
+def _require_surroundings(workflow: Workflow, around: Surroundings) -> None:
+    require_packages(workflow)
+    require_entries(workflow, Entries(around.environ))
 
 
 def _require_files(parameters: Mapping[str, Single]) -> None:
@@ -212,19 +380,9 @@ def _require_files(parameters: Mapping[str, Single]) -> None:
             raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
 
 
-def _store_files(parameters: dict[str, Single], store: Store) -> None:
-    """Put the files that parameters name into the store, as the values that travel."""
-    for name, value in parameters.items():
+def _store_files(parameters: dict[str, Single], store: ObjectStore, names: Collection[str]) -> None:
+    """Put the files that some parameters name into the store, as the values that travel."""
+    for name in names:
+        value = parameters[name]
         if is_file(value.type):
-            location = f"@parameters/{name}"
-            store.keep(Path(value.text), location)
-            parameters[name] = Single(location, value.type)
-
-
-def _notes(workflow: Workflow) -> Iterator[str]:
-    if workflow.schedule is not None:
-        yield "The schedule has no effect here: the workflow ran once, at once."
-
-
-def _ignore(_event: Event) -> None:
-    pass
+            parameters[name] = Single(store.put(Path(value.text)), value.type)

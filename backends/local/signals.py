@@ -2,33 +2,56 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 
+class Interrupts:
+    """Hands signals on to an event loop, which a signal alone does not wake."""
+
+    def __init__(self) -> None:
+        self._early = 0
+        self._hand_on: Callable[[], object] | None = None
+
+    def ring(self) -> None:
+        """There was a signal."""
+        if self._hand_on is None:
+            self._early += 1
+        else:
+            self._hand_on()
+
+    def bind(self, loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None]) -> None:
+        """Have a function called in a loop for each signal, also for those that have been."""
+        self._hand_on = lambda: loop.call_soon_threadsafe(interrupt)
+        for _ in range(self._early):
+            self._hand_on()
+
+    def unbind(self) -> None:
+        """Let later signals have no effect: the loop ends."""
+        self._hand_on = lambda: None
+
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @contextmanager
-def stop_on_signals(current: Callable[[], threading.Event]) -> Iterator[None]:
-    """Set an event at the first interrupt or request to end, and give up at the second.
+def call_on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Call a function at each interrupt or request to end, in the main thread.
 
     Signals that something else already handles, and threads other than the main one, are
-    left alone.
-
-    Parameters
-    ----------
-    current
-        Gives the event that is to be set now.
+    left alone. Entered before `asyncio.run`, which handles interrupts in a way of its own where
+    nobody else does.
     """
 
     def handle(_number: int, _frame: object) -> None:
-        if current().is_set():
-            raise KeyboardInterrupt
-        current().set()
+        interrupt()
 
     before = {}
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in SIGNALS:
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
                 before[number] = signal.signal(number, handle)
     try:

@@ -16,6 +16,8 @@ from couler.stages import RunEvent
 
 COLOURS = {
     "running": "cyan",
+    "retrying": "yellow",
+    "suspended": "yellow",
     "succeeded": "green",
     "cached": "green",
     "failed": "red",
@@ -51,11 +53,16 @@ class _Lines:
 
     def tell(self, event: RunEvent) -> None:
         path = str(event.path)
+        if event.kind in ("retrying", "suspended"):
+            said = f"{event.kind:9}  {path}"
+            self._session.info(f"{said}  {event.message}" if event.message else said)
+            return
         if event.kind == "started":
             self._started[path] = time.monotonic()
             self._session.info(f"{'started':9}  {path}")
             return
-        parts = [f"{event.status or '':9}", path]
+        state = "reused" if event.kind == "reused" else event.status or ""
+        parts = [f"{state:9}", path]
         if path in self._started:
             parts.append(f"{time.monotonic() - self._started.pop(path):.2f} s")
         if event.message:
@@ -90,7 +97,9 @@ class _Table:
         now = time.monotonic()
         is_whole = len(event.path) == 1 and head.item is None and head.round is None
         if not is_whole:
-            row.inside += event.kind == "finished"
+            row.inside += event.kind in ("finished", "reused")
+        elif event.kind in ("retrying", "suspended"):
+            row.state, row.message = event.kind, event.message or ""
         elif event.kind == "started":
             row.state, row.started = "running", now
         else:

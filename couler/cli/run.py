@@ -11,9 +11,11 @@ from pathlib import Path
 import click
 
 from couler import stages
+from couler.backends.base import RunOptions
 from couler.cli._load import Source, load
 from couler.cli._options import file_argument, passes_option
 from couler.cli._progress import COLOURS, show_progress
+from couler.cli._running import param_option, parse_params, run_options
 from couler.cli._session import Session, pass_session, session_options
 from couler.show.text import shorten
 
@@ -25,20 +27,8 @@ _LOG_LINES = 15
 
 @click.command()
 @file_argument
-@click.option(
-    "-p",
-    "--param",
-    "params",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A parameter of the workflow, read as its declared type; can be given several times.",
-)
-@click.option(
-    "--work-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="New or empty folder for logs and files; a temporary one by default.",
-)
+@param_option
+@run_options
 @passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report the end.")
 @session_options
@@ -47,7 +37,7 @@ def command(
     session: Session,
     file: Source,
     params: tuple[str, ...],
-    work_dir: Path | None,
+    options: RunOptions,
     passes: tuple[str, ...],
     format_: str | None,
 ) -> None:
@@ -64,9 +54,10 @@ def command(
         result = stages.run(
             loaded,
             parameters=parameters,
-            work_dir=work_dir,
+            options=options,
             on_event=on_event,
             passes=passes or None,
+            program=None if file.path == "-" else str(Path(file.path).resolve()),
         )
     if format_ == "json":
         click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
@@ -83,17 +74,6 @@ def command(
         click.get_current_context().exit(130 if interrupted else 1)
 
 
-def parse_params(params: tuple[str, ...]) -> dict[str, str]:
-    """Return the parameters that `-p` gives; the engine reads the text as the declared type."""
-    given = {}
-    for param in params:
-        name, separator, value = param.partition("=")
-        if not separator or not name:
-            raise click.BadParameter(f"{param!r} is not NAME=VALUE", param_hint="-p")
-        given[name] = value
-    return given
-
-
 def _output_text(name: str, value: object) -> str:
     """Return an output for people: text as it is, all else as JSON."""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
@@ -108,7 +88,7 @@ def _summary(session: Session, result: stages.RunResult) -> str:
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no steps"
     seconds = (result.finished - result.started).total_seconds()
     status = session.style(result.status, fg=COLOURS[result.status], bold=True)
-    return f"{result.run_id} {status} in {seconds:.1f} s: {told}\nlogs and files: {result.work_dir}"
+    return f"{result.run_id} {status} in {seconds:.1f} s: {told}\nlogs and files: {result.folder}"
 
 
 def _failure_lines(result: stages.RunResult) -> Iterator[str]:

@@ -11,8 +11,11 @@ from couler.stages.overrides import Override as Override
 from couler.stages.planning import SCHEMA_VERSION as SCHEMA_VERSION
 from couler.stages.planning import Plan as Plan
 from couler.stages.planning import plan as plan
+from couler.stages.running import PlannedStep as PlannedStep
 from couler.stages.running import RunEvent as RunEvent
 from couler.stages.running import RunResult as RunResult
+from couler.stages.running import plan_retry as plan_retry
+from couler.stages.running import retry as retry
 from couler.stages.running import run as run
 from couler.stages.workflows import AnyWorkflow as AnyWorkflow
 from couler.stages.workflows import ProgramWorkflow as ProgramWorkflow
@@ -21,12 +24,15 @@ __all__ = [
     "SCHEMA_VERSION",
     "AnyWorkflow",
     "Plan",
+    "PlannedStep",
     "ProgramWorkflow",
     "RunEvent",
     "RunResult",
     "compile",
     "diagnose",
     "plan",
+    "plan_retry",
+    "retry",
     "run",
     "show",
 ]

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from couler.backends.base import RunOptions, Target
+from couler.backends.registry import get_backend
 from couler.errors import EngineOptionError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
-from couler.stages.planning import plan
+from couler.stages.planning import Plan, plan
 from couler.stages.workflows import AnyWorkflow
 
 RUNNER = "local"
@@ -19,11 +21,15 @@ RUNNER = "local"
 
 
 class RunEvent(t.Protocol):
-    """A step's instance has started, or has ended."""
+    """Something happened to a step's instance."""
 
     @property
-    def kind(self) -> t.Literal["started", "finished"]:
-        """Which of the two."""
+    def kind(self) -> t.Literal["started", "finished", "reused", "retrying", "suspended"]:
+        """What happened.
+
+        A step that is skipped, omitted or cached finishes without having started; a step that an
+        earlier session of the run has ended is `reused`.
+        """
         ...
 
     @property
@@ -33,12 +39,17 @@ class RunEvent(t.Protocol):
 
     @property
     def status(self) -> str | None:
-        """How it ended; None at the start."""
+        """How it ended; None before."""
         ...
 
     @property
     def message(self) -> str | None:
         """Why it failed or did not run."""
+        ...
+
+    @property
+    def log(self) -> Path | None:
+        """Where its output is being written, when it starts."""
         ...
 
 
@@ -58,6 +69,11 @@ class StepResult(t.Protocol):
     @property
     def log(self) -> Path | None:
         """What its process wrote."""
+        ...
+
+    @property
+    def reused(self) -> bool:
+        """Whether an earlier session of the run has ended it."""
         ...
 
 
@@ -85,8 +101,8 @@ class RunResult(t.Protocol):
         ...
 
     @property
-    def work_dir(self) -> Path:
-        """Folder with the run's logs and files."""
+    def folder(self) -> Path:
+        """Folder with the run's logs and its outputs that are files."""
         ...
 
     @property
@@ -114,6 +130,25 @@ class RunResult(t.Protocol):
         ...
 
 
+class PlannedStep(t.Protocol):
+    """What a retry would do with a step that runs something."""
+
+    @property
+    def path(self) -> str:
+        """Place of the instance; of the whole where its items are not known yet."""
+        ...
+
+    @property
+    def verdict(self) -> t.Literal["reused", "runs", "skipped", "omitted"]:
+        """What would become of it."""
+        ...
+
+    @property
+    def reason(self) -> str | None:
+        """Why, in words; None for what is taken over."""
+        ...
+
+
 @t.runtime_checkable
 class Runner(t.Protocol):
     """A backend that runs workflows on this machine."""
@@ -123,10 +158,34 @@ class Runner(t.Protocol):
         workflow: Workflow,
         *,
         parameters: Mapping[str, object] | None = None,
-        work_dir: Path | None = None,
+        options: RunOptions | None = None,
         on_event: Callable[[t.Any], None] | None = None,
+        program: str | None = None,
     ) -> RunResult:
         """Run a verified workflow to its end."""
+        ...
+
+    def retry(
+        self,
+        run: str,
+        *,
+        workflow: Workflow | None = None,
+        parameters: Mapping[str, object] | None = None,
+        options: RunOptions | None = None,
+        on_event: Callable[[t.Any], None] | None = None,
+    ) -> RunResult:
+        """Take up a run again, with its workflow or a verified one in its place."""
+        ...
+
+    def plan_retry(
+        self,
+        run: str,
+        *,
+        workflow: Workflow | None = None,
+        parameters: Mapping[str, object] | None = None,
+        options: RunOptions | None = None,
+    ) -> tuple[PlannedStep, ...]:
+        """Return what `retry` would do."""
         ...
 
 
@@ -134,9 +193,10 @@ def run(
     workflow: AnyWorkflow,
     *,
     parameters: Mapping[str, object] | None = None,
-    work_dir: Path | None = None,
+    options: RunOptions | None = None,
     on_event: Callable[[RunEvent], None] | None = None,
     passes: Iterable[Pass | str] | None = None,
+    program: str | None = None,
 ) -> RunResult:
     """Run a workflow on this machine, to its end.
 
@@ -146,12 +206,14 @@ def run(
         The workflow, of a program or as IR.
     parameters
         Values of its parameters; text is read as the declared type.
-    work_dir
-        Folder for logs and files, new or empty; None for a temporary one.
+    options
+        How to run: how many processes, where runs are kept, and so on.
     on_event
-        Told of each step's start and end.
+        Told of what happens to each step.
     passes
         The passes in order, or their names; None for the default ones.
+    program
+        The file that defines the workflow, for the record.
 
     Returns
     -------
@@ -165,10 +227,85 @@ def run(
     ParameterError
         The parameters do not fit.
     ConfigurationError
-        A secret or a package is missing, or the folder is not empty.
+        A secret or a package is missing.
+    StateError
+        What happens cannot be written down.
     """
-    planned = plan(workflow, engine=RUNNER, passes=passes)
-    runner: object = planned.backend
+    planned = _plan(workflow, options, passes)
+    return _runner().run(
+        planned.workflow,
+        parameters=parameters,
+        options=options,
+        on_event=on_event,
+        program=program,
+    )
+
+
+def retry(
+    run: str,
+    *,
+    workflow: AnyWorkflow | None = None,
+    parameters: Mapping[str, object] | None = None,
+    options: RunOptions | None = None,
+    on_event: Callable[[RunEvent], None] | None = None,
+    passes: Iterable[Pass | str] | None = None,
+) -> RunResult:
+    """Take up a run of this machine again: what failed, what was cut off, what has changed.
+
+    Steps that succeeded are not run again, unless their code, definition or inputs have changed,
+    or something that they depend on runs.
+
+    Parameters
+    ----------
+    run
+        Its id, a beginning of it that no other has, or `latest`.
+    workflow
+        Its workflow where that has changed; None for the recorded one.
+    parameters
+        Values that take the place of those that it was started with.
+    options, on_event, passes
+        As in `run`; passes are for a changed workflow.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    RunBusyError
+        Another process works on it.
+    InvalidWorkflowError, UnsupportedFeatureError, ParameterError, ConfigurationError, StateError
+        As in `run`.
+    """
+    changed = None if workflow is None else _plan(workflow, options, passes).workflow
+    return _runner().retry(
+        run, workflow=changed, parameters=parameters, options=options, on_event=on_event
+    )
+
+
+def plan_retry(
+    run: str,
+    *,
+    workflow: AnyWorkflow | None = None,
+    parameters: Mapping[str, object] | None = None,
+    options: RunOptions | None = None,
+    passes: Iterable[Pass | str] | None = None,
+) -> tuple[PlannedStep, ...]:
+    """Return what `retry` would do with each step and why, without doing it.
+
+    The arguments and errors are those of `retry`.
+    """
+    changed = None if workflow is None else _plan(workflow, options, passes).workflow
+    return _runner().plan_retry(run, workflow=changed, parameters=parameters, options=options)
+
+
+def _plan(
+    workflow: AnyWorkflow, options: RunOptions | None, passes: Iterable[Pass | str] | None
+) -> Plan:
+    target = Target(options=(options or RunOptions()).as_json())
+    return plan(workflow, engine=RUNNER, target=target, passes=passes)
+
+
+def _runner() -> Runner:
+    runner: object = get_backend(RUNNER)
     if not isinstance(runner, Runner):
         raise EngineOptionError(f"the engine {RUNNER} does not run workflows")
-    return runner.run(planned.workflow, parameters=parameters, work_dir=work_dir, on_event=on_event)
+    return runner

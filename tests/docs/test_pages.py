@@ -112,7 +112,7 @@ def test_programs_do_what_the_page_says(
         if engines:
             assert stages.compile(workflow, "argo").to_text()
         if "runs" in block.words:
-            result = stages.run(workflow, work_dir=tmp_path / workflow.name)
+            result = stages.run(workflow)
             assert result.status == "succeeded", result
 
 

@@ -241,7 +241,7 @@ def test_requests_and_pauses_run_on_this_machine(server: str, tmp_path: Path) ->
         wf.output("pages", pages)
         wf.output("found", couler.http(missing, success_codes=404, step_name="found")[1])
     assert codes(wf) == []
-    result = stages.run(wf, work_dir=tmp_path)
+    result = stages.run(wf)
     assert result.status == "succeeded", result.to_json()
     told_of = json.loads(t.cast(str, result.outputs["told"]))
     assert told_of == ["POST", "/tell", "t", '{"score":1}']

@@ -303,7 +303,7 @@ def test_defaults_of_a_branch_hold_outside_of_its_block(
         box("c", default(b) if value is None else value)
         wf.output("found", default(b) if value is None else value)
     assert codes(wf) == []
-    result = stages.run(wf, work_dir=tmp_path)
+    result = stages.run(wf)
     assert (result.status, result.outputs) == ("succeeded", {"found": "none"})
 
 

@@ -45,7 +45,7 @@ def shape(made: Made) -> int:
 
 
 def run(workflow: couler.Workflow, folder: Path) -> dict[str, object]:
-    result = stages.run(workflow, work_dir=folder)
+    result = stages.run(workflow)
     assert result.status == "succeeded", result.to_json()
     return dict(result.outputs)
 
@@ -127,5 +127,5 @@ def test_fields_may_have_any_name(name: str, tmp_path: Path) -> None:
     from couler.cli._load import Source, load
 
     loaded = load(Source(str(program), None))
-    result = stages.run(loaded, work_dir=tmp_path / "work")
+    result = stages.run(loaded)
     assert dict(result.outputs) == {"sum": 3, "one": 3}

@@ -212,9 +212,7 @@ def test_the_report_is_one_page_that_needs_nothing_else(example: ModuleType, tab
 
 
 def test_data_that_is_not_valid_ends_the_run(tmp_path: Path) -> None:
-    result = stages.run(
-        load_program(str(PROGRAM)), parameters={"min_rows": "5000"}, work_dir=tmp_path / "run"
-    )
+    result = stages.run(load_program(str(PROGRAM)), parameters={"min_rows": "5000"})
     assert result.status == "failed"
     assert result.steps["validate"].status == "failed"
     assert result.steps["split"].status == "omitted"
@@ -229,9 +227,7 @@ def test_data_that_is_not_valid_ends_the_run(tmp_path: Path) -> None:
 def test_the_best_model_is_tested_if_it_is_good_enough(
     tmp_path: Path, threshold: str, verdict: str, ran: str, skipped: str
 ) -> None:
-    result = stages.run(
-        load_program(str(PROGRAM)), parameters={"threshold": threshold}, work_dir=tmp_path / "run"
-    )
+    result = stages.run(load_program(str(PROGRAM)), parameters={"threshold": threshold})
     assert result.status == "succeeded"
     assert result.steps[ran].status == "succeeded"
     assert result.steps[skipped].status == "skipped"
@@ -248,7 +244,7 @@ def test_the_best_model_is_tested_if_it_is_good_enough(
 def test_argo_comes_to_the_same_verdict(tmp_path: Path) -> None:
     if reason := argo_oracle.available():
         pytest.skip(reason)
-    here = stages.run(load_program(str(PROGRAM)), work_dir=tmp_path / "here")
+    here = stages.run(load_program(str(PROGRAM)))
     manifest = stages.compile(load_program(str(PROGRAM)), "argo").to_text()
     (tmp_path / "argo").mkdir()
     there = argo_oracle.run(manifest, work_dir=tmp_path / "argo", timeout_s=300)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from couler import stages
-from couler.backends.base import Target
+from couler.backends.base import RunOptions, Target
 from couler.errors import (
     EngineOptionError,
     InvalidWorkflowError,
@@ -201,10 +201,10 @@ class TestRun:
             update={"parameters": (Parameter(name="n", type="int", required=True),)}
         )
         result = stages.run(
-            flow, parameters={"n": "3"}, work_dir=tmp_path / "work", on_event=events.append
+            flow, parameters={"n": "3"}, options=RunOptions(home=tmp_path), on_event=events.append
         )
         assert result.status == "succeeded"
-        assert result.work_dir == tmp_path / "work"
+        assert result.folder == tmp_path / "runs" / result.run_id
         assert {str(event.path) for event in events} == set(result.steps) == {"a", "b"}
 
     def test_failure_raises_nothing(self) -> None:

@@ -47,7 +47,7 @@ class Job:
     inherited
         The environment of the engine, which processes of the machine inherit.
     gpus
-        The numbers of the devices that the step has been given.
+        The numbers or names of the devices that the step has been given.
     """
 
     run_id: str
@@ -56,7 +56,7 @@ class Job:
     folder: Path
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     inherited: Mapping[str, str] = field(default_factory=dict)
-    gpus: tuple[int, ...] = ()
+    gpus: tuple[str, ...] = ()
 
     @property
     def work(self) -> Path:
@@ -89,8 +89,10 @@ class Launch(t.NamedTuple):
 class Runtime(t.Protocol):
     """How attempts become processes."""
 
-    name: str
-    """As in `couler run --runtime NAME`."""
+    @property
+    def name(self) -> str:
+        """As in `couler run --runtime NAME`."""
+        ...
 
     def check(self, workflow: Workflow) -> Iterator[Diagnostic]:
         """Yield what cannot run, before anything does.

@@ -45,13 +45,13 @@ def test_what_it_cannot_do_is_refused_before_the_start_and_told_at_once() -> Non
 def test_paths_outside_the_folder_are_refused() -> None:
     workflow = flow(
         "w",
-        sh("a", "true", outputs=[out("x", path="/tmp/x"), out("y", path="ok/y")]),
+        sh("a", "true", outputs=[out("x", path="../x"), out("y", path="ok/y")]),
         sh("b", "true", inputs=[given("f", "f", "file", "../f")]),
         engine={"local": {"x": 1}, "argo": {}},
     )
     found = [(problem.code, problem.step) for problem in LOCAL.check(workflow, Target())]
-    assert found == [("CLR362", None), ("CLR361", "a"), ("CLR361", "b")]
-    with pytest.raises(InvalidWorkflowError, match="/tmp/x"):
+    assert found == [("CLR361", "a"), ("CLR361", "b"), ("CLR362", None)]
+    with pytest.raises(InvalidWorkflowError, match=r"\.\./x"):
         LOCAL.run(workflow)
 
 
@@ -70,7 +70,7 @@ def test_unknown_formats_profiles_and_options_are_refused() -> None:
         LOCAL.compile(workflow, Target(), format="jsn")
     with pytest.raises(EngineOptionError, match="no profile"):
         LOCAL.capabilities(Target(profile="cloud"))
-    with pytest.raises(EngineOptionError, match="no options"):
+    with pytest.raises(EngineOptionError, match="no option 'speed'"):
         LOCAL.compile(workflow, Target(options={"speed": 2}))
 
 

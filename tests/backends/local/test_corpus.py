@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from tests.corpus import Case, cases
 
@@ -24,7 +25,7 @@ def test_outcome(case: Case, tmp_path: Path) -> None:
     result = LocalBackend().run(
         case.workflow,
         parameters=case.parameters_with(shared),
-        work_dir=tmp_path / "run",
+        options=RunOptions(home=tmp_path / "home", jobs=4, gpus=1),
         environ={**os.environ, **entries},
     )
     expected = case.expected

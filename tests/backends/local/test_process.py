@@ -2,38 +2,58 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
-import sys
-import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
 from couler.backends.local.masking import Masker
-from couler.backends.local.process import ProcessEnd, run_process
+from couler.backends.local.process import (
+    LostOutputError,
+    ProcessEnd,
+    Streams,
+    run_process,
+)
 
 
-def run_shell(
-    script: str,
+def run_words(
+    words: list[str],
     directory: Path,
     *,
     timeout_s: float | None = None,
-    stop: threading.Event | None = None,
-    keep_bytes: int = 100,
+    stop_s: float | None = None,
+) -> tuple[ProcessEnd, bytes, bytes]:
+    """Run a command; return its end and what it wrote to each output."""
+    written = {"stdout": bytearray(), "stderr": bytearray()}
+
+    async def work() -> ProcessEnd:
+        with Limits() as run, run.within(timeout_s) as limits:
+            if stop_s is not None:
+                asyncio.get_running_loop().call_later(stop_s, run.end, CANCELLED)
+            return await run_process(
+                words,
+                environ={"PATH": os.environ["PATH"]},
+                directory=directory,
+                streams=Streams(None, written["stdout"].extend, written["stderr"].extend),
+                limits=limits,
+                on_start=lambda _pid: None,
+                grace_s=0.3,
+            )
+
+    end = asyncio.run(work())
+    return end, bytes(written["stdout"]), bytes(written["stderr"])
+
+
+def run_shell(
+    script: str, directory: Path, *, timeout_s: float | None = None, stop_s: float | None = None
 ) -> tuple[ProcessEnd, str]:
-    """Run a line of shell; return its end and what it wrote to both outputs."""
-    written: list[bytes] = []
-    end = run_process(
-        ["sh", "-c", script],
-        environ={"PATH": os.environ["PATH"]},
-        directory=directory,
-        on_output=lambda _name, chunk: written.append(chunk),
-        deadline=None if timeout_s is None else time.monotonic() + timeout_s,
-        stop=stop or threading.Event(),
-        keep_bytes=keep_bytes,
-    )
-    return end, b"".join(written).decode()
+    """Run a line of shell; return its end and its standard output."""
+    end, out, _ = run_words(["sh", "-c", script], directory, timeout_s=timeout_s, stop_s=stop_s)
+    return end, out.decode()
 
 
 def ends(pid: int) -> bool:
@@ -53,81 +73,118 @@ def is_running(pid: int) -> bool:
 
 
 def test_exit_code_and_outputs(tmp_path: Path) -> None:
-    end, written = run_shell("echo out; echo err >&2; pwd; exit 3", tmp_path)
-    assert (end.reason, end.exit_code) == ("exit", 3)
-    assert end.stdout.decode() == f"out\n{tmp_path}\n"
-    assert sorted(written.split()) == sorted(["out", "err", str(tmp_path)])
+    end, out, err = run_words(["sh", "-c", "echo out; echo err >&2; pwd; exit 3"], tmp_path)
+    assert (end.reason, end.exit_code) == (None, 3)
+    assert (out.decode(), err) == (f"out\n{tmp_path}\n", b"err\n")
+
+
+def test_outputs_go_to_a_log_in_their_order(tmp_path: Path) -> None:
+    async def work(log: int) -> ProcessEnd:
+        return await run_process(
+            ["sh", "-c", "for n in 1 2 3; do echo $n; echo $n >&2; done"],
+            environ={"PATH": os.environ["PATH"]},
+            directory=tmp_path,
+            streams=Streams(log),
+            limits=Limits(),
+            on_start=lambda _pid: None,
+        )
+
+    with (tmp_path / "log").open("wb") as log:
+        asyncio.run(work(log.fileno()))
+    assert (tmp_path / "log").read_text(encoding="utf-8").split() == list("112233")
+
+
+def test_one_function_for_both_outputs_gets_them_in_their_order(tmp_path: Path) -> None:
+    taken = bytearray()
+
+    def take(chunk: bytes) -> None:
+        taken.extend(chunk)
+
+    async def work() -> ProcessEnd:
+        return await run_process(
+            ["sh", "-c", "for n in 1 2 3; do echo $n; echo $n >&2; done"],
+            environ={"PATH": os.environ["PATH"]},
+            directory=tmp_path,
+            streams=Streams(None, take, take),
+            limits=Limits(),
+            on_start=lambda _pid: None,
+        )
+
+    asyncio.run(work())
+    assert taken.split() == [b"1", b"1", b"2", b"2", b"3", b"3"]
+
+
+def test_output_that_cannot_be_taken_ends_the_process(tmp_path: Path) -> None:
+    def take(_chunk: bytes) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    async def work() -> None:
+        await run_process(
+            ["sh", "-c", "echo $$ > pid; echo full; sleep 60"],
+            environ={"PATH": os.environ["PATH"]},
+            directory=tmp_path,
+            streams=Streams(None, take, take),
+            limits=Limits(),
+            on_start=lambda _pid: None,
+        )
+
+    with pytest.raises(LostOutputError, match="No space left"):
+        asyncio.run(work())
+    assert ends(int((tmp_path / "pid").read_text(encoding="utf-8")))
 
 
 def test_end_by_a_signal_counts_as_in_a_shell(tmp_path: Path) -> None:
     end, _ = run_shell("kill -9 $$", tmp_path)
-    assert (end.reason, end.exit_code) == ("exit", 137)
+    assert (end.reason, end.exit_code) == (None, 137)
 
 
-def test_large_output_is_written_whole_and_kept_in_part(tmp_path: Path) -> None:
-    end, written = run_shell("head -c 300000 /dev/zero | tr '\\0' x", tmp_path, keep_bytes=10)
-    assert end.stdout == b"x" * 11
+def test_large_output_is_taken_whole(tmp_path: Path) -> None:
+    _, written = run_shell("head -c 300000 /dev/zero | tr '\\0' x", tmp_path)
     assert written == "x" * 300_000
 
 
-def test_process_sees_only_the_given_environment(tmp_path: Path) -> None:
-    end, _ = run_shell("env | cut -d= -f1 | sort | tr '\\n' ' '", tmp_path)
-    assert set(end.stdout.decode().split()) <= {"PATH", "PWD", "_", "SHLVL", "OLDPWD"}
-
-
-def test_python_is_this_interpreter(tmp_path: Path) -> None:
-    end = run_process(
-        ["python", "-c", "import sys; print(sys.executable)"],
-        environ={},
-        directory=tmp_path,
-        on_output=lambda *_: None,
-        deadline=None,
-        stop=threading.Event(),
-        keep_bytes=1000,
+def test_usage_is_that_of_the_process_and_its_children(tmp_path: Path) -> None:
+    spend = (
+        "python3 -c 'import time\nwhile time.process_time() < 0.3: pass\nx = bytearray(400<<20)'"
     )
-    assert end.stdout.decode().strip() == sys.executable
+    end, _ = run_shell(spend, tmp_path)
+    assert end.usage.cpu_s > 0.3
+    assert end.usage.peak_bytes is not None
+    assert end.usage.peak_bytes > 400 << 20
+
+
+def test_process_sees_only_the_given_environment(tmp_path: Path) -> None:
+    _, out = run_shell("env | cut -d= -f1 | sort | tr '\\n' ' '", tmp_path)
+    assert set(out.split()) <= {"PATH", "PWD", "_", "SHLVL", "OLDPWD"}
 
 
 def test_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
     end, _ = run_shell("sleep 60 & echo $! > child; wait", tmp_path, timeout_s=1)
-    assert end.reason == "timeout"
+    assert end.reason == OUT_OF_TIME
     assert ends(int((tmp_path / "child").read_text(encoding="utf-8")))
 
 
-def test_process_that_ignores_the_request_to_end_is_killed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("couler.backends.local.process.GRACE_S", 0.2)
+def test_process_that_ignores_the_request_to_end_is_killed(tmp_path: Path) -> None:
     end, _ = run_shell("trap '' TERM; while :; do sleep 0.05; done", tmp_path, timeout_s=0.7)
-    assert (end.reason, end.exit_code) == ("timeout", 137)
+    assert (end.reason, end.exit_code) == (OUT_OF_TIME, 137)
 
 
-def test_process_may_end_in_order_when_it_is_stopped(tmp_path: Path) -> None:
-    stop = threading.Event()
-    threading.Timer(0.7, stop.set).start()
-    end, written = run_shell("trap 'echo bye; exit 4' TERM; sleep 60 & wait", tmp_path, stop=stop)
-    assert (end.reason, end.exit_code, written) == ("stopped", 4, "bye\n")
+def test_process_may_end_in_order_when_it_is_cancelled(tmp_path: Path) -> None:
+    end, written = run_shell("trap 'echo bye; exit 4' TERM; sleep 60 & wait", tmp_path, stop_s=0.7)
+    assert (end.reason, end.exit_code, written) == (CANCELLED, 4, "bye\n")
 
 
 def test_what_a_process_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     started = time.monotonic()
-    end, _ = run_shell("sleep 60 & echo $!", tmp_path)
-    assert end.reason == "exit"
-    assert ends(int(end.stdout))
+    end, out = run_shell("sleep 60 & echo $!", tmp_path)
+    assert end.reason is None
+    assert ends(int(out))
     assert time.monotonic() - started < 30  # its open output was not waited for
 
 
 def test_missing_program(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        run_process(
-            ["no-such-program"],
-            environ={},
-            directory=tmp_path,
-            on_output=lambda *_: None,
-            deadline=None,
-            stop=threading.Event(),
-            keep_bytes=1,
-        )
+        run_words(["no-such-program"], tmp_path)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 100])

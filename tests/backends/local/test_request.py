@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.result import StepResult
 from couler.ir.policies import Retry
@@ -59,7 +60,7 @@ def run(tmp_path: Path, action: Http, **fields: object) -> StepResult:
     step = Step(name="call", action=action, **fields)  # type: ignore[arg-type]  # a shorthand
     workflow = flow("w", sh("word", "echo good"), step, sh("end", 'echo "$1"', ref("call")))
     environ = {"PATH": "/usr/bin:/bin", "COULER_SECRET_api_token": "s3cret"}
-    result = LocalBackend().run(workflow, work_dir=tmp_path / "run", environ=environ)
+    result = LocalBackend().run(workflow, options=RunOptions(home=tmp_path), environ=environ)
     return result.steps["call"]
 
 

@@ -1,0 +1,41 @@
+"""What holds for everything inside a scope of a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from couler.backends.local.dispatch import Lane
+from couler.backends.local.limits import Limits
+from couler.backends.local.values import View
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What holds for everything in a scope.
+
+    Attributes
+    ----------
+    view
+        What its steps can read.
+    limits
+        What can end them early.
+    lanes
+        Bounds on how many of them run at the same time.
+    mutexes
+        The locks that are held around them.
+    priority
+        Seconds of the longest path that waits for the end of the scope.
+    is_fresh
+        Something that they depend on ran in this session, so nothing is taken from earlier ones.
+    """
+
+    view: View
+    limits: Limits
+    lanes: tuple[Lane, ...] = ()
+    mutexes: frozenset[str] = frozenset()
+    priority: float = 0.0
+    is_fresh: bool = False
+
+    def with_lane(self, width: int | None) -> Around:
+        """Return this with one more bound, if there is one."""
+        return self if width is None else replace(self, lanes=(*self.lanes, Lane(width)))

@@ -1,0 +1,111 @@
+"""Attempts of steps that run something: processes, HTTP requests, pauses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from couler.backends.local.container import Start, attempt_process
+from couler.backends.local.dispatch import Grant
+from couler.backends.local.ends import Attempt, Bound
+from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.outputs import KEEP_BYTES, read_output
+from couler.backends.local.place import Place, entry_texts
+from couler.backends.local.recording import Recorder
+from couler.backends.local.request import RequestError, Response, send
+from couler.backends.local.resuming import Doorbell
+from couler.backends.local.retries import FailureKind
+from couler.backends.local.values import VALUE_ERRORS
+from couler.ir import workflow as ir
+
+
+@dataclass(frozen=True, slots=True)
+class LocalAttempter:
+    """Makes attempts on this machine and records them.
+
+    Parameters
+    ----------
+    place
+        Where they happen.
+    recorder
+        Told of their starts and ends.
+    doorbell
+        Rings when somebody resumes a step that waits for that.
+    """
+
+    place: Place
+    recorder: Recorder
+    doorbell: Doorbell
+
+    async def attempt(self, bound: Bound, number: int, limits: Limits, grant: Grant) -> Attempt:
+        """Make an attempt; `number` counts from 1, over all sessions of the run."""
+        self.recorder.attempt_started(bound, number)
+        last = await self._attempt(bound, number, limits, grant)
+        self.recorder.attempt_ended(bound.path, number, last)
+        return last
+
+    async def _attempt(self, bound: Bound, number: int, limits: Limits, grant: Grant) -> Attempt:
+        action = bound.step.action
+        match action:
+            case ir.Container() | ir.Script():
+                start = Start(
+                    number,
+                    grant,
+                    limits,
+                    self.recorder.commit,
+                    lambda pid: self.recorder.attempt_spawned(bound.path, number, pid),
+                )
+                return await attempt_process(bound, self.place, start)
+            case ir.Http():
+                await self.recorder.commit()
+                return await self._attempt_request(bound, action, limits)
+            case ir.Suspend():
+                return await self._attempt_pause(bound, action, limits)
+        raise TypeError(f"a {action.kind} is refused before the start")
+
+    async def _attempt_pause(self, bound: Bound, action: ir.Suspend, limits: Limits) -> Attempt:
+        if action.seconds is None:
+            self.recorder.suspended(bound.path, action.message)
+            await self.doorbell.wait(str(bound.path), limits)
+        else:
+            await limits.pause(action.seconds)
+        return _cut_off(limits) if limits.reached else Attempt(True)
+
+    async def _attempt_request(self, bound: Bound, action: ir.Http, limits: Limits) -> Attempt:
+        try:
+            response = await send(
+                bound.url,
+                method=action.method,
+                headers={**bound.texts, **entry_texts(action.headers, self.place.entries)},
+                body=bound.body,
+                limits=limits,
+                keep_bytes=KEEP_BYTES,
+            )
+        except RequestError as error:
+            return Attempt(False, message=str(error), kind="error")
+        if response is None:
+            return _cut_off(limits)
+        return _read_response(bound, action, response)
+
+
+def _read_response(bound: Bound, action: ir.Http, response: Response) -> Attempt:
+    is_good = (
+        response.code in action.success_codes
+        if action.success_codes
+        else 200 <= response.code < 300
+    )
+    if not is_good:
+        told = f"{action.method} {bound.url} was answered with {response.code}"
+        return Attempt(False, message=told, kind="failure")
+    try:
+        outputs = {
+            output.name: read_output(response.body, output, what="the response")
+            for output in bound.outputs
+        }
+    except VALUE_ERRORS as error:
+        return Attempt(False, message=str(error), kind="error")
+    return Attempt(True, outputs)
+
+
+def _cut_off(limits: Limits) -> Attempt:
+    kind: FailureKind | None = None if limits.reached == CANCELLED else "failure"
+    return Attempt(False, message=limits.reached, kind=kind)

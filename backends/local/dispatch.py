@@ -1,0 +1,213 @@
+"""Which of the steps that could run does run: jobs, processors, memory, GPUs, locks, bounds.
+
+Model: a request waits until all that it asks for is free at the same time, and then takes it all.
+Among the requests that fit, that of the highest priority starts, the oldest of several. A request
+that does not fit is passed over by smaller ones, but at most `PATIENCE` times; then nothing starts
+before it, so that many small steps cannot keep a large one waiting for ever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from couler.backends.local.capacity import Capacity, Need
+from couler.backends.local.limits import Limits
+from couler.backends.local.locks import Locks
+
+PATIENCE = 16
+"""How many requests may start before one that is more important but does not fit."""
+
+_LOCK_POLL_S = 0.2
+
+
+class Lane:
+    """A bound on how many requests of a scope run at the same time (`max_parallel`)."""
+
+    __slots__ = ("free",)
+
+    def __init__(self, width: int) -> None:
+        self.free = width
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What requests of a kind ask for; those of one shape wait in one line."""
+
+    need: Need
+    lanes: tuple[Lane, ...] = ()
+    mutex: str | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Request:
+    """Work that waits for its start.
+
+    Attributes
+    ----------
+    shape
+        What it takes.
+    priority
+        Greater is earlier; seconds of the longest path that hangs on it.
+    limits
+        At their end it is given up.
+    start
+        Called with the grant, or with None when it is given up.
+    """
+
+    shape: Shape
+    priority: float
+    limits: Limits
+    start: Callable[[Grant | None], None]
+    passed_over: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grant:
+    """What a request has been given, until it is released."""
+
+    shape: Shape
+    gpus: tuple[str, ...] = ()
+
+
+_Line = list[tuple[float, int, Request]]
+
+
+@dataclass(slots=True)
+class Dispatcher:
+    """Gives what a machine has to those who ask.
+
+    Parameters
+    ----------
+    capacity
+        What there is.
+    locks
+        The locks of the steps with a mutex, which other runs share.
+    """
+
+    capacity: Capacity
+    locks: Locks
+    _lines: dict[Shape, _Line] = field(default_factory=dict)
+    _count: Iterator[int] = field(default_factory=itertools.count)
+    _is_due: bool = False
+    _jobs: int = field(init=False)
+    _cpus: float = field(init=False)
+    _memory: int = field(init=False)
+    _gpus: list[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._jobs, self._cpus = self.capacity.jobs, self.capacity.cpus
+        self._memory, self._gpus = self.capacity.memory_bytes, list(self.capacity.gpus)
+
+    def submit(self, request: Request) -> None:
+        """Take a request in; it starts in a later turn of the event loop."""
+        line = self._lines.setdefault(request.shape, [])
+        heapq.heappush(line, (-request.priority, next(self._count), request))
+        self._wake()
+
+    async def acquire(self, shape: Shape, priority: float, limits: Limits) -> Grant | None:
+        """Wait for what a shape asks for; None if the limits end before."""
+        granted: asyncio.Future[Grant | None] = asyncio.get_running_loop().create_future()
+        request = Request(shape, priority, limits, granted.set_result)
+        self.submit(request)
+        forget = limits.on_end(self.give_up)
+        try:
+            return await granted
+        finally:
+            forget()
+
+    def release(self, grant: Grant) -> None:
+        """Take back what was given."""
+        shape, need = grant.shape, grant.shape.need
+        self._jobs += need.jobs
+        self._cpus += need.cpus
+        self._memory += need.memory_bytes
+        self._gpus.extend(grant.gpus)
+        for lane in shape.lanes:
+            lane.free += 1
+        if shape.mutex is not None:
+            self.locks.release(shape.mutex)
+        self._wake()
+
+    def give_up(self) -> None:
+        """Give up the requests whose limits have ended."""
+        given_up = []
+        for shape, line in tuple(self._lines.items()):
+            ended = [entry for entry in line if entry[2].limits.reached is not None]
+            if not ended:
+                continue
+            kept = [entry for entry in line if entry[2].limits.reached is None]
+            heapq.heapify(kept)
+            if kept:
+                self._lines[shape] = kept
+            else:
+                del self._lines[shape]
+            given_up += ended
+        for _, _, request in sorted(given_up, key=lambda entry: entry[1]):
+            request.start(None)
+
+    def _wake(self) -> None:
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._start_all)
+
+    def _start_all(self) -> None:
+        self._is_due = False
+        while (request := self._choose()) is not None:
+            request.start(self._take(request))
+
+    def _choose(self) -> Request | None:
+        """Take the next request out of its line, None if none can start now."""
+        heads = sorted((line[0], shape) for shape, line in self._lines.items())  # no two are equal
+        before: list[Request] = []
+        for (_, _, request), shape in heads:
+            if self._fits(shape):
+                for other in before:
+                    other.passed_over += 1
+                line = self._lines[shape]
+                heapq.heappop(line)
+                if not line:
+                    del self._lines[shape]
+                return request
+            if request.passed_over >= PATIENCE and not _is_bounded(shape):
+                return None
+            before.append(request)
+        return None
+
+    def _fits(self, shape: Shape) -> bool:
+        need = shape.need
+        if (
+            need.jobs > self._jobs
+            or need.cpus > self._cpus + _ROUNDING
+            or need.memory_bytes > self._memory
+            or need.gpus > len(self._gpus)
+            or _is_bounded(shape)
+        ):
+            return False
+        if shape.mutex is None or self.locks.take(shape.mutex):
+            return True
+        if not self.locks.is_ours(shape.mutex):  # nobody will tell when another run is done with it
+            asyncio.get_running_loop().call_later(_LOCK_POLL_S, self._wake)
+        return False
+
+    def _take(self, request: Request) -> Grant:
+        need = request.shape.need
+        self._jobs -= need.jobs
+        self._cpus -= need.cpus
+        self._memory -= need.memory_bytes
+        for lane in request.shape.lanes:
+            lane.free -= 1
+        gpus = tuple(self._gpus[: need.gpus])
+        del self._gpus[: need.gpus]
+        return Grant(request.shape, gpus)
+
+
+_ROUNDING = 1e-9
+"""Parts of processors do not add up exactly."""
+
+
+def _is_bounded(shape: Shape) -> bool:
+    return any(lane.free <= 0 for lane in shape.lanes)

@@ -1,0 +1,70 @@
+"""What earlier sessions of a run have done, and what of it still holds."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from couler.backends.local.cache import read_outputs, references
+from couler.backends.local.ends import End
+from couler.backends.local.values import Outputs
+from couler.errors import ArtifactError
+from couler.ir.paths import StepPath
+from couler.state.records import StepRecord
+
+
+@dataclass(slots=True)
+class Earlier:
+    """The records of earlier sessions.
+
+    Parameters
+    ----------
+    records
+        How instances ended, by the text of their paths.
+    has_file
+        Tells whether the file of a reference is in the store.
+    """
+
+    records: dict[str, StepRecord]
+    has_file: Callable[[str], bool]
+
+    def __contains__(self, path: object) -> bool:
+        return path in self.records
+
+    def find(self, path: str, key: str) -> tuple[End, StepRecord] | None:
+        """Return the end that was recorded for a path, if it still holds for a key."""
+        record = self.records.get(path)
+        if record is None or self._objection(record, key) is not None:
+            return None
+        state: t.Literal["succeeded", "cached"] = (
+            "cached" if record.status == "cached" else "succeeded"
+        )
+        outputs = read_outputs(record.outputs)
+        return End(state, outputs, None, record.exit_code, record.attempts, key), record
+
+    def why_not(self, path: str, key: str) -> str | None:
+        """Return why a step runs again, in words; None if its end still holds."""
+        record = self.records.get(path)
+        return "it has not run" if record is None else self._objection(record, key)
+
+    def forget_inside(self, path: StepPath) -> None:
+        """Forget the steps of an earlier attempt of a group."""
+        start = f"{path}/"
+        for text in [text for text in self.records if text.startswith(start)]:
+            del self.records[text]
+
+    def _objection(self, record: StepRecord, key: str) -> str | None:
+        if record.status not in ("succeeded", "cached"):
+            return f"it {'failed' if record.status == 'failed' else f'was {record.status}'}"
+        if record.key != key:
+            return "its code, definition or inputs have changed"
+        if not self._has_files(read_outputs(record.outputs)):
+            return "a file that it made is no longer in the store"
+        return None
+
+    def _has_files(self, outputs: Outputs) -> bool:
+        try:
+            return all(map(self.has_file, references(outputs)))
+        except ArtifactError:  # a manifest of a directory that is not what it was
+            return False

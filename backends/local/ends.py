@@ -1,0 +1,164 @@
+"""Instances of steps, what runs in them, and how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from couler.backends.local.outputs import default_outputs
+from couler.backends.local.process import Usage
+from couler.backends.local.retries import FailureKind
+from couler.backends.local.status import State
+from couler.backends.local.values import Outputs, Stored, View, bind_input, resolve_text
+from couler.ir.paths import StepPath
+from couler.ir.storage import EnvVar
+from couler.ir.workflow import Container, Group, Http, Output, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A step at its place in the run."""
+
+    step: Step
+    path: StepPath
+    outputs: tuple[Output, ...]
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it has a place in the results; a group that a pass made has none."""
+        action = self.step.action
+        return not (isinstance(action, Group) and action.transparent)
+
+    @property
+    def is_whole_list(self) -> bool:
+        """Whether it is a foreach as a whole, not one of its items."""
+        return self.step.foreach is not None and self.path[-1].item is None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it stands for items or rounds, which run in its place."""
+        is_whole_loop = self.step.loop is not None and self.path[-1].round is None
+        return self.is_whole_list or is_whole_loop
+
+    def at(self, path: StepPath) -> Instance:
+        """Return an item or a round of this instance."""
+        return replace(self, path=path)
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a step's instance ended.
+
+    Attributes
+    ----------
+    key
+        Of a step that runs something: equal for the same work, see `step_key`.
+    source_run
+        The run that made what was taken from the cache.
+    is_fresh
+        Whether something of it ran in this session.
+    """
+
+    state: State
+    outputs: Outputs = field(default_factory=dict)
+    message: str | None = None
+    exit_code: int | None = None
+    attempts: int = 0
+    key: str | None = None
+    is_fresh: bool = False
+    source_run: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeEnd:
+    """How a scope ended.
+
+    Attributes
+    ----------
+    states
+        The state of each step.
+    outputs
+        What can be read of each step.
+    failed
+        The leaves whose branch is failed, or what a limit cut off; none if the scope is well.
+    is_fresh
+        Whether something in it ran in this session.
+    """
+
+    states: Mapping[str, State]
+    outputs: Mapping[str, Outputs]
+    failed: tuple[str, ...]
+    is_fresh: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How one attempt ended.
+
+    Attributes
+    ----------
+    kind
+        How it failed; None where another attempt cannot help.
+    """
+
+    succeeded: bool
+    outputs: Outputs = field(default_factory=dict)
+    message: str | None = None
+    exit_code: int | None = None
+    kind: FailureKind | None = None
+    usage: Usage | None = None
+    is_fresh: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A step with its values evaluated, which are the same for each of its attempts.
+
+    Attributes
+    ----------
+    words
+        Command and arguments; none for a script.
+    texts
+        Environment variables, or headers, that are given as values.
+    """
+
+    step: Step
+    path: StepPath
+    outputs: tuple[Output, ...]
+    inputs: Mapping[str, Stored]
+    words: tuple[str, ...]
+    texts: Mapping[str, str]
+    url: str = ""
+    body: str | None = None
+
+
+def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) -> Bound:
+    """Evaluate the values of a step that runs something.
+
+    Raises
+    ------
+    EvaluationError, WireError
+        A value cannot be read.
+    """
+    action = step.action
+    inputs = {given.name: bind_input(given, view) for given in step.inputs}
+    words: tuple[str, ...] = ()
+    variables: tuple[EnvVar, ...] = step.env
+    url, body = "", None
+    if isinstance(action, Container):
+        words = tuple(resolve_text(word, view) for word in (*action.command, *action.args))
+    elif isinstance(action, Http):
+        variables = action.headers
+        url = resolve_text(action.url, view)
+        body = None if action.body is None else resolve_text(action.body, view)
+    texts = {
+        variable.name: resolve_text(variable.value, view)
+        for variable in variables
+        if variable.value is not None
+    }
+    return Bound(step, path, outputs, inputs, words, texts, url, body)
+
+
+def readable_defaults(instance: Instance) -> Outputs:
+    """Return what can be read of an instance that gave nothing."""
+    return {} if instance.is_whole_list else default_outputs(instance.outputs)

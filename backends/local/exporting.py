@@ -1,0 +1,46 @@
+"""Outputs of the workflow that are files, where people find them."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from couler.backends.local.recording import Recorder
+from couler.backends.local.values import Gathered, Stored
+from couler.ir.wire import is_file
+from couler.store import ObjectStore, parse_reference
+
+
+def export(stored: Stored, store: ObjectStore, folder: Path, recorder: Recorder) -> object:
+    """Return an output for people and JSON; a file as the path of a copy in a folder.
+
+    Parameters
+    ----------
+    stored
+        The output.
+    store
+        Where files are kept.
+    folder
+        Of this output; made if it is needed. The file keeps its name; a list has a folder an item.
+    recorder
+        Shows what is no file.
+
+    Raises
+    ------
+    ArtifactError
+        A file is not in the store, or is not what it was.
+    """
+    if isinstance(stored, Gathered):
+        return [
+            None if item is None else export(item, store, folder / str(index), recorder)
+            for index, item in enumerate(stored.items)
+        ]
+    if not is_file(stored.type):
+        return recorder.show(stored)
+    target = folder / parse_reference(stored.text).name
+    if target.is_dir() and not target.is_symlink():  # of an earlier session
+        shutil.rmtree(target)
+    else:
+        target.unlink(missing_ok=True)
+    store.fetch(stored.text, target)
+    return str(target)

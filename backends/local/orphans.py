@@ -1,0 +1,115 @@
+"""Processes that a dead engine left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from couler.errors import StateError
+
+MARK = "COULER_RUN_ID"
+"""The variable of the environment by which the processes of a run are known."""
+
+_PROC = Path("/proc")
+_GRACE_S = 2.0
+_FORCE_S = 5.0
+_POLL_S = 0.02
+_START_S = 10.0
+"""How long after the record of its attempt a process may begin, and how exact clocks are."""
+
+
+def end_orphans(run_id: str, recorded: Mapping[int, datetime]) -> int:
+    """End all processes of a run that nobody watches any more; return how many there were.
+
+    They are found by their environment, which children inherit, and by the sessions of these and
+    of the recorded processes: a process that cleared its environment is still in the session of
+    its step. They are asked to end, and after some seconds are ended by force.
+
+    Parameters
+    ----------
+    run_id
+        The run. This process must own it.
+    recorded
+        The processes of attempts without an end, which led their sessions, and when these
+        attempts began.
+
+    Raises
+    ------
+    StateError
+        One does not end.
+
+    Notes
+    -----
+    Needs `/proc`, so it finds nothing on systems other than Linux.
+    """
+    found = set(_find(run_id, recorded))
+    if not found:
+        return 0
+    count = len(found)
+    for number, seconds in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _FORCE_S)):
+        until = time.monotonic() + seconds
+        while found:
+            for pid in found:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+            if time.monotonic() > until:
+                break
+            time.sleep(_POLL_S)
+            found = set(_find(run_id, recorded))
+    if found:
+        listed = ", ".join(map(str, sorted(found)))
+        raise StateError(
+            f"run {run_id}: processes of an earlier session do not end: {listed}. End them, then "
+            "try again"
+        )
+    return count
+
+
+def _find(run_id: str, recorded: Mapping[int, datetime]) -> Iterator[int]:
+    sessions: dict[int, int] = {}
+    begun: dict[int, float] = {}
+    marked: set[int] = set()
+    wanted = f"{MARK}={run_id}".encode()
+    for folder in _PROC.iterdir() if _PROC.is_dir() else ():
+        if not folder.name.isdecimal() or int(folder.name) == os.getpid():
+            continue
+        pid = int(folder.name)
+        try:
+            state, session, ticks = _read_stat(folder)
+            environ = (folder / "environ").read_bytes().split(b"\0")
+        except (OSError, ValueError):  # it has ended, or is somebody else's
+            continue
+        begun[pid] = ticks / os.sysconf("SC_CLK_TCK")
+        if state != "Z":
+            sessions[pid] = session
+            if wanted in environ:
+                marked.add(pid)
+    led = {sessions[pid] for pid in marked}
+    led.update(pid for pid, started in recorded.items() if _is_same(pid, started, begun))
+    led.discard(os.getsid(0))
+    yield from (pid for pid, session in sessions.items() if pid in marked or session in led)
+
+
+def _is_same(pid: int, started: datetime, begun: Mapping[int, float]) -> bool:
+    """Return whether a number is still that of a recorded process or of the session it led.
+
+    A number is not given away while a session has it; so only a new process by that number, which
+    began at another time, tells that it has been.
+    """
+    if pid not in begun:
+        return True
+    since_boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
+    return abs(since_boot + begun[pid] - started.timestamp()) < _START_S
+
+
+def _read_stat(folder: Path) -> tuple[str, int, int]:
+    """Return the state of a process, its session, and the ticks from boot to its start."""
+    # The name of the program is in parentheses and may hold anything.
+    fields = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+    state, _parent, _group, session, *rest = fields.split()
+    return state, int(session), int(rest[15])

@@ -1,0 +1,121 @@
+"""Where the attempts of a run happen: its folder, its store, its environment."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from couler.backends.local.ends import Bound
+from couler.backends.local.runtimes.base import Job, Runtime
+from couler.backends.local.secrets import Entries
+from couler.ir.paths import StepPath
+from couler.ir.storage import EnvVar, Volume
+from couler.store import ObjectStore
+
+LOGS, WORK, OUTPUTS = "logs", "work", "outputs"
+"""The folders of a run."""
+
+_LONGEST_NAME = 200
+"""Of a file, in bytes; most file systems take 255."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What all attempts of a run share.
+
+    Attributes
+    ----------
+    run_id
+        Name of the run.
+    folder
+        Of the run.
+    store
+        Where files are kept.
+    entries
+        The secrets and config maps of this machine.
+    environ
+        What processes of this machine inherit.
+    volumes
+        Those of the workflow, by name.
+    runtime
+        How a step becomes a process.
+    secrets
+        Values to mask in logs.
+    """
+
+    run_id: str
+    folder: Path
+    store: ObjectStore
+    entries: Entries
+    environ: Mapping[str, str]
+    runtime: Runtime
+    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+
+    def make_folders(self) -> None:
+        """Make the folders of a run, if they are not there."""
+        for name in (LOGS, WORK):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+
+    def log(self, path: StepPath) -> str:
+        """Return where the log of a step's instance is written."""
+        return f"{self.folder}/{LOGS}/{_file_name(path)}.log"
+
+    def open_log(self, path: StepPath, number: int) -> int:
+        """Open the log of an attempt, behind those of the earlier ones, and return its number."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        log = os.open(self.log(path), flags, 0o644)
+        if number > 1:
+            os.write(log, b"--- attempt %d ---\n" % number)
+        return log
+
+    def job(self, bound: Bound, number: int, gpus: tuple[str, ...]) -> Job:
+        """Make the folder of an attempt and return what its runtime is to know."""
+        name = f"{_file_name(bound.path)}.{number}"
+        folder = self.folder / WORK / name
+        # What is there is of an attempt that was not recorded, as its engine ended before.
+        if folder.exists():
+            shutil.rmtree(folder)
+        os.mkdir(folder)
+        digest = hashlib.sha256(f"{self.run_id}/{name}".encode()).hexdigest()
+        return Job(
+            run_id=self.run_id,
+            name=f"couler-{digest[:24]}",
+            step=bound.step,
+            folder=folder,
+            volumes=self.volumes,
+            inherited=self.environ,
+            gpus=gpus,
+        )
+
+
+def entry_texts(variables: tuple[EnvVar, ...], entries: Entries) -> dict[str, str]:
+    """Return the variables that are taken from secrets and config maps.
+
+    Raises
+    ------
+    ConfigurationError
+        An entry is missing.
+    """
+    found: dict[str, str] = {}
+    for variable in variables:
+        key = variable.secret or variable.config
+        value = None if key is None else entries.require(key)
+        if value is not None:
+            found[variable.name] = value
+    return found
+
+
+def _file_name(path: StepPath) -> str:
+    """Return the path as the name of a file; no step's name has a dot or a slash.
+
+    A very long one is cut and ends in a digest of the whole.
+    """
+    name = str(path).replace("/", ".")
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - 17]}.{hashlib.sha256(name.encode()).hexdigest()[:16]}"

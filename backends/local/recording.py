@@ -1,0 +1,279 @@
+"""Telling of what happens in a run: to the journal, to those who watch, and in the result."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from couler.backends.local.cache import write_outputs
+from couler.backends.local.ends import Attempt, Bound, End, Instance
+from couler.backends.local.limits import CANCELLED
+from couler.backends.local.process import Usage
+from couler.backends.local.result import Event, StepResult
+from couler.backends.local.values import Gathered, Stored, to_json
+from couler.errors import CoulerError, WireError
+from couler.ir.paths import StepPath
+from couler.ir.wire import dump_json, is_file
+from couler.ir.workflow import Container, Script
+
+if t.TYPE_CHECKING:
+    from couler.state.journal import Journal
+    from couler.state.records import AttemptStatus, CacheDecision, StepRecord
+
+IDLE_FLUSH_S = 0.02
+"""How long an end may wait to be written where no start follows it."""
+
+
+@dataclass(slots=True)
+class Recorder:
+    """Records starts and ends.
+
+    What is recorded is written with the next commit, and that comes before the next start of a
+    process: a process never starts that the journal does not know, nor after an end that it does
+    not know.
+
+    Parameters
+    ----------
+    journal
+        Where a later session, or another program, reads of it.
+    log_of
+        Gives the log of an instance.
+    where
+        Gives the place of a file in the store by its reference.
+    on_event
+        Told of it at once.
+    attempts
+        How many attempts each path has had in earlier sessions.
+
+    Attributes
+    ----------
+    results
+        How each instance ended, by the text of its path.
+    failure
+        Ends with the error where something cannot be written.
+    """
+
+    journal: Journal
+    log_of: Callable[[StepPath], str]
+    where: Callable[[str], str]
+    on_event: Callable[[Event], None]
+    attempts: dict[str, int] = field(default_factory=dict)
+    results: dict[str, StepResult] = field(default_factory=dict)
+    ordinal: int = 0
+    """That of the last end that is recorded."""
+    failure: asyncio.Future[t.NoReturn] = field(
+        default_factory=lambda: asyncio.get_running_loop().create_future()
+    )
+    _committed: asyncio.Future[None] | None = None
+    _idle: asyncio.TimerHandle | None = None
+
+    def started(self, instance: Instance) -> datetime:
+        """Record that an instance starts, and return when."""
+        if instance.is_shown:
+            log = self._log(instance)
+            where = None if log is None else Path(log)
+            self.on_event(Event("started", instance.path, log=where))
+        return now()
+
+    def ended(self, instance: Instance, end: End, started: datetime | None) -> None:
+        """Record how an instance ended; `started` is None if it never started."""
+        if not instance.is_shown:
+            return
+        path, finished = str(instance.path), now()
+        log = self._log(instance) if end.attempts else None
+        self.results[path] = StepResult(
+            status=end.state,
+            started=started,
+            finished=finished,
+            outputs={name: self.show(stored) for name, stored in end.outputs.items()},
+            attempts=end.attempts,
+            message=end.message,
+            exit_code=end.exit_code,
+            log=None if log is None else Path(log),
+        )
+        self.journal.step_ended(self._record(instance, end, started, finished, log))
+        self._write_soon()
+        self.on_event(Event("finished", instance.path, end.state, end.message))
+
+    def reused(self, instance: Instance, end: End, record: StepRecord) -> None:
+        """Tell of an instance that an earlier session of the run has ended."""
+        self.results[str(instance.path)] = StepResult(
+            status=end.state,
+            started=record.started,
+            finished=record.finished,
+            outputs={name: self.show(stored) for name, stored in end.outputs.items()},
+            attempts=record.attempts,
+            message=end.message,
+            exit_code=end.exit_code,
+            log=None if record.log is None else Path(record.log),
+            reused=True,
+        )
+        self.on_event(Event("reused", instance.path, end.state))
+
+    def next_attempt(self, instance: Instance) -> int:
+        """Return the number of the attempt that begins, from 1, over all sessions."""
+        path = str(instance.path)
+        self.attempts[path] = number = self.attempts.get(path, 0) + 1
+        return number
+
+    def attempt_started(self, bound: Bound, number: int) -> None:
+        """Record that an attempt is about to start."""
+        log = self.log_of(bound.path) if isinstance(bound.step.action, Container | Script) else None
+        self.journal.attempt_started(str(bound.path), number, started=now(), log=log)
+
+    def attempt_spawned(self, path: StepPath, number: int, pid: int) -> None:
+        """Record the process of an attempt."""
+        self.journal.attempt_spawned(str(path), number, pid)
+
+    def attempt_ended(self, path: StepPath, number: int, attempt: Attempt) -> None:
+        """Record how an attempt ended."""
+        usage = attempt.usage or Usage(0.0, None)
+        self.journal.attempt_ended(
+            str(path),
+            number,
+            status=_attempt_status(attempt),
+            finished=now(),
+            exit_code=attempt.exit_code,
+            message=attempt.message,
+            cpu_s=None if attempt.usage is None else usage.cpu_s,
+            peak_bytes=usage.peak_bytes,
+        )
+        self._write_soon()
+
+    def retrying(self, instance: Instance, last: Attempt, wait_s: float) -> None:
+        """Tell that another attempt follows."""
+        told = last.message or "it failed"
+        wait = f"; next attempt in {wait_s:g} s" if wait_s else ""
+        self.on_event(Event("retrying", instance.path, message=f"{told}{wait}"))
+
+    def suspended(self, path: StepPath, message: str | None) -> None:
+        """Tell that a step waits for a person."""
+        self.on_event(Event("suspended", path, message=message))
+
+    def cache_decided(self, decision: CacheDecision) -> None:
+        """Record what the cache did."""
+        self.journal.cache_decided(decision)
+        self._write_soon()
+
+    def forget_inside(self, path: StepPath) -> None:
+        """Forget the steps of an earlier attempt of a group."""
+        start = f"{path}/"
+        for text in [text for text in self.results if text.startswith(start)]:
+            del self.results[text]
+        self.journal.forget_inside(str(path))
+
+    async def commit(self) -> None:
+        """Wait until all that is recorded is on disk; those who wait in one turn share a write."""
+        if self._committed is None:
+            loop = asyncio.get_running_loop()
+            self._committed = loop.create_future()
+            loop.call_soon(self._commit_now)
+        await asyncio.shield(self._committed)
+
+    def flush(self) -> None:
+        """Write all that is recorded.
+
+        Raises
+        ------
+        StateError
+            It cannot be written.
+        """
+        if self._idle is not None:
+            self._idle.cancel()
+            self._idle = None
+        self.journal.flush()
+
+    def show(self, stored: Stored) -> object:
+        """Return a value for people and JSON: files as paths, what is of no type as text."""
+        if isinstance(stored, Gathered):
+            return [None if item is None else self.show(item) for item in stored.items]
+        if is_file(stored.type):
+            return self.where(stored.text)
+        try:
+            return json.loads(dump_json(to_json(stored)))  # with lists, as JSON has them
+        except WireError:
+            return stored.text
+
+    def _log(self, instance: Instance) -> str | None:
+        """Return where an instance that runs a process has its log."""
+        if not isinstance(instance.step.action, Container | Script) or instance.is_whole:
+            return None
+        return self.log_of(instance.path)
+
+    def _record(
+        self,
+        instance: Instance,
+        end: End,
+        started: datetime | None,
+        finished: datetime,
+        log: str | None,
+    ) -> StepRecord:
+        from couler.state.records import StepRecord
+
+        return StepRecord(
+            path=str(instance.path),
+            name=instance.step.name,
+            status=end.state,
+            key=end.key,
+            outputs=write_outputs(end.outputs),
+            started=started,
+            finished=finished,
+            attempts=end.attempts,
+            message=end.message,
+            exit_code=end.exit_code,
+            log=log,
+            session=self.journal.session,
+            ordinal=self._next_ordinal(),
+            item=_items(instance.path),
+            source_run=end.source_run,
+        )
+
+    def _next_ordinal(self) -> int:
+        self.ordinal += 1
+        return self.ordinal
+
+    def _commit_now(self) -> None:
+        committed, self._committed = self._committed, None
+        try:
+            self.flush()
+        except CoulerError as error:
+            if committed is not None:
+                committed.set_exception(error)
+            return
+        if committed is not None:
+            committed.set_result(None)
+
+    def _write_soon(self) -> None:
+        if self._idle is None:
+            loop = asyncio.get_running_loop()
+            self._idle = loop.call_later(IDLE_FLUSH_S, self._write_idle)
+
+    def _write_idle(self) -> None:
+        self._idle = None
+        try:
+            self.flush()
+        except CoulerError as error:
+            if not self.failure.done():
+                self.failure.set_exception(error)
+
+
+def _attempt_status(attempt: Attempt) -> AttemptStatus:
+    if attempt.succeeded:
+        return "succeeded"
+    if attempt.message == CANCELLED:
+        return "cancelled"
+    return "error" if attempt.kind == "error" else "failed"
+
+
+def _items(path: StepPath) -> tuple[int, ...] | None:
+    return tuple(part.item for part in path if part.item is not None) or None
+
+
+def now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)

@@ -1,0 +1,190 @@
+"""What `couler retry` would do: which steps are taken over, which run, and why.
+
+It walks the workflow as the interpreter does, with the recorded outputs, and stops at what would
+run: what depends on that runs too.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+
+from couler.backends.local.cache import step_key
+from couler.backends.local.earlier import Earlier
+from couler.backends.local.ends import End, Instance, readable_defaults
+from couler.backends.local.iteration import foreach_items, gather
+from couler.backends.local.outputs import outputs_of, read_results, scope_outputs
+from couler.backends.local.status import State, failed_leaves, refuse_start
+from couler.backends.local.values import VALUE_ERRORS, Outputs, View, bind_input, holds
+from couler.ir import workflow as ir
+from couler.ir.graph import Graph
+from couler.ir.paths import StepPath
+from couler.ir.policies import Foreach, Loop
+
+Verdict: t.TypeAlias = t.Literal["reused", "runs", "skipped", "omitted"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """What a retry would do with a step that runs something.
+
+    Attributes
+    ----------
+    path
+        Place of the instance; of the whole where its items are not known yet.
+    verdict
+        What would become of it.
+    reason
+        Why, in words; None for what is taken over.
+    """
+
+    path: str
+    verdict: Verdict
+    reason: str | None = None
+
+
+def plan_retry(
+    workflow: ir.Workflow, view: View, earlier: Earlier, *, read: Collection[str]
+) -> tuple[PlannedStep, ...]:
+    """Return what a retry would do with each step, in the order in which they could run.
+
+    Parameters
+    ----------
+    workflow
+        The workflow, which may have changed since; without defaults.
+    view
+        Facts and parameters of the run.
+    earlier
+        What is recorded of it.
+    read
+        Names of the steps of the workflow whose standard output something reads.
+    """
+    planner = _Planner(earlier)
+    planner.walk_scope(workflow.steps, StepPath(), view, read, why=None)
+    return tuple(planner.steps)
+
+
+class _Planner:
+    def __init__(self, earlier: Earlier) -> None:
+        self.steps: list[PlannedStep] = []
+        self._earlier = earlier
+
+    def walk_scope(
+        self,
+        steps: tuple[ir.Step, ...],
+        path: StepPath,
+        view: View,
+        read: Collection[str],
+        *,
+        why: str | None,
+    ) -> tuple[Mapping[str, End], tuple[str, ...]]:
+        """Plan a scope; `why` tells why all in it runs, where it does."""
+        by_name = {step.name: step for step in steps}
+        graph = Graph.of(steps)
+        ends: dict[str, End] = {}
+        states: dict[str, State] = {}
+        readable: dict[str, Outputs] = dict(view.steps)
+        for name in graph.topological_order:
+            step = by_name[name]
+            instance = Instance(step, path / name, outputs_of(step, is_read=name in read))
+            if not instance.is_shown:
+                instance = instance.at(path)
+            running = [before for before in graph.predecessors[name] if ends[before].is_fresh]
+            because = f"it depends on {running[0]}, which runs" if running else why
+            ends[name] = end = self._plan_step(
+                instance, replace(view, steps=readable), states, because
+            )
+            states[name] = end.state
+            readable[name] = end.outputs
+        return ends, failed_leaves(graph, states)
+
+    def _plan_step(
+        self, instance: Instance, view: View, states: Mapping[str, State], why: str | None
+    ) -> End:
+        step = instance.step
+        if why is not None:
+            return self._run(instance, why)
+        refusal = refuse_start(step, states)
+        if refusal is not None:
+            return self._leave_out(instance, refusal.state, refusal.reason)
+        try:
+            if step.when is not None and not holds(step.when, view):
+                return self._leave_out(instance, "skipped", "its condition is false")
+            if step.foreach is not None:
+                return self._plan_foreach(instance, step.foreach, view)
+        except VALUE_ERRORS as error:
+            return self._run(instance, f"it failed: {error}")
+        return self._plan_item(instance, view)
+
+    def _plan_foreach(self, instance: Instance, foreach: Foreach, view: View) -> End:
+        items = foreach_items(foreach, view)
+        ends = [
+            self._plan_item(instance.at(instance.path.at_item(index)), replace(view, items=item))
+            for index, item in enumerate(items)
+        ]
+        if any(end.is_fresh for end in ends):
+            return _RUNS
+        names = [output.name for output in instance.outputs]
+        return End("succeeded", gather(names, [end.outputs for end in ends]))
+
+    def _plan_item(self, instance: Instance, view: View) -> End:
+        loop = instance.step.loop
+        if loop is None:
+            return self._plan_once(instance, view)
+        try:
+            return self._plan_loop(instance, loop, view)
+        except VALUE_ERRORS as error:
+            return self._run(instance, f"it failed: {error}")
+
+    def _plan_loop(self, instance: Instance, loop: Loop, view: View) -> End:
+        previous: Outputs | None = None
+        for number in range(loop.max_iterations):
+            round_ = instance.at(instance.path.at_round(number))
+            end = self._plan_once(round_, replace(view, round=previous))
+            if end.is_fresh:
+                return end
+            previous = end.outputs
+            if not holds(loop.condition, replace(view, round=previous)):
+                return End("succeeded", previous)
+        return self._run(instance, f"it needs more than {loop.max_iterations} rounds")
+
+    def _plan_once(self, instance: Instance, view: View) -> End:
+        action = instance.step.action
+        try:
+            if isinstance(action, ir.Group):
+                return self._plan_group(instance, action, view)
+            key = step_key(instance.step, view)
+        except VALUE_ERRORS as error:
+            return self._run(instance, f"it failed: {error}")
+        path = str(instance.path)
+        found = self._earlier.find(path, key)
+        if found is None:
+            return self._run(instance, self._earlier.why_not(path, key) or "")
+        self.steps.append(PlannedStep(path, "reused"))
+        return found[0]
+
+    def _plan_group(self, instance: Instance, group: ir.Group, view: View) -> End:
+        step = instance.step
+        inputs = {given.name: bind_input(given, view) for given in step.inputs}
+        inside = View(view.run, parameters=inputs)
+        read = read_results(group.steps, (output.value for output in step.outputs))
+        ends, failed = self.walk_scope(group.steps, instance.path, inside, read, why=None)
+        if failed or any(end.is_fresh for end in ends.values()):
+            return _RUNS
+        outputs = {name: end.outputs for name, end in ends.items()}
+        return End("succeeded", scope_outputs(step.outputs, replace(inside, steps=outputs)))
+
+    def _run(self, instance: Instance, why: str) -> End:
+        self.steps.append(PlannedStep(str(instance.path), "runs", why))
+        return _RUNS
+
+    def _leave_out(
+        self, instance: Instance, state: t.Literal["skipped", "omitted"], why: str
+    ) -> End:
+        self.steps.append(PlannedStep(str(instance.path), state, why))
+        return End(state, readable_defaults(instance))
+
+
+_RUNS = End("succeeded", is_fresh=True)
+"""The end of what runs, as far as the plan goes: everything behind it runs too."""

@@ -1,0 +1,157 @@
+"""The steps of one scope: each starts when those that it waits for have ended."""
+
+from __future__ import annotations
+
+import asyncio
+import typing as t
+from collections import deque
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+from couler.backends.local.around import Around
+from couler.backends.local.ends import End, Instance, ScopeEnd
+from couler.backends.local.limits import too_late
+from couler.backends.local.outputs import outputs_of
+from couler.backends.local.status import State, failed_leaves, refuse_start
+from couler.backends.local.values import Outputs
+from couler.ir.graph import Graph
+from couler.ir.paths import StepPath
+from couler.ir.workflow import Step
+
+DEFAULT_S = 1.0
+"""Seconds that a step without a profile counts for in the length of a path."""
+
+
+class Starter(t.Protocol):
+    """Starts steps and records those that do not start."""
+
+    def start_step(self, instance: Instance, around: Around, ended: Callable[[End], None]) -> None:
+        """Start a step whose dependencies are met."""
+        ...
+
+    def end_at_once(self, instance: Instance, state: State, why: str) -> End:
+        """Record the end of a step that does not start."""
+        ...
+
+
+async def run_steps(
+    steps: tuple[Step, ...], path: StepPath, around: Around, read: Collection[str], starter: Starter
+) -> ScopeEnd:
+    """Run the steps of a scope to their ends.
+
+    Parameters
+    ----------
+    steps
+        Steps of an acyclic graph.
+    path
+        Place of the scope.
+    around
+        What holds for them.
+    read
+        Names of the steps whose standard output something reads.
+    starter
+        Starts them.
+    """
+    return await _Scope(steps, path, around, read, starter).to_end()
+
+
+def tail_seconds(graph: Graph, steps: dict[str, Step]) -> dict[str, float]:
+    """Return for each step the seconds of the longest path from its start to the scope's end.
+
+    Examples
+    --------
+    >>> from couler.ir.policies import Profile
+    >>> from couler.ir.workflow import Group
+    >>> first = Step(name="a", action=Group(steps=()), profile=Profile(seconds=5))
+    >>> second = Step(name="b", action=Group(steps=()), depends_on=("a",))
+    >>> tail_seconds(Graph.of((first, second)), {"a": first, "b": second})
+    {'b': 1.0, 'a': 6.0}
+    """
+    tails: dict[str, float] = {}
+    for name in reversed(graph.topological_order):
+        profile = steps[name].profile
+        known = None if profile is None else profile.seconds
+        after = max((tails[follower] for follower in graph.successors[name]), default=0.0)
+        tails[name] = after + (DEFAULT_S if known is None else known)
+    return tails
+
+
+class _Scope:
+    def __init__(
+        self,
+        steps: tuple[Step, ...],
+        path: StepPath,
+        around: Around,
+        read: Collection[str],
+        starter: Starter,
+    ) -> None:
+        self._steps = {step.name: step for step in steps}
+        self._path = path
+        self._around = around
+        self._read = read
+        self._starter = starter
+        self._graph = graph = Graph.of(steps)
+        self._tails = tail_seconds(graph, self._steps)
+        self._waiting = {name: len(before) for name, before in graph.predecessors.items()}
+        self._ready = deque(graph.roots)
+        self._states: dict[str, State] = {}
+        self._fresh: set[str] = set()
+        self._cut_off: list[str] = []
+        self._readable: dict[str, Outputs] = dict(around.view.steps)
+        self._view = replace(around.view, steps=self._readable)
+        self._is_starting = False
+        self._finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def to_end(self) -> ScopeEnd:
+        if self._steps:
+            self._start_ready()
+            await self._finished
+        # What was cut off has no failed step above it, if the limit came between two steps.
+        failed = failed_leaves(self._graph, self._states) or tuple(self._cut_off)
+        return ScopeEnd(self._states, self._readable, failed, bool(self._fresh))
+
+    def _start_ready(self) -> None:
+        if self._is_starting:  # an end came at once: the loop below goes on
+            return
+        self._is_starting = True
+        while self._ready:
+            self._start(self._ready.popleft())
+        self._is_starting = False
+
+    def _start(self, name: str) -> None:
+        step, around = self._steps[name], self._around
+        path = self._path / name
+        instance = Instance(step, path, outputs_of(step, is_read=name in self._read))
+        if not instance.is_shown:
+            instance = instance.at(self._path)
+        if around.limits.reached is not None:
+            why = too_late(around.limits)
+            self._take_end(name, self._starter.end_at_once(instance, "omitted", why))
+            return
+        refusal = refuse_start(step, self._states)
+        if refusal is not None:
+            self._take_end(name, self._starter.end_at_once(instance, *refusal))
+            return
+        inside = replace(
+            around,
+            view=self._view,
+            priority=around.priority + self._tails[name],
+            is_fresh=around.is_fresh or not self._fresh.isdisjoint(self._graph.predecessors[name]),
+        )
+        self._starter.start_step(instance, inside, lambda end: self._take_end(name, end))
+
+    def _take_end(self, name: str, end: End) -> None:
+        self._states[name] = end.state
+        self._readable[name] = end.outputs
+        if end.is_fresh:
+            self._fresh.add(name)
+        if end.state == "omitted" and self._around.limits.reached is not None:
+            self._cut_off.append(name)
+        for follower in self._graph.successors[name]:
+            self._waiting[follower] -= 1
+            if not self._waiting[follower]:
+                self._ready.append(follower)
+        if len(self._states) == len(self._steps):
+            self._finished.set_result(None)
+        else:
+            self._start_ready()

@@ -1,0 +1,235 @@
+"""One session of a run: from what earlier sessions left to the end of the exit handlers."""
+
+from __future__ import annotations
+
+import asyncio
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from couler.backends.local.around import Around
+from couler.backends.local.ends import End, Instance, ScopeEnd
+from couler.backends.local.exporting import export
+from couler.backends.local.interpret import Interpreter
+from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.outputs import read_results, scope_outputs
+from couler.backends.local.place import OUTPUTS, Place
+from couler.backends.local.recording import Recorder, now
+from couler.backends.local.result import RunResult, RunStatus
+from couler.backends.local.signals import Interrupts
+from couler.backends.local.values import (
+    VALUE_ERRORS,
+    Gathered,
+    Outputs,
+    RunFacts,
+    Stored,
+    View,
+    resolve,
+)
+from couler.errors import MissingOutputError
+from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
+from couler.ir.values import StepRef, Value
+from couler.ir.walk import references
+from couler.ir.wire import is_file
+from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow
+
+
+@dataclass(slots=True)
+class Session:
+    """Runs a workflow from its start to its exit handlers, once.
+
+    Parameters
+    ----------
+    workflow
+        What to run, without defaults.
+    parameters
+        Values of its parameters.
+    facts
+        What `RunRef` reads.
+    started
+        When the run began, over all sessions.
+    place
+        Where it runs.
+    recorder
+        Told of all that happens.
+    interpreter
+        Runs its scopes.
+    interrupts
+        Tell that the run is to end.
+    """
+
+    workflow: Workflow
+    parameters: Mapping[str, Stored]
+    facts: RunFacts
+    started: datetime
+    place: Place
+    recorder: Recorder
+    interpreter: Interpreter
+    interrupts: Interrupts
+
+    async def run(self) -> RunResult:
+        """Run to the end.
+
+        Raises
+        ------
+        StateError
+            What happens cannot be written down; all processes have been ended.
+        KeyboardInterrupt
+            There was a second interrupt; all processes have been ended.
+        """
+        interpreter = self.interpreter
+        work = _Work(self)
+        running = asyncio.get_running_loop().create_task(work.to_end())
+        self.interrupts.bind(asyncio.get_running_loop(), work.interrupt)
+        try:
+            await asyncio.wait((running, interpreter.failure), return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                return running.result()
+            raise t.cast(BaseException, interpreter.failure.exception())
+        finally:
+            self.interrupts.unbind()
+            running.cancel()
+            await asyncio.wait((running,))
+            await interpreter.abandon()
+
+
+class _Work:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._interpreter = session.interpreter
+        self._limits = Limits()
+        self._is_cancelled = False
+
+    def interrupt(self) -> None:
+        """End the steps that run; at the second call, all at once."""
+        if self._limits.reached is None:
+            self._is_cancelled = True
+            self._limits.end(CANCELLED)
+        elif not self._interpreter.failure.done():
+            self._interpreter.failure.set_exception(KeyboardInterrupt())
+
+    async def to_end(self) -> RunResult:
+        session, recorder = self._session, self._session.recorder
+        end = await self._run_steps()
+        outputs, message = self._read_outputs(end)
+        succeeded = not (end.failed or message or self._is_cancelled)
+        self._limits = Limits()  # the handlers run; the next signal ends them
+        handled = await self._run_handlers(end, "succeeded" if succeeded else "failed")
+        status: RunStatus = "succeeded" if succeeded and handled else "failed"
+        if self._is_cancelled:
+            status, message = "cancelled", CANCELLED
+        shown: Mapping[str, object] = {}
+        if status == "succeeded":
+            shown = await asyncio.to_thread(self._export, outputs)
+        return RunResult(
+            run_id=session.facts.id,
+            workflow=session.workflow.name,
+            status=status,
+            steps=recorder.results,
+            outputs=shown,
+            folder=session.place.folder,
+            started=session.started,
+            finished=now(),
+            message=message,
+            notes=tuple(_notes(session.workflow)),
+        )
+
+    async def _run_steps(self) -> ScopeEnd:
+        session, workflow = self._session, self._session.workflow
+        read = read_outside(workflow)
+        with self._limits.within(workflow.timeout_s) as limits:
+            view = View(session.facts, parameters=session.parameters)
+            around = Around(view, limits).with_lane(workflow.max_parallel)
+            return await self._interpreter.run_scope(workflow.steps, StepPath(), around, read=read)
+
+    def _read_outputs(self, end: ScopeEnd) -> tuple[Outputs, str | None]:
+        if end.failed:
+            return {}, f"failed: {', '.join(end.failed)}"
+        declared = self._session.workflow.outputs
+        view = View(self._session.facts, self._session.parameters, end.outputs)
+        try:
+            outputs = dict(scope_outputs(declared, view))
+        except VALUE_ERRORS as error:
+            return {}, f"an output of the workflow: {error}"
+        # A list of files is shown as such, not as the text that would travel.
+        for output in declared:
+            files = _files(output, view)
+            if files is not None:
+                outputs[output.name] = files
+        return outputs, None
+
+    def _export(self, outputs: Outputs) -> dict[str, object]:
+        place = self._session.place
+        return {
+            name: export(stored, place.store, place.folder / OUTPUTS / name, self._session.recorder)
+            for name, stored in outputs.items()
+        }
+
+    async def _run_handlers(self, end: ScopeEnd, status: t.Literal["succeeded", "failed"]) -> bool:
+        """Run the handlers that fit, side by side, and tell whether all of them succeeded."""
+        workflow = self._session.workflow
+        # The lists of a failed foreach are for steps that depend on its failure or completion.
+        outputs = {
+            step.name: end.outputs[step.name]
+            for step in workflow.steps
+            if step.foreach is None or end.states[step.name] != "failed"
+        }
+        facts = replace(self._session.facts, status=status)
+        around = Around(
+            View(facts, self._session.parameters, outputs), self._limits, is_fresh=end.is_fresh
+        ).with_lane(workflow.max_parallel)
+        wanted = ("any", "success" if status == "succeeded" else "failure")
+        ends = await asyncio.gather(
+            *(
+                self._run_handler(handler, around, fits=handler.on in wanted)
+                for handler in workflow.exit_handlers
+            )
+        )
+        return all(end.state != "failed" for end in ends)
+
+    async def _run_handler(self, handler: ExitHandler, around: Around, *, fits: bool) -> End:
+        path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
+        # A handler has a place in the results like a group's.
+        as_step = Step(name=handler.name, action=Group(steps=handler.steps))
+        instance = Instance(as_step, path, ())
+        if not fits:
+            return self._interpreter.end_at_once(instance, "skipped", f"it is for {handler.on}")
+        return await self._interpreter.observe(instance, self._run_inside(handler, path, around))
+
+    async def _run_inside(self, handler: ExitHandler, path: StepPath, around: Around) -> End:
+        read = read_results(handler.steps, ())
+        end = await self._interpreter.run_scope(handler.steps, path, around, read=read)
+        if end.failed:
+            return End("failed", message=f"failed inside: {', '.join(end.failed)}")
+        return End("succeeded")
+
+
+def _files(output: Output, view: View) -> Gathered | None:
+    """Return the list of files that an output is, None if it is none."""
+    try:
+        stored = resolve(output.value, view) if isinstance(output.value, StepRef) else None
+    except MissingOutputError:  # its default stands for it
+        return None
+    if isinstance(stored, Gathered) and any(item and is_file(item.type) for item in stored.items):
+        return stored
+    return None
+
+
+def read_outside(workflow: Workflow) -> frozenset[str]:
+    """Return the names of the workflow's own steps whose standard output something reads."""
+    return read_results(workflow.steps, _outer_values(workflow))
+
+
+def _outer_values(workflow: Workflow) -> Iterator[Value | None]:
+    """Yield what reads the workflow's steps from outside their scope."""
+    for output in workflow.outputs:
+        yield output.value
+    for handler in workflow.exit_handlers:
+        for step in handler.steps:
+            yield from references(step)
+
+
+def _notes(workflow: Workflow) -> Iterator[str]:
+    if workflow.schedule is not None:
+        yield "The schedule has no effect here: the workflow ran once, at once."
