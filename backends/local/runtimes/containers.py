@@ -218,7 +218,7 @@ class ContainerRuntime:
         Raises
         ------
         EngineError
-            One that is there cannot be copied.
+            One that is there cannot be copied, or is of another user and stays so.
         OSError
             The folder for them cannot be made.
         """
@@ -231,7 +231,12 @@ class ContainerRuntime:
             if place.is_relative_to(job.folder / "root"):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 self._copy(job, path, place)
-        self._own_again(job)
+        refused = self._own_again(job)
+        if refused is not None:
+            raise EngineError(
+                f"{self.name} cannot give back files of the image's user: {refused}. Name a user "
+                "whose files you can read (COULER_CONTAINER_USER)"
+            )
 
     def end(self, job: Job) -> None:
         """Remove the container, with all that runs in it.
@@ -242,7 +247,7 @@ class ContainerRuntime:
             It cannot be removed.
         """
         self._remove([_container(job)])
-        self._own_again(job)
+        self._own_again(job)  # so that the folder can be removed; if not, it stays
 
     def end_orphans(self, run_id: str) -> int:
         """Remove the containers of a run and return how many there were.
@@ -263,11 +268,11 @@ class ContainerRuntime:
     def _probe(self) -> None:
         try:
             done = self._call("version")
-        except FileNotFoundError:
+        except OSError as error:  # a folder of PATH that is closed to the user hides the reason
             raise ConfigurationError(
-                f"{self.command[0]} is not installed here. Install {self.name}, or run steps as "
-                "processes of this machine"
-            ) from None
+                f"{self.command[0]} cannot be run here ({error.strerror}). Install {self.name}, or "
+                "run steps as processes of this machine"
+            ) from error
         if done.returncode != 0:
             raise ConfigurationError(f"{self.name} does not answer: {done.stderr.strip()}")
 
@@ -298,14 +303,22 @@ class ContainerRuntime:
         if done.returncode != 0 and not is_missing:
             raise EngineError(f"{self.name} cannot copy {path}: {done.stderr.strip()}")
 
-    def _own_again(self, job: Job) -> None:
-        """Take back files of users that exist only in the containers of podman without root."""
+    def _own_again(self, job: Job) -> str | None:
+        """Take back files that users of images have left, which the engine cannot read or remove.
+
+        Return why that did not work, if it did not.
+        """
         own = os.getuid()
-        if self.name != "podman" or own == 0 or not _has_others(job.folder, own):
-            return
-        done = self._call("unshare", "chown", "--recursive", "0:0", str(job.folder))
-        if done.returncode != 0:
-            raise EngineError(f"podman cannot give back files: {done.stderr.strip()}")
+        if own == 0 or not _has_others(job.folder, own):
+            return None
+        if self.name == "podman":  # its users are numbers that only it may change
+            done = self._call("unshare", "chown", "-R", "0:0", str(job.folder))
+        else:
+            words = ["run", *self.run_args, "--rm", "--user", "0", "--pull", "never"]
+            words += _bind(job.folder, WORK_DIR, read_only=False)
+            words += ["--entrypoint", "chown", job.action.image, "-R", f"{own}:{os.getgid()}"]
+            done = self._call(*words, WORK_DIR)
+        return done.stderr.strip() if done.returncode != 0 else None
 
     def _binds(self, job: Job) -> Iterator[tuple[Path, str, bool]]:
         yield job.work, WORK_DIR, False

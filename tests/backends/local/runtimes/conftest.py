@@ -152,7 +152,7 @@ def _import_image(command: Sequence[str], folder: Path) -> None:
         pytest.skip("busybox is not installed, of which the image is made")
     archive = folder / "image.tar"
     with tarfile.open(archive, "w") as tar:
-        for name, mode in (("bin", 0o755), ("data", 0o755), ("tmp", 0o1777)):
+        for name, mode in (("bin", 0o755), ("data", 0o1777), ("tmp", 0o1777)):
             entry = tarfile.TarInfo(name)
             entry.type, entry.mode = tarfile.DIRTYPE, mode
             tar.addfile(entry)

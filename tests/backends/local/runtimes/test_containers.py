@@ -17,7 +17,7 @@ from couler.backends.local.runtimes.containers import ContainerRuntime
 from couler.errors import ConfigurationError, EngineError
 from couler.ir.policies import Gpu, Resources
 from couler.ir.storage import HostVolume, Mount
-from couler.ir.workflow import Container, Group, Step, Suspend, Workflow
+from couler.ir.workflow import WORK_DIR, Container, Group, Step, Suspend, Workflow
 
 Make = Callable[..., t.Any]
 
@@ -169,7 +169,7 @@ def test_a_path_that_no_option_can_hold(make_job: Make, shell: Make, tmp_path: P
 def test_the_tool_must_be_there(fake: Make, shell: Make) -> None:
     workflow = Workflow(name="flow", steps=(shell("x"),))
     missing = ContainerRuntime("docker", ("no-such-docker",))
-    with pytest.raises(ConfigurationError, match="no-such-docker is not installed here"):
+    with pytest.raises(ConfigurationError, match="no-such-docker cannot be run here"):
         list(missing.check(workflow))
     silent = fake("docker", "echo no daemon >&2; exit 1")
     with pytest.raises(ConfigurationError, match="docker does not answer: no daemon"):
@@ -242,21 +242,37 @@ def test_outputs_are_copied_from_the_container(
         fake("docker", "echo no space >&2; exit 1").collect(job)
 
 
+@pytest.mark.parametrize(
+    ("tool", "call"),
+    [
+        ("podman", "unshare chown -R 0:0 {folder}"),
+        ("docker", "run --rm --user 0 --pull never {mount} --entrypoint chown busybox {to}"),
+    ],
+)
 def test_files_of_other_users_are_taken_back(
-    fake: Make, make_job: Make, shell: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake: Make,
+    make_job: Make,
+    shell: Make,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tool: str,
+    call: str,
 ) -> None:
-    """Podman without root gives users of images numbers that only it may change."""
     job = make_job(shell("x"))
     (job.folder / "work").mkdir()
-    (job.folder / "work" / "theirs").touch()
-    own = os.getuid() + 1
-    monkeypatch.setattr(os, "getuid", lambda: own)
-    fake("docker", "").collect(job)
+    fake(tool, "").collect(job)
     assert not (tmp_path / "calls").exists()
-    fake("podman", "").collect(job)
-    assert (tmp_path / "calls").read_text() == f"unshare chown --recursive 0:0 {job.folder}\n"
-    with pytest.raises(EngineError, match="podman cannot give back files: no"):
-        fake("podman", "echo no >&2; exit 1").collect(job)
+    user = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: user)
+    fake(tool, "").collect(job)
+    to = f"-R {user}:{os.getgid()} {WORK_DIR}"
+    mount = f"--mount type=bind,source={job.folder},destination={WORK_DIR}"
+    called = call.format(mount=mount, to=to, folder=job.folder)
+    assert (tmp_path / "calls").read_text() == f"{called}\n"
+    refusing = fake(tool, "[ $1 = rm ] || { echo no >&2; exit 1; }")
+    with pytest.raises(EngineError, match=f"{tool} cannot give back files of the image's user: no"):
+        refusing.collect(job)
+    refusing.end(job)
 
 
 def test_a_tool_that_does_not_end(
