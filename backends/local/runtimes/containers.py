@@ -363,12 +363,12 @@ class ContainerRuntime:
         if wanted.memory_limit is not None:
             words += ["--memory", f"{int(parse_quantity(wanted.memory_limit))}b"]
         if wanted.gpu is not None:
-            numbers = job.gpus or tuple(range(wanted.gpu.count))
+            devices = job.gpus or tuple(map(str, range(wanted.gpu.count)))
             if self.name == "docker":
                 # Its value is a line of CSV, in which devices are one field.
-                words += ["--gpus", f'"device={",".join(map(str, numbers))}"']
-            for number in numbers if self.name == "podman" else ():
-                words += ["--device", f"nvidia.com/gpu={number}"]
+                words += ["--gpus", f'"device={",".join(devices)}"']
+            for device in devices if self.name == "podman" else ():
+                words += ["--device", f"nvidia.com/gpu={device}"]
         return words
 
     def _program(self, job: Job, words: Sequence[str]) -> list[str]:

@@ -104,7 +104,7 @@ class HostRuntime:
             words = (sys.executable, *words[1:])
         whole = {**job.inherited, "COULER_WORK": str(job.work), **environ}
         if job.gpus:
-            whole.setdefault("CUDA_VISIBLE_DEVICES", ",".join(map(str, job.gpus)))
+            whole.setdefault("CUDA_VISIBLE_DEVICES", ",".join(job.gpus))
         directory = Path(self.seen(job, job.step.working_dir or "."))
         if not namespaces.needs_view(job):
             return Launch(tuple(words), whole, directory)

@@ -44,7 +44,7 @@ def make_job(tmp_path: Path) -> Callable[..., Job]:
     """Make the job of a step in a new folder."""
     made: list[Job] = []
 
-    def make(step: Step, volumes: t.Sequence[Volume] = (), gpus: tuple[int, ...] = ()) -> Job:
+    def make(step: Step, volumes: t.Sequence[Volume] = (), gpus: tuple[str, ...] = ()) -> Job:
         number = len(made)
         folder = tmp_path.resolve() / f"attempt-{number}"
         folder.mkdir()
@@ -69,7 +69,7 @@ def attempt(make_job: Callable[..., Job]) -> Attempt:
         files: Mapping[str, str] | None = None,
         environ: Mapping[str, str] | None = None,
         volumes: t.Sequence[Volume] = (),
-        gpus: tuple[int, ...] = (),
+        gpus: tuple[str, ...] = (),
     ) -> End:
         job = make_job(step, volumes, gpus)
         runtime.prepare(job)

@@ -97,11 +97,11 @@ def test_limits(make_job: Make, shell: Make) -> None:
 
 def test_devices(make_job: Make, shell: Make) -> None:
     step = shell("x", resources=Resources(gpu=Gpu(count=2)))
-    given = make_job(step, gpus=(1, 3))
+    given = make_job(step, gpus=("1", "3"))
     assert after(launched(PODMAN, given), "--device") == ["nvidia.com/gpu=1", "nvidia.com/gpu=3"]
     assert after(launched(DOCKER, given), "--gpus") == ['"device=1,3"']
     assert after(launched(DOCKER, make_job(step)), "--gpus") == ['"device=0,1"']
-    without = launched(DOCKER, make_job(shell("x"), gpus=(1,)))
+    without = launched(DOCKER, make_job(shell("x"), gpus=("1",)))
     assert "--gpus" not in without
 
 

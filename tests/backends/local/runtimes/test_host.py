@@ -85,8 +85,8 @@ def test_a_working_directory_of_the_machine_must_exist(
 
 def test_devices_are_given_by_a_variable(attempt: Attempt, shell: Make) -> None:
     step = shell('echo "$CUDA_VISIBLE_DEVICES"')
-    assert attempt(HOST, step, gpus=(1, 3)).stdout == "1,3\n"
-    own = attempt(HOST, step, gpus=(1,), environ={"CUDA_VISIBLE_DEVICES": "7"})
+    assert attempt(HOST, step, gpus=("1", "3")).stdout == "1,3\n"
+    own = attempt(HOST, step, gpus=("1",), environ={"CUDA_VISIBLE_DEVICES": "7"})
     assert own.stdout == "7\n"
 
 
