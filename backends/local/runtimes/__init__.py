@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from couler.backends.base import RuntimeName
 from couler.backends.local.runtimes.base import Runtime
+from couler.backends.local.runtimes.containers import ContainerRuntime
 from couler.backends.local.runtimes.host import HostRuntime
 
 
-def make_runtime(name: str, environ: Mapping[str, str]) -> Runtime:
-    """Return a runtime by its name, one of `couler.backends.base.RUNTIMES`.
+def make_runtime(name: RuntimeName, environ: Mapping[str, str]) -> Runtime:
+    """Return a runtime by its name.
 
     Parameters
     ----------
     name
         The name.
     environ
-        The environment that processes inherit.
+        Its settings, those of containers among them (`ContainerRuntime.from_environ`), and the
+        PATH on which processes of this machine are looked for.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting of containers cannot be read.
     """
-    return HostRuntime(environ)
+    if name == "process":
+        return HostRuntime(environ)
+    return ContainerRuntime.from_environ(name, environ)

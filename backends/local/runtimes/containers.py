@@ -185,7 +185,7 @@ class ContainerRuntime:
         declared = {"COULER_WORK": WORK_DIR, **environ}
         by_name = {name: text for name, text in declared.items() if not _is_clients(name, job)}
         run = [*self.command, "run", *self.run_args]
-        run += ["--name", _container(job), "--label", f"{RUN_LABEL}={job.run_id}"]
+        run += ["--name", job.name, "--label", f"{RUN_LABEL}={job.run_id}"]
         # What it writes is read from the client; the tool need not keep it as well.
         run += ["--log-driver", "none", "--security-opt", "label=disable"]
         if self.has_init:
@@ -205,7 +205,7 @@ class ContainerRuntime:
         """Return why the container did not start; the client has written the rest."""
         if exit_code not in _NOT_STARTED:
             return None
-        done = self._call("inspect", "--type", "container", "--format", _STATE, _container(job))
+        done = self._call("inspect", "--type", "container", "--format", _STATE, job.name)
         status, _, told = done.stdout.strip().partition(" ")
         if done.returncode == 0 and status not in ("created", "configured", "initialized"):
             return None
@@ -246,7 +246,7 @@ class ContainerRuntime:
         EngineError
             It cannot be removed.
         """
-        self._remove([_container(job)])
+        self._remove([job.name])
         self._own_again(job)  # so that the folder can be removed; if not, it stays
 
     def end_orphans(self, run_id: str) -> int:
@@ -298,7 +298,7 @@ class ContainerRuntime:
 
     def _copy(self, job: Job, path: str, place: Path) -> None:
         follow = ["--follow-link"] if self.name == "docker" else []
-        done = self._call("cp", *follow, f"{_container(job)}:{path}", str(place))
+        done = self._call("cp", *follow, f"{job.name}:{path}", str(place))
         is_missing = any(words in done.stderr.lower() for words in _MISSING)
         if done.returncode != 0 and not is_missing:
             raise EngineError(f"{self.name} cannot copy {path}: {done.stderr.strip()}")
@@ -391,10 +391,6 @@ def _split(variable: str, environ: Mapping[str, str]) -> tuple[str, ...]:
         return tuple(shlex.split(environ.get(variable, "")))
     except ValueError as error:
         raise ConfigurationError(f"{variable} cannot be read: {error}") from None
-
-
-def _container(job: Job) -> str:
-    return f"couler-{job.name}"
 
 
 def _is_clients(name: str, job: Job) -> bool:

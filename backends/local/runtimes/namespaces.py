@@ -8,6 +8,7 @@ in the place of the machine's.
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -92,7 +93,7 @@ def prepare(job: Job) -> None:
         in_mirror(job.folder / "root", path).parent.mkdir(parents=True, exist_ok=True)
     (job.folder / "root").mkdir(exist_ok=True)
     for path in (*_private(job), *(without_links(one.path) for one in mounted(job))):
-        if below(str(job.folder), path) is not None:
+        if below(os.path.realpath(job.folder), path) is not None:
             raise CannotStartError(
                 f"it would see other files at {path}, where the files of the run lie as well. "
                 "Keep runs in another folder (COULER_HOME)"

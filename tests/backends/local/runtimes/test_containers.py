@@ -211,8 +211,8 @@ def test_the_end(fake: Make, make_job: Make, shell: Make, tmp_path: Path) -> Non
     fake("podman", "").end(job)
     fake("docker", "echo 'Error: No such container: x' >&2; exit 1").end(job)
     assert (tmp_path / "calls").read_text().splitlines() == [
-        f"rm --force --volumes --time 0 couler-{job.name}",
-        f"rm --force --volumes couler-{job.name}",
+        f"rm --force --volumes --time 0 {job.name}",
+        f"rm --force --volumes {job.name}",
     ]
     with pytest.raises(EngineError, match="docker cannot remove a container: busy"):
         fake("docker", "echo busy >&2; exit 1").end(job)
@@ -235,7 +235,7 @@ def test_outputs_are_copied_from_the_container(
     job = make_job(step)
     fake("docker", "").collect(job)
     assert (tmp_path / "calls").read_text().splitlines() == [
-        f"cp --follow-link couler-{job.name}:/data/a {job.folder}/root/data/a"
+        f"cp --follow-link {job.name}:/data/a {job.folder}/root/data/a"
     ]
     fake("docker", "echo Could not find the file /data/a in container x >&2; exit 1").collect(job)
     with pytest.raises(EngineError, match="docker cannot copy /data/a: no space"):

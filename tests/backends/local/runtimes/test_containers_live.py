@@ -6,6 +6,7 @@ import contextlib
 import os
 import signal
 import subprocess
+import time
 import typing as t
 from collections.abc import Callable
 from pathlib import Path
@@ -30,11 +31,11 @@ Make = Callable[..., Step]
 def exists(containers: ContainerRuntime, job: Job) -> bool:
     words = ["ps", "--all", "--format", "{{.Names}}"]
     done = subprocess.run([*containers.command, *words], text=True, capture_output=True, check=True)
-    return f"couler-{job.name}" in done.stdout.split()
+    return job.name in done.stdout.split()
 
 
 def state(containers: ContainerRuntime, job: Job) -> str:
-    words = ["inspect", "--format", "{{.State.Status}} {{.State.ExitCode}}", f"couler-{job.name}"]
+    words = ["inspect", "--format", "{{.State.Status}} {{.State.ExitCode}}", job.name]
     done = subprocess.run([*containers.command, *words], text=True, capture_output=True, check=True)
     return done.stdout.strip()
 
@@ -196,7 +197,7 @@ def test_limits_hold(containers: ContainerRuntime, attempt: Attempt, shell: Make
 
 
 def spawn(runtime: ContainerRuntime, job: Job, line: str) -> subprocess.Popen[bytes]:
-    """Start a container that says so, and wait until it does."""
+    """Start a container that says so, and wait until it does and its client passes signals on."""
     runtime.prepare(job)
     launch = runtime.launch(job, ("sh", "-c", line), {"SECRET": "top secret"})
     process = subprocess.Popen(
@@ -209,6 +210,7 @@ def spawn(runtime: ContainerRuntime, job: Job, line: str) -> subprocess.Popen[by
     )
     assert process.stdout is not None
     assert process.stdout.readline() == b"started\n"
+    time.sleep(0.5)  # between the start and the passing on, a signal ends podman itself
     return process
 
 
