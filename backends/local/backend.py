@@ -210,6 +210,41 @@ class LocalBackend:
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
             return plan(record, wanted, parameters or {}, around, database)
 
+    def cancel(
+        self,
+        run: str,
+        *,
+        options: RunOptions | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> str:
+        """Cancel a run and return how it stands then, `running` if it takes long to end.
+
+        The process that works on it is told to end, as by an interrupt. A run whose process has
+        died is recorded as cancelled, after the processes that it left behind are ended. One that
+        has ended stays as it is.
+
+        Parameters
+        ----------
+        run
+            Its id, a beginning of it that no other has, or `latest`.
+        options, environ
+            Where runs are kept, as in `run`.
+
+        Raises
+        ------
+        RunNotFoundError
+            There is no such run.
+        StateError
+            It runs on another machine, or its processes do not end.
+        """
+        from couler.backends.local.cancelling import cancel
+        from couler.state.database import open_database
+
+        around = _surroundings(options, None, environ)
+        with open_database(around.home.database_url) as database:
+            record, _ = _find(database, run)
+            return cancel(record, around, database)
+
     def _accept(self, workflow: Workflow, options: RunOptions) -> Workflow:
         """Return a workflow without defaults, if it can run here."""
         workflow = resolve_defaults(workflow)

@@ -26,7 +26,6 @@ _SPECIAL: dict[Feature, Support] = {
     ),
     Feature.JOB: _NO_CLUSTER,
     Feature.OUTPUT_JSON_PATH: _NO_CLUSTER,
-    Feature.SUSPEND: Unsupported("nobody could resume the run. Give it seconds"),
     Feature.DAEMON: Unsupported(
         "steps run one at a time here, and a daemon would have to run beside others"
     ),
@@ -73,6 +72,7 @@ _SPECIAL: dict[Feature, Support] = {
 _NATIVE = frozenset(
     {
         Feature.HTTP,
+        Feature.SUSPEND,
         Feature.SUSPEND_SECONDS,
         Feature.GROUP,
         Feature.DEPENDS_ON_FAILURE,

@@ -14,12 +14,13 @@ from couler.backends.local.cache import write_outputs
 from couler.backends.local.ends import Attempt, Bound, End, Instance
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.process import Usage
-from couler.backends.local.result import Event, StepResult
+from couler.backends.local.result import Event, EventKind, StepResult
+from couler.backends.local.status import State
 from couler.backends.local.values import Gathered, Stored, to_json
 from couler.errors import CoulerError, WireError
 from couler.ir.paths import StepPath
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import Container, Script
+from couler.ir.workflow import Container, Group, Script
 
 if t.TYPE_CHECKING:
     from couler.state.journal import Journal
@@ -77,7 +78,7 @@ class Recorder:
         if instance.is_shown:
             log = self._log(instance)
             where = None if log is None else Path(log)
-            self.on_event(Event("started", instance.path, log=where))
+            self._tell("started", instance.path, log=where, attempt=self._coming(instance))
         return now()
 
     def ended(self, instance: Instance, end: End, started: datetime | None) -> None:
@@ -98,7 +99,14 @@ class Recorder:
         )
         self.journal.step_ended(self._record(instance, end, started, finished, log))
         self._write_soon()
-        self.on_event(Event("finished", instance.path, end.state, end.message))
+        self._tell(
+            "finished",
+            instance.path,
+            status=end.state,
+            message=end.message,
+            log=None if log is None else Path(log),
+            attempt=end.attempts or None,
+        )
 
     def reused(self, instance: Instance, end: End, record: StepRecord) -> None:
         """Tell of an instance that an earlier session of the run has ended."""
@@ -113,7 +121,7 @@ class Recorder:
             log=None if record.log is None else Path(record.log),
             reused=True,
         )
-        self.on_event(Event("reused", instance.path, end.state))
+        self._tell("reused", instance.path, status=end.state, attempt=end.attempts or None)
 
     def next_attempt(self, instance: Instance) -> int:
         """Return the number of the attempt that begins, from 1, over all sessions."""
@@ -125,6 +133,8 @@ class Recorder:
         """Record that an attempt is about to start."""
         log = self.log_of(bound.path) if isinstance(bound.step.action, Container | Script) else None
         self.journal.attempt_started(str(bound.path), number, started=now(), log=log)
+        if log is None:  # the start of a process waits for a commit; a pause is seen soon as well
+            self._write_soon()
 
     def attempt_spawned(self, path: StepPath, number: int, pid: int) -> None:
         """Record the process of an attempt."""
@@ -149,11 +159,12 @@ class Recorder:
         """Tell that another attempt follows."""
         told = last.message or "it failed"
         wait = f"; next attempt in {wait_s:g} s" if wait_s else ""
-        self.on_event(Event("retrying", instance.path, message=f"{told}{wait}"))
+        number = self.attempts.get(str(instance.path))
+        self._tell("retrying", instance.path, message=f"{told}{wait}", attempt=number)
 
     def suspended(self, path: StepPath, message: str | None) -> None:
         """Tell that a step waits for a person."""
-        self.on_event(Event("suspended", path, message=message))
+        self._tell("suspended", path, message=message, attempt=self.attempts[str(path)])
 
     def cache_decided(self, decision: CacheDecision) -> None:
         """Record what the cache did."""
@@ -198,6 +209,25 @@ class Recorder:
             return json.loads(dump_json(to_json(stored)))  # with lists, as JSON has them
         except WireError:
             return stored.text
+
+    def _tell(
+        self,
+        kind: EventKind,
+        path: StepPath,
+        *,
+        status: State | None = None,
+        message: str | None = None,
+        log: Path | None = None,
+        attempt: int | None = None,
+    ) -> None:
+        run = self.journal.run_id
+        self.on_event(Event(kind, path, run, status, message, log, attempt))
+
+    def _coming(self, instance: Instance) -> int | None:
+        """Return the number of the attempt that comes next, None for what is not tried."""
+        if isinstance(instance.step.action, Group) or instance.is_whole:
+            return None
+        return self.attempts.get(str(instance.path), 0) + 1
 
     def _log(self, instance: Instance) -> str | None:
         """Return where an instance that runs a process has its log."""

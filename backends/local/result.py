@@ -32,19 +32,26 @@ class Event:
         `couler resume`.
     path
         Place of the instance.
+    run
+        Name of the run.
     status
         How it ended; None before.
     message
         Why it failed or did not run, where there is something to say.
     log
         Where its output is being written.
+    attempt
+        Number of the attempt that starts, waits or has ended, over all sessions of the run; None
+        for what is not tried: a whole, and what did not run.
     """
 
     kind: EventKind
     path: StepPath
+    run: str
     status: State | None = None
     message: str | None = None
     log: Path | None = None
+    attempt: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

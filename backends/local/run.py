@@ -75,8 +75,9 @@ class Surroundings:
     @property
     def home(self) -> Home:
         """Where runs are kept."""
-        home = Home.find(self.environ)
-        return home if self.options.home is None else Home(self.options.home.absolute())
+        if self.options.home is None:
+            return Home.find(self.environ)
+        return Home.find({**self.environ, "COULER_HOME": str(self.options.home.absolute())})
 
 
 def begin(

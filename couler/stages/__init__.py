@@ -14,6 +14,7 @@ from couler.stages.planning import plan as plan
 from couler.stages.running import PlannedStep as PlannedStep
 from couler.stages.running import RunEvent as RunEvent
 from couler.stages.running import RunResult as RunResult
+from couler.stages.running import cancel as cancel
 from couler.stages.running import plan_retry as plan_retry
 from couler.stages.running import retry as retry
 from couler.stages.running import run as run
@@ -28,6 +29,7 @@ __all__ = [
     "ProgramWorkflow",
     "RunEvent",
     "RunResult",
+    "cancel",
     "compile",
     "diagnose",
     "plan",

@@ -38,6 +38,11 @@ class RunEvent(t.Protocol):
         ...
 
     @property
+    def run(self) -> str:
+        """Name of the run."""
+        ...
+
+    @property
     def status(self) -> str | None:
         """How it ended; None before."""
         ...
@@ -49,7 +54,12 @@ class RunEvent(t.Protocol):
 
     @property
     def log(self) -> Path | None:
-        """Where its output is being written, when it starts."""
+        """Where its output is written, if it runs a process."""
+        ...
+
+    @property
+    def attempt(self) -> int | None:
+        """Number of the attempt that starts, waits or has ended; None for what is not tried."""
         ...
 
 
@@ -188,6 +198,10 @@ class Runner(t.Protocol):
         """Return what `retry` would do."""
         ...
 
+    def cancel(self, run: str, *, options: RunOptions | None = None) -> str:
+        """Cancel a run and return how it stands then."""
+        ...
+
 
 def run(
     workflow: AnyWorkflow,
@@ -295,6 +309,32 @@ def plan_retry(
     """
     changed = None if workflow is None else _plan(workflow, options, passes).workflow
     return _runner().plan_retry(run, workflow=changed, parameters=parameters, options=options)
+
+
+def cancel(run: str, *, options: RunOptions | None = None) -> str:
+    """Cancel a run of this machine.
+
+    Parameters
+    ----------
+    run
+        Its id, a beginning of it that no other has, or `latest`.
+    options
+        Where runs are kept.
+
+    Returns
+    -------
+    str
+        How it stands then: `cancelled`, what it was if it had ended before, or `running` if it
+        takes long to end.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    StateError
+        It runs on another machine, or processes that a dead engine left do not end.
+    """
+    return _runner().cancel(run, options=options)
 
 
 def _plan(

@@ -60,6 +60,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in set(os.environ) - set(CLEAN_ENVIRONMENT):
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "no-settings"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     return tmp_path
 
 
@@ -112,7 +113,12 @@ def couler_process(folder: Path) -> Callable[..., Outcome]:
             text=True,
             check=False,
             cwd=folder,
-            env={**CLEAN_ENVIRONMENT, "XDG_CONFIG_HOME": str(folder), **environment},
+            env={
+                **CLEAN_ENVIRONMENT,
+                "XDG_CONFIG_HOME": str(folder),
+                "XDG_DATA_HOME": str(folder / "data"),
+                **environment,
+            },
         )
         return Outcome(done.returncode, done.stdout, done.stderr)
 

@@ -101,12 +101,12 @@ def test_what_an_engine_cannot_do_has_its_own_exit_code(couler: Callable, write:
         ir_version: "1"
         name: wait
         steps:
-        - {name: ask, action: {kind: suspend}}
+        - {name: make, action: {kind: job, manifest: {apiVersion: v1, kind: Job}}}
         """,
     )
     told = couler("compile", file, "-e", "local")
     assert (told.code, told.out) == (5, "")
-    assert 'step "ask"' in told.err
+    assert 'step "make"' in told.err
     assert "Engines that can: argo" in told.err
 
 

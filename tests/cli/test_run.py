@@ -120,11 +120,11 @@ def test_failure_in_the_summary_and_in_json(couler: Callable, write: Callable) -
 
 def test_what_this_machine_cannot_do(couler: Callable, write: Callable) -> None:
     file = write(
-        "ask.yaml",
+        "make.yaml",
         """
         ir_version: "1"
-        name: ask
-        steps: [{name: ask, action: {kind: suspend}}]
+        name: make
+        steps: [{name: make, action: {kind: job, manifest: {apiVersion: v1, kind: Job}}}]
         """,
     )
     assert couler("run", file).code == 5

@@ -98,8 +98,8 @@ def test_table_of_engines(couler: Callable) -> None:
         for line in lines[2:]
     }
     assert set(Feature) == set(rows)
-    assert rows["suspend"]["argo"] == "native"
-    assert rows["suspend"]["local"] == "no"
+    assert rows["job"]["argo"] == "native"
+    assert rows["job"]["local"] == "no"
     assert "\x1b" not in told.out
     explained = couler("engines", "local", "-v").out
     assert explained.splitlines()[0].split() == ["feature", "local"]
@@ -113,8 +113,8 @@ def test_engines_as_json(couler: Callable) -> None:
     for engine in report["engines"]:
         assert list(engine["features"]) == [feature.value for feature in Feature]
     [local] = (engine["features"] for engine in report["engines"] if engine["name"] == "local")
-    assert local["suspend"]["support"] == "unsupported"
-    assert local["suspend"]["reason"]
+    assert local["job"]["support"] == "unsupported"
+    assert local["job"]["reason"]
 
 
 def test_unknown_engine(couler: Callable) -> None:

@@ -90,14 +90,14 @@ def test_what_engines_lack_is_reported_beside_all_else(couler: Callable, write: 
         ir_version: "1"
         name: wait
         steps:
-        - {name: ask, action: {kind: suspend}, timeout_s: 5.0}
+        - {name: make, action: {kind: job, manifest: {apiVersion: v1, kind: Job}}, timeout_s: 5.0}
         - {name: copy, action: {kind: container, image: busybox}, depends_on: [nobody]}
         """,
     )
     assert couler("validate", file, "-e", "argo").out.count(" CLR301 ") == 0
     told = couler("validate", file, "-e", "local")
     assert told.code == 1
-    assert 'CLR301 error  local cannot do suspend, which step "ask" asks for' in told.out
+    assert 'CLR301 error  local cannot do job, which step "make" asks for' in told.out
     assert "CLR160 error" in told.out
     assert len(told.out.splitlines()) == len(set(told.out.splitlines()))
 

@@ -18,9 +18,10 @@ from couler.errors import (
     ParameterError,
     UnsupportedFeatureError,
 )
+from couler.ir.base import FrozenDict
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
-from couler.ir.workflow import Container, Defaults, Parameter, Script, Step, Suspend, Workflow
+from couler.ir.workflow import Container, Defaults, Job, Parameter, Script, Step, Workflow
 from couler.optimizers.base import PassContext
 from couler.stages.checks import sort_diagnostics
 
@@ -33,7 +34,8 @@ def step(name: str, *after: str, line: int | None = None, **fields: t.Any) -> St
 
 
 FLOW = Workflow(name="flow", steps=(step("a"), step("b", "a")))
-WAITS = Workflow(name="waits", steps=(step("a"), step("ask", action=Suspend(), line=7)))
+JOB = Job(manifest=FrozenDict(apiVersion="v1", kind="Job"))
+ON_A_CLUSTER = Workflow(name="on-a-cluster", steps=(step("a"), step("make", action=JOB, line=7)))
 BROKEN = Workflow(
     name="broken", steps=(step("b", "gone", line=9), step("a", "nobody", line=4), step("c", "c"))
 )
@@ -111,11 +113,11 @@ class TestPlan:
 
     def test_what_the_engine_lacks(self) -> None:
         with pytest.raises(UnsupportedFeatureError) as caught:
-            stages.plan(WAITS, engine="local")
+            stages.plan(ON_A_CLUSTER, engine="local")
         [only] = caught.value.diagnostics
-        assert (only.code, only.step, only.source.line) == ("CLR301", "ask", 7)
+        assert (only.code, only.step, only.source.line) == ("CLR301", "make", 7)
         assert "Engines that can: argo" in only.message
-        assert stages.plan(WAITS, engine="argo").workflow is WAITS
+        assert stages.plan(ON_A_CLUSTER, engine="argo").workflow is ON_A_CLUSTER
 
     def test_unknown_names(self) -> None:
         with pytest.raises(EngineOptionError, match="no engine"):
@@ -146,7 +148,7 @@ class TestCompile:
         assert stages.compile(planned, "argo") == stages.compile(FLOW, "argo", target=target)
 
     def test_plan_for_another_engine_is_checked_again(self) -> None:
-        planned = stages.plan(WAITS, engine="argo")
+        planned = stages.plan(ON_A_CLUSTER, engine="argo")
         with pytest.raises(UnsupportedFeatureError):
             stages.compile(planned, "local")
 
@@ -165,7 +167,7 @@ class TestDiagnose:
 
     def test_everything_by_line(self) -> None:
         broken = BROKEN.model_copy(
-            update={"steps": (*BROKEN.steps, step("ask", action=Suspend(), line=5))}
+            update={"steps": (*BROKEN.steps, step("make", action=JOB, line=5))}
         )
         found = stages.diagnose(broken, ["local", "local"])
         assert [one.source.line if one.source else None for one in found] == [4, 5, 9, None]
@@ -217,7 +219,7 @@ class TestRun:
         with pytest.raises(InvalidWorkflowError):
             stages.run(BROKEN)
         with pytest.raises(UnsupportedFeatureError):
-            stages.run(WAITS)
+            stages.run(ON_A_CLUSTER)
         with pytest.raises(ParameterError):
             stages.run(FLOW, parameters={"nope": 1})
 
