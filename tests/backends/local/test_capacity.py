@@ -1,0 +1,83 @@
+"""What a machine has, what steps ask for, and what is refused before the run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from couler.backends.base import RunOptions
+from couler.backends.local import LocalBackend, capacity
+from couler.backends.local.capacity import Capacity, Need, check_needs, need_of
+from couler.errors import InvalidWorkflowError
+from couler.ir.policies import Gpu, Resources
+from couler.ir.workflow import Step, Suspend
+from tests.corpus.build import flow, group, sh
+
+
+def test_options_stand_before_what_the_machine_has() -> None:
+    chosen = Capacity.choose(RunOptions(jobs=3, cpus=1.5, memory_bytes=7, gpus=2))
+    assert chosen == Capacity(3, 1.5, 7, ("0", "1"))
+    here = Capacity.choose(RunOptions())
+    assert here.jobs >= 1
+    assert here.cpus > 0
+    assert here.memory_bytes > 1 << 20
+
+
+@pytest.mark.parametrize(
+    ("visible", "asked", "expected"),
+    [
+        ("2,3", None, ("2", "3")),
+        ("2,3", 1, ("2",)),
+        ("", None, ()),
+        ("GPU-5ae7, GPU-91bc", None, ("GPU-5ae7", "GPU-91bc")),
+    ],
+)
+def test_visible_gpus_are_those_of_the_run(
+    visible: str, asked: int | None, expected: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert Capacity.choose(RunOptions(gpus=asked)).gpus == expected
+
+
+def test_limits_of_a_control_group_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "cpu.max").write_text("50000 100000\n", encoding="ascii")
+    (tmp_path / "memory.max").write_text("1048576\n", encoding="ascii")
+    monkeypatch.setattr(capacity, "_CGROUP", tmp_path)
+    here = Capacity.choose(RunOptions())
+    assert (here.jobs, here.cpus, here.memory_bytes) == (1, 0.5, 1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("resources", "need"),
+    [
+        (None, Need()),
+        (Resources(cpu="1500m", memory="1Ki"), Need(cpus=1.5, memory_bytes=1024)),
+        (Resources(cpu_limit="2", memory_limit="5"), Need(cpus=2.0, memory_bytes=5)),
+        (Resources(gpu=Gpu(count=2)), Need(gpus=2)),
+    ],
+)
+def test_need_is_what_a_step_declares(resources: Resources | None, need: Need) -> None:
+    assert need_of(sh("a", "true", resources=resources)) == need
+
+
+def test_what_only_waits_needs_nothing() -> None:
+    assert need_of(Step(name="a", action=Suspend(seconds=1))) == Need(jobs=0)
+
+
+def test_every_step_that_can_never_run_is_named_before_the_run(tmp_path: Path) -> None:
+    workflow = flow(
+        "w",
+        sh("fits", "true", resources=Resources(cpu="1")),
+        group("g", sh("cpus", "true", resources=Resources(cpu="3", memory="2Gi"))),
+        sh("gpus", "true", resources=Resources(gpu=Gpu(count=1))),
+    )
+    found = list(check_needs(workflow, Capacity(2, 2.0, 1 << 30)))
+    assert [(one.code, one.step) for one in found] == [("CLR364", "g/cpus"), ("CLR364", "gpus")]
+    assert "3 CPUs, but there are 2, and 2 GiB of memory, but there are 1 GiB" in found[0].message
+    assert "1 GPUs, but there are none" in found[1].message
+    with pytest.raises(InvalidWorkflowError, match="CLR364"):
+        LocalBackend().run(
+            workflow, options=RunOptions(home=tmp_path, cpus=2, memory_bytes=1 << 30)
+        )
+    assert not (tmp_path / "runs").exists()
