@@ -15,7 +15,7 @@ from couler.backends.base import (
     choose_profile,
     unsupported_uses,
 )
-from couler.backends.local.capabilities import CAPABILITIES
+from couler.backends.local.capabilities import CAPABILITIES, IN_CONTAINERS
 from couler.backends.local.capacity import Capacity, check_needs
 from couler.errors import (
     EngineOptionError,
@@ -48,8 +48,8 @@ class LocalBackend:
 
     def capabilities(self, target: Target) -> Capabilities:
         """Return what the engine can do; every feature has an entry."""
-        choose_profile(self, target)
-        return CAPABILITIES
+        runtime = self._options(target).runtime
+        return CAPABILITIES if runtime == "process" else IN_CONTAINERS
 
     def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
         """Yield what this engine refuses beyond features: paths, programs, settings of its own."""

@@ -1,4 +1,4 @@
-"""What the local engine can do, feature by feature."""
+"""What the local engine can do, feature by feature: with processes, and with containers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from couler.backends.base import NATIVE, Capabilities, Lowered, Support, Unsuppo
 from couler.ir.features import Feature
 
 _PROCESS = Lowered("a process of this machine; the image is not used")
-_ONE_AT_A_TIME = Lowered("running one step at a time")
 _NO_POD = Lowered("doing without: there is no pod, and the process runs as you do")
 _ONE_MACHINE = Lowered("running on this machine, which is the only one")
 _NO_LABELS = Lowered("doing without: nothing here could be found by them")
@@ -27,17 +26,13 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.JOB: _NO_CLUSTER,
     Feature.OUTPUT_JSON_PATH: _NO_CLUSTER,
     Feature.DAEMON: Unsupported(
-        "steps run one at a time here, and a daemon would have to run beside others"
+        "a daemon would have to be ended with the steps that need it. Start what it gives inside "
+        "of the step, or run it beside the workflow"
     ),
-    Feature.FOREACH_MAX_PARALLEL: _ONE_AT_A_TIME,
-    Feature.MAX_PARALLEL: _ONE_AT_A_TIME,
-    Feature.MAX_PARALLEL_GROUP: _ONE_AT_A_TIME,
-    Feature.MUTEX: Lowered("running one step at a time; it does not hold between runs"),
-    Feature.CACHE: Lowered("running the step every time"),
-    Feature.CACHE_MAX_AGE: Lowered("running the step every time"),
-    Feature.RESOURCES: Lowered("taking what this machine has; nothing is reserved or limited"),
-    Feature.GPU: Lowered("taking what this machine has; nothing is reserved"),
-    Feature.GPU_TYPE: Lowered("taking what this machine has"),
+    Feature.MUTEX: Lowered("a lock of this machine, which all runs of its user share"),
+    Feature.RESOURCES: Lowered("keeping it free for the step; what takes more is not stopped"),
+    Feature.GPU: Lowered("devices of the step's own, told by CUDA_VISIBLE_DEVICES"),
+    Feature.GPU_TYPE: Lowered("devices of any type: they are not told apart"),
     Feature.NODE_SELECTOR: _ONE_MACHINE,
     Feature.TOLERATIONS: _ONE_MACHINE,
     Feature.AFFINITY: _ONE_MACHINE,
@@ -65,7 +60,7 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.SECURITY_CONTEXT: _NO_POD,
     Feature.SCHEDULE: Lowered("running once, at once"),
     Feature.SCHEDULE_SEVERAL: Lowered("running once, at once"),
-    Feature.KEEP: Lowered("keeping the run's folder until you remove it"),
+    Feature.KEEP: Lowered("keeping the run until `couler delete`"),
     Feature.ENGINE_OVERRIDES: Lowered("leaving out what is meant for other engines"),
 }
 
@@ -75,6 +70,10 @@ _NATIVE = frozenset(
         Feature.SUSPEND,
         Feature.SUSPEND_SECONDS,
         Feature.GROUP,
+        Feature.MAX_PARALLEL,
+        Feature.MAX_PARALLEL_GROUP,
+        Feature.CACHE,
+        Feature.CACHE_MAX_AGE,
         Feature.DEPENDS_ON_FAILURE,
         Feature.DEPENDS_ON_COMPLETION,
         Feature.DEPENDS_ON_ANY,
@@ -82,6 +81,7 @@ _NATIVE = frozenset(
         Feature.WHEN_ON_GROUP,
         Feature.WHEN_ON_FOREACH,
         Feature.FOREACH,
+        Feature.FOREACH_MAX_PARALLEL,
         Feature.FOREACH_OVER_OUTPUT,
         Feature.FOREACH_ZIP,
         Feature.FOREACH_GROUP,
@@ -127,4 +127,15 @@ _NATIVE = frozenset(
 )
 
 CAPABILITIES: Capabilities = {**dict.fromkeys(_NATIVE, NATIVE), **_SPECIAL}
-"""Every feature, and how it is had here."""
+"""Every feature, and how it is had with processes of this machine."""
+
+IN_CONTAINERS: Capabilities = {
+    **CAPABILITIES,
+    Feature.CONTAINER: NATIVE,
+    Feature.SCRIPT: NATIVE,
+    Feature.IMAGE_ENTRYPOINT: NATIVE,
+    Feature.RESOURCES: NATIVE,
+    Feature.PULL_POLICY: NATIVE,
+    Feature.IMAGE_PULL_SECRETS: Lowered("the registries that the tool itself is logged in to"),
+}
+"""Every feature, and how it is had with the images, in containers of podman or docker."""

@@ -9,7 +9,7 @@ from couler.backends.local import LocalBackend
 from couler.errors import EngineOptionError, InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.features import Feature
 from couler.ir.serialize import read_json, read_yaml
-from couler.ir.workflow import Container, Step, Suspend
+from couler.ir.workflow import Container, Step
 from tests.corpus import Case, cases
 from tests.corpus.build import flow, given, out, sh
 
@@ -20,8 +20,9 @@ def test_is_a_backend() -> None:
     assert isinstance(LOCAL, Backend)
 
 
-def test_every_feature_has_an_entry_with_words() -> None:
-    capabilities = LOCAL.capabilities(Target())
+@pytest.mark.parametrize("runtime", ["process", "podman"])
+def test_every_feature_has_an_entry_with_words(runtime: str) -> None:
+    capabilities = LOCAL.capabilities(Target(options={"runtime": runtime}))
     assert set(capabilities) == set(Feature)
     for support in capabilities.values():
         words = getattr(support, "by", None) or getattr(support, "reason", "native")
@@ -33,13 +34,13 @@ def test_every_feature_has_an_entry_with_words() -> None:
 def test_what_it_cannot_do_is_refused_before_the_start_and_told_at_once() -> None:
     workflow = flow(
         "w",
-        Step(name="ask", action=Suspend()),
+        sh("serve", "true", daemon=True),
         Step(name="image", action=Container(image="busybox")),
     )
     with pytest.raises(UnsupportedFeatureError) as caught:
         LOCAL.run(workflow)
     steps = [diagnostic.step for diagnostic in caught.value.diagnostics]
-    assert steps == ["ask", "image"]
+    assert steps == ["serve", "image"]
 
 
 def test_paths_outside_the_folder_are_refused() -> None:

@@ -73,9 +73,9 @@ def test_every_step_that_can_never_run_is_named_before_the_run(tmp_path: Path) -
         sh("gpus", "true", resources=Resources(gpu=Gpu(count=1))),
     )
     found = list(check_needs(workflow, Capacity(2, 2.0, 1 << 30)))
-    assert [(one.code, one.step) for one in found] == [("CLR364", "g/cpus"), ("CLR364", "gpus")]
-    assert "3 CPUs, but there are 2, and 2 GiB of memory, but there are 1 GiB" in found[0].message
-    assert "1 GPUs, but there are none" in found[1].message
+    assert [(one.code, one.step) for one in found] == [("CLR364", "gpus"), ("CLR364", "g/cpus")]
+    assert "3 CPUs, but there are 2, and 2 GiB of memory, but there are 1 GiB" in found[1].message
+    assert "1 GPUs, but there are none" in found[0].message
     with pytest.raises(InvalidWorkflowError, match="CLR364"):
         LocalBackend().run(
             workflow, options=RunOptions(home=tmp_path, cpus=2, memory_bytes=1 << 30)
