@@ -438,6 +438,8 @@ def _has_others(folder: Path, own: int) -> bool:
     """Return whether files of other users lie in a folder; one that is closed is theirs."""
     try:
         entries = list(os.scandir(folder))
+    except FileNotFoundError:  # the engine has removed it
+        return False
     except PermissionError:
         return True
     return any(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import typing as t
 from collections.abc import Callable
 from dataclasses import replace
@@ -272,6 +273,8 @@ def test_files_of_other_users_are_taken_back(
     refusing = fake(tool, "[ $1 = rm ] || { echo no >&2; exit 1; }")
     with pytest.raises(EngineError, match=f"{tool} cannot give back files of the image's user: no"):
         refusing.collect(job)
+    refusing.end(job)
+    shutil.rmtree(job.folder)
     refusing.end(job)
 
 
