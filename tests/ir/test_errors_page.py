@@ -85,7 +85,7 @@ def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
     return [diagnostic.code for diagnostic in diagnose(workflow, entry.engines)]
 
 
-WITHOUT_EXAMPLES = {"CLR363", "CLR514"}
+WITHOUT_EXAMPLES = {"CLR514"}
 """Codes that no short program leads to; the engine's own tests do."""
 
 
