@@ -10,7 +10,9 @@ from pathlib import Path
 
 import click
 
-from couler.backends.base import RUNTIMES, RunOptions
+from couler.backends.base import RUNTIMES, RunOptions, RuntimeName
+from couler.cli._runs import chosen_home, home_option
+from couler.cli._session import Session
 from couler.ir.quantity import parse_quantity
 
 param_option = click.option(
@@ -20,13 +22,6 @@ param_option = click.option(
     multiple=True,
     metavar="NAME=VALUE",
     help="A parameter of the workflow, read as its declared type; can be given several times.",
-)
-
-home_option = click.option(
-    "--home",
-    type=click.Path(file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Folder in which runs are kept; by default that of COULER_HOME, else the user's own.",
 )
 
 
@@ -61,17 +56,18 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
         cpus: float | None,
         memory: int | None,
         gpus: int | None,
-        runtime: t.Any,
+        runtime: RuntimeName | None,
         no_cache: bool,
         **others: t.Any,
     ) -> t.Any:
+        session = click.get_current_context().ensure_object(Session)
         options = RunOptions(
-            home=home,
-            jobs=jobs,
+            home=chosen_home(session, home),
+            jobs=_choose_jobs(session, jobs),
             cpus=cpus,
             memory_bytes=memory,
             gpus=gpus,
-            runtime=runtime,
+            runtime=_choose_runtime(session, runtime),
             use_cache=not no_cache,
         )
         return command(*args, options=options, **others)
@@ -106,8 +102,7 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
             click.option(
                 "--runtime",
                 type=click.Choice(RUNTIMES),
-                default="process",
-                help="Processes of this machine, or containers of docker or podman.",
+                help="Processes of this machine, the default, or containers of docker or podman.",
             ),
             click.option(
                 "--no-cache",
@@ -119,6 +114,25 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
     ):
         call = option(call)
     return call
+
+
+def _choose_jobs(session: Session, flag: int | None) -> int | None:
+    text = session.settings.get("jobs")
+    if flag is not None or text is None:
+        return flag
+    if not text.isdecimal() or int(text) == 0:
+        raise session.settings.refusal("jobs", "a number from 1")
+    return int(text)
+
+
+def _choose_runtime(session: Session, flag: RuntimeName | None) -> RuntimeName:
+    if flag is not None:
+        return flag
+    text = session.settings.get("runtime")
+    for known in RUNTIMES:
+        if text in (None, known):
+            return known
+    raise session.settings.refusal("runtime", f"one of {', '.join(RUNTIMES)}")
 
 
 def parse_params(params: tuple[str, ...]) -> dict[str, str]:

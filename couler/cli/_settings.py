@@ -11,8 +11,14 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError
 
-NAMES = ("engine", "profile", "format")
+NAMES = ("engine", "profile", "format", "home", "jobs", "runtime")
 """The settings that exist; each is text."""
+
+_NUMBERS = ("jobs",)
+"""Those that a file may write as a number."""
+
+_PATHS = ("home",)
+"""Those that are paths: in a file they start at its folder."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,11 @@ class Settings:
         if flag is not None:
             return flag
         return _value(self.values, name)
+
+    def refusal(self, name: str, expected: str) -> ConfigurationError:
+        """Return an error that says what the value of a setting has to be."""
+        value, origin = self.values[name]
+        return ConfigurationError(f"{origin}: {name} must be {expected}, not {value!r}")
 
     def choose(self, name: str, flag: str | None, known: tuple[str, ...]) -> str:
         """Return the flag, else the setting if this command knows it, else the first known.
@@ -58,7 +69,7 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     A profile belongs to its engine: where another engine is set, it falls away.
     """
     values: dict[str, tuple[str, str]] = {}
-    for origin, table in _tables(folder, environment):
+    for origin, base, table in _tables(folder, environment):
         if table.get("engine", _value(values, "engine")) != _value(values, "engine"):
             values.pop("profile", None)
         for name, value in table.items():
@@ -68,10 +79,18 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
                 raise ConfigurationError(
                     f'{origin}: there is no setting "{name}"; there are: {", ".join(NAMES)}.{hint}'
                 )
-            if not isinstance(value, str):
-                raise ConfigurationError(f"{origin}: {name} must be a text, not {value!r}")
-            values[name] = (value, origin)
+            values[name] = (_text(origin, base, name, value), origin)
     return Settings(values)
+
+
+def _text(origin: str, base: Path | None, name: str, value: object) -> str:
+    if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str):
+        raise ConfigurationError(f"{origin}: {name} must be a text, not {value!r}")
+    if name in _PATHS and base is not None and not value.startswith("~"):
+        return str(base / value)
+    return value
 
 
 def _value(values: Mapping[str, tuple[str, str]], name: str) -> str | None:
@@ -81,22 +100,22 @@ def _value(values: Mapping[str, tuple[str, str]], name: str) -> str | None:
 
 def _tables(
     folder: Path, environment: Mapping[str, str]
-) -> Iterator[tuple[str, Mapping[str, t.Any]]]:
-    """Yield the tables of settings, the weakest first."""
+) -> Iterator[tuple[str, Path | None, Mapping[str, t.Any]]]:
+    """Yield the tables of settings, the weakest first, with the folder of the file."""
     user = _user_file(environment)
     if user is not None and user.is_file():
-        yield str(user), _read(user)
+        yield str(user), user.parent, _read(user)
     for candidate in (folder, *folder.parents):
         project = candidate / "pyproject.toml"
         if project.is_file():
             table = _read(project).get("tool", {}).get("couler")
             if table is not None:
-                yield f"[tool.couler] of {project}", table
+                yield f"[tool.couler] of {project}", candidate, table
                 break
     for name in NAMES:  # the engine first: it takes away the profile of another
         value = environment.get(f"COULER_{name.upper()}")
         if value:
-            yield f"COULER_{name.upper()}", {name: value}
+            yield f"COULER_{name.upper()}", None, {name: value}
 
 
 def _user_file(environment: Mapping[str, str]) -> Path | None:

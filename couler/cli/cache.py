@@ -5,26 +5,21 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Iterable
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import click
 
+from couler.cli._format import aligned, bytes_text, minute_text, seconds_text, time_text
+from couler.cli._runs import FORMATS, format_option, open_home
 from couler.cli._session import Session, pass_session, session_options
 from couler.stages import SCHEMA_VERSION
-from couler.state import Database, Home, open_database
+from couler.state import Database
 from couler.state.cache import find_entries, list_entries, pin_entries, stats_of_cache
 from couler.state.garbage import GRACE, Collected, collect_garbage
 from couler.state.policy import Entry
 
-FORMATS = ("text", "json")
-
 _KEY_LETTERS = 12
 """How much of a key people see; a beginning that no other key has names an entry."""
-
-format_option = click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="How to show it."
-)
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
@@ -66,7 +61,7 @@ def command() -> None:
 @pass_session
 def ls(session: Session, names: tuple[str, ...], workflow: str | None, format_: str | None) -> None:
     """List the entries, the last used first."""
-    with _database(session) as (database, _):
+    with open_home(session, None) as (database, _):
         if names:
             entries = _named(database, names)
             entries = [entry for entry in entries if workflow in (None, entry.workflow)]
@@ -80,10 +75,8 @@ def ls(session: Session, names: tuple[str, ...], workflow: str | None, format_: 
         return
     rows = [_row(entry) for entry in entries]
     header = ("key", "step", "size", "took", "hits", "last used (UTC)", "")
-    widths = [max(len(row[index]) for row in (header, *rows)) for index in range(len(header))]
-    for row in (header, *rows):
-        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  ".join(cells).rstrip())
+    for line in aligned((header, *rows)):
+        click.echo(line)
 
 
 @command.command()
@@ -92,15 +85,15 @@ def ls(session: Session, names: tuple[str, ...], workflow: str | None, format_: 
 @pass_session
 def stats(session: Session, format_: str | None) -> None:
     """Show what the cache holds and what it saved."""
-    with _database(session) as (database, _):
+    with open_home(session, None) as (database, _):
         found = stats_of_cache(database)
     if session.settings.choose("format", format_, FORMATS) == "json":
         _echo_json(found._asdict())
         return
     click.echo(f"entries   {found.entries}, of which {found.pinned} pinned")
-    click.echo(f"size      {_bytes(found.size_bytes)}")
+    click.echo(f"size      {bytes_text(found.size_bytes)}")
     click.echo(f"hits      {found.hits} of {found.hits + found.misses}")
-    click.echo(f"saved     {_seconds(found.saved_s)}")
+    click.echo(f"saved     {seconds_text(found.saved_s)}")
     click.echo(f"rejected  {found.rejected}")
     click.echo(f"evicted   {found.evicted}")
 
@@ -143,7 +136,7 @@ def gc(
     """
     from couler.store import ObjectStore
 
-    with _database(session) as (database, home):
+    with open_home(session, None) as (database, home):
         if home.store is not None and not (sole_user or dry_run):
             raise click.UsageError(
                 f"the store {home.store} may serve other databases, whose files would be removed. "
@@ -178,19 +171,12 @@ def unpin(session: Session, names: tuple[str, ...]) -> None:
 
 
 def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
-    with _database(session) as (database, _):
+    with open_home(session, None) as (database, _):
         entries = _named(database, names)
         pin_entries(database, [entry.key for entry in entries], pinned=pinned)
     for entry in entries:
         word = "pinned" if pinned else "unpinned"
         session.info(f"{word} {entry.key[:_KEY_LETTERS]} {entry.workflow}/{entry.step}")
-
-
-@contextmanager
-def _database(session: Session) -> t.Iterator[tuple[Database, Home]]:
-    home = Home.find(session.environment)
-    with open_database(home.database_url) as database:
-        yield database, home
 
 
 def _named(database: Database, names: Iterable[str]) -> list[Entry]:
@@ -202,10 +188,10 @@ def _row(entry: Entry) -> tuple[str, ...]:
     return (
         entry.key[:_KEY_LETTERS],
         f"{entry.workflow}/{entry.step}",
-        _bytes(entry.size_bytes),
-        _seconds(entry.cost_s),
+        bytes_text(entry.size_bytes),
+        seconds_text(entry.cost_s),
         str(entry.hits),
-        entry.last_used.astimezone(UTC).strftime("%Y-%m-%d %H:%M"),
+        minute_text(entry.last_used),
         "pinned" if entry.pinned else "",
     )
 
@@ -221,8 +207,8 @@ def _entry_json(entry: Entry) -> dict[str, object]:
         "cost_s": entry.cost_s,
         "hits": entry.hits,
         "pinned": entry.pinned,
-        "created": _time(entry.created),
-        "last_used": _time(entry.last_used),
+        "created": time_text(entry.created),
+        "last_used": time_text(entry.last_used),
         "outputs": dict(entry.outputs),
     }
 
@@ -231,34 +217,9 @@ def _told(collected: Collected, dry_run: bool) -> str:
     would = "would remove" if dry_run else "removed"
     entries = "1 entry" if collected.entries == 1 else f"{collected.entries} entries"
     files = "1 file" if collected.objects == 1 else f"{collected.objects} files"
-    return f"{would} {entries} and {files} ({_bytes(collected.size_bytes)})"
+    return f"{would} {entries} and {files} ({bytes_text(collected.size_bytes)})"
 
 
 def _echo_json(tree: dict[str, object]) -> None:
     told = {"schema_version": SCHEMA_VERSION, **tree}
     click.echo(json.dumps(told, ensure_ascii=False, indent=2))
-
-
-def _time(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="milliseconds")
-
-
-def _bytes(count: int) -> str:
-    """Return a size for people."""
-    if count < 1024:
-        return f"{count} B"
-    size = count / 1024
-    for unit in ("KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:,.1f} TiB"
-
-
-def _seconds(seconds: float) -> str:
-    """Return a duration for people."""
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes:02} min" if hours else f"{minutes} min {rest:02} s"

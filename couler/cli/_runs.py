@@ -1,0 +1,101 @@
+"""The runs that are kept on this machine, as commands name and find them."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from couler.cli._session import Session
+from couler.errors import CoulerError, EngineError
+
+if t.TYPE_CHECKING:
+    from couler.state import Database, Home, RunRecord
+
+_COMPLETED = 50
+"""How many runs a shell offers."""
+
+home_option = click.option(
+    "--home",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Folder in which runs are kept; by default that of COULER_HOME, else the user's own.",
+)
+
+FORMATS = ("text", "json")
+
+format_option = click.option(
+    "--format", "format_", type=click.Choice(FORMATS), help="How to show it."
+)
+
+
+class RunType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """The name of a run; completed from the latest ones."""
+
+    name = "run"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the latest runs that begin so; nothing where none can be read."""
+        from couler.state import list_runs, open_database
+
+        try:
+            home = find_home(ctx.ensure_object(Session), ctx.params.get("home"))
+            if home.database is None and not (home.root / "couler.db").is_file():
+                return []
+            with open_database(home.database_url) as database:
+                runs = list_runs(database, limit=_COMPLETED)
+        except (CoulerError, OSError):  # a shell that completes has no place for a message
+            return []
+        return [
+            CompletionItem(run.id, help=run.status) for run in runs if run.id.startswith(incomplete)
+        ]
+
+
+run_argument = click.argument("run", type=RunType(), metavar="RUN")
+
+
+def chosen_home(session: Session, flag: Path | None) -> Path | None:
+    """Return the folder that a flag or a setting names."""
+    if flag is not None:
+        return flag
+    text = session.settings.get("home")
+    return None if text is None else Path(text).expanduser()
+
+
+def find_home(session: Session, flag: Path | None) -> Home:
+    """Return where runs are kept."""
+    from couler.state import Home
+
+    chosen = chosen_home(session, flag)
+    named = {} if chosen is None else {"COULER_HOME": os.path.abspath(chosen)}
+    return Home.find({**session.environment, **named})
+
+
+@contextmanager
+def open_home(session: Session, flag: Path | None) -> Iterator[tuple[Database, Home]]:
+    """Open the database in which runs are kept."""
+    from couler.state import open_database
+
+    home = find_home(session, flag)
+    with open_database(home.database_url) as database:
+        yield database, home
+
+
+def folder_of(run: RunRecord, home: Home) -> Path:
+    """Return the folder of a run.
+
+    Raises
+    ------
+    EngineError
+        It ran elsewhere.
+    """
+    if run.engine != "local":
+        raise EngineError(f"{run.id} ran on {run.engine}, not on this machine")
+    return Path(run.folder) if run.folder else home.run_folder(run.id)
