@@ -83,6 +83,7 @@ class Interpreter:
         self._recorder = recorder
         self._reuse = reuse
         self._tasks: set[asyncio.Task[t.Any]] = set()
+        self._is_abandoned = False
         self.failure = recorder.failure
         """Ends with an error where the engine itself cannot go on."""
 
@@ -149,12 +150,16 @@ class Interpreter:
             elif not self.failure.done():
                 self.failure.set_exception(error)
 
+        if self._is_abandoned:  # what ended gave room to what waited
+            work.close()
+            return
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(deliver)
 
     async def abandon(self) -> None:
-        """End all that is under way, without a word to anybody."""
+        """End all that is under way, without a word to anybody; nothing starts any more."""
+        self._is_abandoned = True
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -274,6 +274,7 @@ class Recorder:
         except CoulerError as error:
             if committed is not None:
                 committed.set_exception(error)
+                committed.exception()  # those who wait may have been ended meanwhile
             return
         if committed is not None:
             committed.set_result(None)
