@@ -26,7 +26,9 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory(prefix="couler-faults-") as folder:
         campaign = Campaign(Path(folder), options.seed)
-        print(f"seed {options.seed}; without faults a run takes {campaign.run_s:.1f} s\n", flush=True)
+        print(
+            f"seed {options.seed}; without faults a run takes {campaign.run_s:.1f} s\n", flush=True
+        )
         rows.append(Row("the engine", campaign.kill_engine(kills)))
         rows.append(Row("steps", campaign.kill_steps(kills // 4)))
         rows.append(Row("asked to end", campaign.send_signals(kills // 10)))

@@ -63,9 +63,9 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
     start
         What is known of this attempt.
     """
-    job = place.job(bound, start.number, start.grant.gpus)
     runtime = place.runtime
     try:
+        job = place.job(bound, start.number, start.grant.gpus)
         await runtime_call(runtime, runtime.prepare, job)
         environ = await _prepare(bound, place, job)
     except CannotStartError as error:
@@ -73,7 +73,8 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
     except VALUES as error:
         return Attempt(False, message=str(error))
     except OSError as error:
-        return Attempt(False, message=f"its inputs cannot be put in place: {error}", kind="error")
+        told = f"its folder and inputs cannot be put in place: {error}"
+        return Attempt(False, message=told, kind="error")
     await start.ready()
     try:
         end, stdout = await _run(job, bound, environ, place, start)

@@ -7,6 +7,8 @@ import hashlib
 import os
 from pathlib import Path
 
+from couler.backends.local.writing import explain_writing
+
 
 class Locks:
     """The locks in a folder, as far as this run holds them.
@@ -24,12 +26,19 @@ class Locks:
         self._held: dict[str, int] = {}
 
     def take(self, name: str) -> bool:
-        """Take a lock if nobody has it, and tell whether it was taken."""
+        """Take a lock if nobody has it, and tell whether it was taken.
+
+        Raises
+        ------
+        StateError
+            Its file cannot be made.
+        """
         if name in self._held:
             return False
-        self._folder.mkdir(parents=True, exist_ok=True)
         file = self._folder / hashlib.sha256(name.encode()).hexdigest()[:32]
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with explain_writing(self._folder, f'make the lock of the mutex "{name}"'):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

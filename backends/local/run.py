@@ -36,6 +36,7 @@ from couler.backends.local.secrets import Entries, require_entries, secret_value
 from couler.backends.local.session import Session, read_outside
 from couler.backends.local.signals import Interrupts, call_on_signals
 from couler.backends.local.values import RunFacts, Single, View
+from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError
 from couler.ir.serialize import write_json
 from couler.ir.wire import is_file
@@ -114,7 +115,7 @@ def begin(
     _require_surroundings(workflow, around)
     home = around.home
     store = ObjectStore(home.store_url)
-    _store_files(bound, store, tuple(bound))
+    _store_files(bound, store, tuple(bound), home)
     run_id = f"{workflow.name}-{uuid.uuid4().hex[:8]}"
     started = now()
     run = RunRecord(
@@ -167,7 +168,7 @@ def take_up(
     bound = merge_parameters(run, workflow, parameters)
     _require_surroundings(workflow, around)
     store = ObjectStore(around.home.store_url)
-    _store_files(bound, store, parameters)
+    _store_files(bound, store, parameters, around.home)
     with own_run(_folder(run, around)):
         again = replace(run, parameters=write_outputs(bound), workflow_digest=_digest(workflow))
         return _Work(workflow, again, around, database, store).to_end()
@@ -191,7 +192,7 @@ def plan(
     """
     bound = merge_parameters(run, workflow, parameters)
     store = ObjectStore(around.home.store_url)
-    _store_files(bound, store, parameters)
+    _store_files(bound, store, parameters, around.home)
     view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound)
     earlier = Earlier({step.path: step for step in runs.steps_of(database, run.id)}, store.exists)
     return plan_retry(workflow, view, earlier, read=read_outside(workflow))
@@ -295,7 +296,8 @@ class _Work:
     async def _run(self, journal: Journal, interrupts: Interrupts) -> RunResult:
         run, around, store = self.run, self.around, self.store
         place = self._place()
-        place.make_folders()
+        with explain_writing(place.folder, "make the folders of the run"):
+            place.make_folders()
         steps = {step.path: step for step in runs.steps_of(self.database, run.id)}
         attempts: dict[str, int] = {}
         for attempt in runs.attempts_of(self.database, run.id):
@@ -381,9 +383,12 @@ def _require_files(parameters: Mapping[str, Single]) -> None:
             raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
 
 
-def _store_files(parameters: dict[str, Single], store: ObjectStore, names: Collection[str]) -> None:
+def _store_files(
+    parameters: dict[str, Single], store: ObjectStore, names: Collection[str], home: Home
+) -> None:
     """Put the files that some parameters name into the store, as the values that travel."""
     for name in names:
         value = parameters[name]
         if is_file(value.type):
-            parameters[name] = Single(store.put(Path(value.text)), value.type)
+            with explain_writing(home.root, f'keep the parameter "{name}"'):
+                parameters[name] = Single(store.put(Path(value.text)), value.type)

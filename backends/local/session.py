@@ -27,6 +27,7 @@ from couler.backends.local.values import (
     View,
     resolve,
 )
+from couler.backends.local.writing import explain_writing
 from couler.errors import MissingOutputError
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.values import StepRef, Value
@@ -80,8 +81,10 @@ class Session:
         """
         interpreter = self.interpreter
         work = _Work(self)
-        running = asyncio.get_running_loop().create_task(work.to_end())
-        self.interrupts.bind(asyncio.get_running_loop(), work.interrupt)
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._end_by_callback)
+        running = loop.create_task(work.to_end())
+        self.interrupts.bind(loop, work.interrupt)
         try:
             await asyncio.wait((running, interpreter.failure), return_when=asyncio.FIRST_COMPLETED)
             if running.done():
@@ -92,6 +95,14 @@ class Session:
             running.cancel()
             await asyncio.wait((running,))
             await interpreter.abandon()
+
+    def _end_by_callback(self, loop: asyncio.AbstractEventLoop, context: dict[str, t.Any]) -> None:
+        """End the engine where a callback fails: what it was to start would be waited for."""
+        error, failure = context.get("exception"), self.interpreter.failure
+        if "handle" not in context or error is None or failure.done():
+            loop.default_exception_handler(context)
+        else:
+            failure.set_exception(error)
 
 
 class _Work:
@@ -161,10 +172,13 @@ class _Work:
 
     def _export(self, outputs: Outputs) -> dict[str, object]:
         place = self._session.place
-        return {
-            name: export(stored, place.store, place.folder / OUTPUTS / name, self._session.recorder)
-            for name, stored in outputs.items()
-        }
+        with explain_writing(place.folder, "put the outputs there"):
+            return {
+                name: export(
+                    stored, place.store, place.folder / OUTPUTS / name, self._session.recorder
+                )
+                for name, stored in outputs.items()
+            }
 
     async def _run_handlers(self, end: ScopeEnd, status: t.Literal["succeeded", "failed"]) -> bool:
         """Run the handlers that fit, side by side, and tell whether all of them succeeded."""

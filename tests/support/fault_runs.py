@@ -240,9 +240,7 @@ class FaultRun:
         may_repeat = any(line.word == "fail" and line.path.startswith(again_failed) for line in new)
         for line in new:
             # Handlers run again where something ran after them.
-            if line.path.startswith("exit:") or (
-                may_repeat and line.path.startswith(again_failed)
-            ):
+            if line.path.startswith("exit:") or (may_repeat and line.path.startswith(again_failed)):
                 continue
             if line.word == "start" and line.path in before:
                 self.broken.append(f"{line.path} had succeeded and ran again")

@@ -114,9 +114,7 @@ def fault_workflow(*, nap_s: float = 0.02) -> Workflow:
                 on="success",
                 steps=(
                     job("tell", "echo ok; ", at="exit:good/tell"),
-                    job(
-                        "then", f"sleep {nap_s}; ", at="exit:good/then", depends_on=["tell"]
-                    ),
+                    job("then", f"sleep {nap_s}; ", at="exit:good/then", depends_on=["tell"]),
                 ),
             ),
             ExitHandler(
@@ -130,7 +128,7 @@ def _steps(nap: str) -> Iterator[Step]:
     yield job("seed", f"{nap}echo '[3, 4, 5, 6, 7]'; ", result="json")
     yield job("chain-0", f"{nap}echo 0; ")
     for number in range(1, 10):
-        body = f"{nap}echo \"$1.{number}\"; "
+        body = f'{nap}echo "$1.{number}"; '
         yield job(f"chain-{number}", body, ref(f"chain-{number - 1}"))
     for number in range(6):
         body = f"{nap}{FAILS_FIRST}echo {number}; "

@@ -34,7 +34,9 @@ def retry(tmp_path: Path) -> RunResult:
     return LocalBackend().retry("latest", options=RunOptions(home=tmp_path / "home", jobs=2))
 
 
-def fail(monkeypatch: pytest.MonkeyPatch, at: type, name: str, error: Exception, after: int) -> None:
+def fail(
+    monkeypatch: pytest.MonkeyPatch, at: type, name: str, error: Exception, after: int
+) -> None:
     """Have a method raise from the call after so many on."""
     call: Callable[..., t.Any] = getattr(at, name)
     calls = 0
@@ -120,3 +122,14 @@ def test_file_parameter_that_cannot_be_stored_is_an_error_of_the_state(
             parameters={"f": str(tmp_path / "data")},
             options=RunOptions(home=tmp_path / "home"),
         )
+
+
+def test_lock_of_a_mutex_that_cannot_be_made_is_an_error_of_the_state(tmp_path: Path) -> None:
+    workflow = flow("w", sh("a", "true", mutex="m"))
+    folder = tmp_path / "home" / "locks"
+    folder.parent.mkdir()
+    folder.write_text("in the way", encoding="utf-8")
+    with pytest.raises(StateError, match='make the lock of the mutex "m": File exists'):
+        run(workflow, tmp_path)
+    folder.unlink()
+    assert retry(tmp_path).status == "succeeded"
