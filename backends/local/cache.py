@@ -3,161 +3,19 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from couler.backends.local.values import (
-    Gathered,
-    Outputs,
-    Single,
-    Stored,
-    View,
-    bind_input,
-    resolve,
-    to_json,
-    to_text,
-)
+from couler.backends.local.stored import read_outputs, references, singles, write_outputs
+from couler.backends.local.values import Outputs
 from couler.errors import ArtifactError, LostArtifactError
-from couler.ir.cachekey import cache_key, definition_digest, text_digest
-from couler.ir.values import Text
-from couler.ir.wire import ValueType, dump_json, is_file
-from couler.ir.workflow import Container, Http, Step
 from couler.state.cache import add_entry, list_entries, look_up, touch_entry
 from couler.state.database import Database
 from couler.state.policy import AdmitAll, CachePolicy, Candidate, Entry
-from couler.state.records import CacheDecision, DecisionKind, Json
-from couler.store import ObjectStore, content_of, is_reference
-
-
-def step_key(step: Step, view: View) -> str:
-    """Return the key of one instance of a step that runs something, in hexadecimal.
-
-    It is that of `couler.ir.cachekey`, with the contents of files in place of their references;
-    entries of a cache with a name have keys of their own.
-
-    Parameters
-    ----------
-    step
-        A step with a `cache`.
-    view
-        What the instance can read.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        As `resolve`.
-    """
-    key = cache_key(definition_digest(step), _texts(step, view))
-    name = None if step.cache is None else step.cache.name
-    return key if name is None else text_digest(f"{name}/{key}")
-
-
-def _texts(step: Step, view: View) -> Iterator[str]:
-    """Yield what a step reads, in the order that all engines share."""
-    action = step.action
-    texts: list[Text] = []
-    if isinstance(action, Container):
-        texts += [word for word in action.command if not isinstance(word, str)]
-        texts += action.args
-    elif isinstance(action, Http):
-        texts.append(action.url)
-        texts += [header.value for header in action.headers if header.value is not None]
-        if action.body is not None:
-            texts.append(action.body)
-    for text in texts:
-        yield _text_of_word(text, view)
-    for given in step.inputs:
-        stored = bind_input(given, view)
-        if isinstance(stored, Single) and not is_file(stored.type):
-            # Not as an argument would show it: text that is declared `json` has its quotes here.
-            yield stored.text
-        else:
-            yield text_for_key(stored)
-    for variable in step.env:
-        if variable.value is not None:
-            yield _text_of_word(variable.value, view)
-    if step.cache is not None and step.cache.salt is not None:
-        yield _text_of_word(step.cache.salt, view)
-
-
-def _text_of_word(text: Text, view: View) -> str:
-    return text if isinstance(text, str) else text_for_key(resolve(text, view))
-
-
-def text_for_key(stored: Stored) -> str:
-    """Return the text of a value in a key: of a file its content, without its name.
-
-    Examples
-    --------
-    >>> text_for_key(Single("ab" * 32 + "/report.html", "file")) == "ab" * 32
-    True
-    """
-    if isinstance(stored, Single):
-        return _content(stored.text) if is_file(stored.type) else to_text(stored)
-    return dump_json(
-        [
-            None if item is None else _content(item.text) if is_file(item.type) else to_json(item)
-            for item in stored.items
-        ]
-    )
-
-
-def _content(text: str) -> str:
-    # A parameter may name a file in any way.
-    return content_of(text) if is_reference(text) else text
-
-
-def write_outputs(outputs: Outputs) -> dict[str, Json]:
-    """Return outputs as the database holds them.
-
-    Examples
-    --------
-    >>> write_outputs({"n": Single("1", "int")})
-    {'n': {'text': '1', 'type': 'int'}}
-    """
-    return {
-        name: [_write_item(item) for item in stored.items]
-        if isinstance(stored, Gathered)
-        else _write_item(stored)
-        for name, stored in outputs.items()
-    }
-
-
-def read_outputs(tree: Mapping[str, Json]) -> Outputs:
-    """Return outputs from what the database holds.
-
-    Raises
-    ------
-    ValueError
-        Another version wrote them in another way.
-
-    Examples
-    --------
-    >>> read_outputs({"n": {"text": "1", "type": "int"}})
-    {'n': Single(text='1', type='int')}
-    """
-    return {
-        name: Gathered(tuple(None if item is None else _read_item(item) for item in stored))
-        if isinstance(stored, list)
-        else _read_item(stored)
-        for name, stored in tree.items()
-    }
-
-
-def _write_item(item: Single | None) -> Json:
-    return None if item is None else {"text": item.text, "type": item.type}
-
-
-def _read_item(item: Json) -> Single:
-    match item:
-        case {"text": str(text), "type": str(value_type)} if value_type in _TYPES:
-            return Single(text, t.cast("ValueType", value_type))
-    raise ValueError(f"no output of a step: {item!r:.100}")
-
-
-_TYPES = t.get_args(ValueType)
+from couler.state.records import CacheDecision, DecisionKind
+from couler.store import ObjectStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +81,7 @@ class StepCache:
         Parameters
         ----------
         key
-            `step_key` of the instance.
+            `StepKeys.of` the instance.
         path
             Text of the instance's path.
         outputs
@@ -325,7 +183,7 @@ class StepCache:
 
     def _measure(self, outputs: Outputs) -> tuple[int, list[str]]:
         """Return how many bytes outputs take, and the objects that hold their files."""
-        size_bytes = sum(len(item.text.encode()) for item in _items(outputs))
+        size_bytes = sum(len(item.text.encode()) for item in singles(outputs))
         digests: list[str] = []
         for text in references(outputs):
             size_bytes += self._store.size(text)
@@ -362,18 +220,6 @@ def _decision(
     path: str, key: str, decision: DecisionKind, reason: str, at: datetime
 ) -> CacheDecision:
     return CacheDecision(path=path, key=key, decision=decision, reason=reason, at=at)
-
-
-def _items(outputs: Outputs) -> Iterator[Single]:
-    for stored in outputs.values():
-        for item in stored.items if isinstance(stored, Gathered) else (stored,):
-            if item is not None:
-                yield item
-
-
-def references(outputs: Outputs) -> Iterator[str]:
-    """Yield what the store holds; the default of a file that was not written is no reference."""
-    return (item.text for item in _items(outputs) if is_file(item.type) and is_reference(item.text))
 
 
 def _made(entry: Entry) -> str:

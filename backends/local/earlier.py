@@ -6,8 +6,8 @@ import typing as t
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from couler.backends.local.cache import read_outputs, references
 from couler.backends.local.ends import End
+from couler.backends.local.stored import read_outputs, references
 from couler.backends.local.values import Outputs
 from couler.errors import ArtifactError
 from couler.ir.paths import StepPath

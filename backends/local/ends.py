@@ -52,7 +52,7 @@ class End:
     Attributes
     ----------
     key
-        Of a step that runs something: equal for the same work, see `step_key`.
+        Of a step that runs something: equal for the same work, see `StepKeys`.
     source_run
         The run that made what was taken from the cache.
     is_fresh

@@ -16,7 +16,6 @@ from datetime import datetime
 from functools import partial
 
 from couler.backends.local.around import Around
-from couler.backends.local.cache import step_key
 from couler.backends.local.capacity import need_of
 from couler.backends.local.dispatch import Dispatcher, Grant, Request, Shape
 from couler.backends.local.ends import (
@@ -279,7 +278,7 @@ class Interpreter:
         attempts, number, last = 0, 0, Attempt(False)
         try:
             bound = bind(step, instance.path, instance.outputs, around.view)
-            key = step_key(step, around.view)
+            key = self._reuse.keys.of(step, around.view)
         except VALUE_ERRORS as error:
             self._dispatcher.release(first)
             return End("failed", message=str(error), is_fresh=True)

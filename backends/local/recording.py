@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from couler.backends.local.cache import write_outputs
 from couler.backends.local.ends import Attempt, Bound, End, Instance
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.process import Usage
 from couler.backends.local.result import Event, EventKind, StepResult
 from couler.backends.local.status import State
+from couler.backends.local.stored import write_outputs
 from couler.backends.local.values import Gathered, Stored, to_json
 from couler.errors import CoulerError, WireError
 from couler.ir.paths import StepPath

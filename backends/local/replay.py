@@ -10,10 +10,10 @@ import typing as t
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from couler.backends.local.cache import step_key
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.ends import End, Instance, readable_defaults
 from couler.backends.local.iteration import foreach_items, gather
+from couler.backends.local.keys import StepKeys
 from couler.backends.local.outputs import outputs_of, read_results, scope_outputs
 from couler.backends.local.status import State, failed_leaves, refuse_start
 from couler.backends.local.values import VALUE_ERRORS, Outputs, View, bind_input, holds
@@ -69,6 +69,7 @@ class _Planner:
     def __init__(self, earlier: Earlier) -> None:
         self.steps: list[PlannedStep] = []
         self._earlier = earlier
+        self._keys = StepKeys()
 
     def walk_scope(
         self,
@@ -154,7 +155,7 @@ class _Planner:
         try:
             if isinstance(action, ir.Group):
                 return self._plan_group(instance, action, view)
-            key = step_key(instance.step, view)
+            key = self._keys.of(instance.step, view)
         except VALUE_ERRORS as error:
             return self._run(instance, f"it failed: {error}")
         path = str(instance.path)

@@ -8,11 +8,12 @@ may take the outputs of another run with the same key.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from couler.backends.local.cache import StepCache, step_key
+from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.ends import Attempt, Bound, End, Instance
+from couler.backends.local.keys import StepKeys
 from couler.backends.local.recording import Recorder
 from couler.backends.local.values import VALUE_ERRORS, View
 from couler.ir.workflow import Step
@@ -35,6 +36,7 @@ class Reuse:
     recorder: Recorder
     earlier: Earlier
     cache: StepCache | None = None
+    keys: StepKeys = field(default_factory=StepKeys)
 
     def may_know(self, instance: Instance, *, is_fresh: bool) -> bool:
         """Return whether looking is worth while."""
@@ -46,7 +48,7 @@ class Reuse:
         """Return the known end of an instance, and tell of it; None if it is to run."""
         step, path = instance.step, str(instance.path)
         try:
-            key = step_key(step, view)
+            key = self.keys.of(step, view)
         except VALUE_ERRORS:  # it is told when the step is to run
             return None
         if not is_fresh:

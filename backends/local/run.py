@@ -15,7 +15,7 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local.attempting import LocalAttempter
-from couler.backends.local.cache import StepCache, read_outputs, write_outputs
+from couler.backends.local.cache import StepCache
 from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier
@@ -35,6 +35,7 @@ from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.secrets import Entries, require_entries, secret_values
 from couler.backends.local.session import Session, read_outside
 from couler.backends.local.signals import Interrupts, call_on_signals
+from couler.backends.local.stored import read_outputs, write_outputs
 from couler.backends.local.values import RunFacts, Single, View
 from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError

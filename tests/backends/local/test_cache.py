@@ -11,13 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.local.cache import (
-    StepCache,
-    read_outputs,
-    step_key,
-    text_for_key,
-    write_outputs,
-)
+from couler.backends.local.cache import StepCache
+from couler.backends.local.keys import StepKeys, text_for_key
+from couler.backends.local.stored import read_outputs, write_outputs
 from couler.backends.local.values import Gathered, Outputs, RunFacts, Single, View
 from couler.errors import MissingOutputError
 from couler.ir.cachekey import cache_key, definition_digest
@@ -76,7 +72,7 @@ def test_the_key_is_made_of_all_texts_in_the_order_that_engines_share() -> None:
         salt=Single("7", "int"),
     )
     texts = ["-c", "plain", "quoted", '"text"', "ab" * 32, "[1,null]", "[1]", "7"]
-    assert step_key(step, given) == cache_key(definition_digest(step), texts)
+    assert StepKeys().of(step, given) == cache_key(definition_digest(step), texts)
 
 
 def test_the_key_of_a_request() -> None:
@@ -85,13 +81,15 @@ def test_the_key_of_a_request() -> None:
     )
     step = Step(name="s", action=action)
     expected = cache_key(definition_digest(step), ["x", "h", "x"])
-    assert step_key(step, view(a=Single("x", "str"))) == expected
+    assert StepKeys().of(step, view(a=Single("x", "str"))) == expected
 
 
 def test_a_file_counts_by_its_content() -> None:
     def key(text: str) -> str:
         given = (Input(name="f", type="file", value=ParamRef(name="f")),)
-        return step_key(container(inputs=given), view(a=Single("x", "str"), f=Single(text, "file")))
+        return StepKeys().of(
+            container(inputs=given), view(a=Single("x", "str"), f=Single(text, "file"))
+        )
 
     assert key(REFERENCE) == key("ab" * 32 + "/other.txt")
     others = [REFERENCE, "cd" * 32 + "/report.html", "ab" * 32 + "/model/", "ab" * 32 + "/run*"]
@@ -107,16 +105,16 @@ def test_files_of_a_foreach_count_by_their_contents() -> None:
 def test_named_caches_are_apart() -> None:
     given = view(a=Single("x", "str"))
     names = (None, "one", "two")
-    keys = {step_key(container(cache=Cache(name=name)), given) for name in names}
+    keys = {StepKeys().of(container(cache=Cache(name=name)), given) for name in names}
     assert len(keys) == 3
     assert all(len(key) == 64 for key in keys)
-    assert step_key(container(cache=Cache(max_age_s=5)), given) in keys
+    assert StepKeys().of(container(cache=Cache(max_age_s=5)), given) in keys
 
 
 def test_a_value_that_cannot_be_read_has_no_key() -> None:
     step = container(env=(EnvVar(name="E", value=StepRef(step="other")),))
     with pytest.raises(MissingOutputError):
-        step_key(step, view(a=Single("x", "str")))
+        StepKeys().of(step, view(a=Single("x", "str")))
 
 
 # outputs -------------------------------------------------------------------------------------
@@ -360,7 +358,7 @@ def test_threads_share_a_cache(cache: StepCache, database: Database) -> None:
 def test_literals_and_plain_texts_count_alike() -> None:
     def key(word: object, **fields: object) -> str:
         action = Container.model_validate({"image": "i", "args": (word,)})
-        return step_key(container(action=action, **fields), view())
+        return StepKeys().of(container(action=action, **fields), view())
 
     assert key("x") == key(Literal(value="x")) == key("x", name="other", timeout_s=3)
     assert key("x") != key("y")

@@ -1,0 +1,112 @@
+"""The key of what a step does: equal keys, equal work (docs/semantics.md, section 14)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from couler.backends.local.values import (
+    Single,
+    Stored,
+    View,
+    bind_input,
+    resolve,
+    to_json,
+    to_text,
+)
+from couler.ir.cachekey import cache_key, definition_digest, text_digest
+from couler.ir.values import Text
+from couler.ir.wire import dump_json, is_file
+from couler.ir.workflow import Container, Http, Step
+from couler.store import content_of, is_reference
+
+
+class StepKeys:
+    """The keys of the instances of steps that run something.
+
+    A key is that of `couler.ir.cachekey`, with the contents of files in place of their references;
+    entries of a cache with a name have keys of their own.
+    """
+
+    def __init__(self) -> None:
+        self._digests: dict[int, tuple[Step, str]] = {}
+
+    def of(self, step: Step, view: View) -> str:
+        """Return the key of one instance, in hexadecimal.
+
+        Parameters
+        ----------
+        step
+            The step.
+        view
+            What the instance can read.
+
+        Raises
+        ------
+        EvaluationError, WireError
+            As `resolve`.
+        """
+        key = cache_key(self._digest(step), _texts(step, view))
+        name = None if step.cache is None else step.cache.name
+        return key if name is None else text_digest(f"{name}/{key}")
+
+    def _digest(self, step: Step) -> str:
+        """Return the digest of a step's definition, which its instances share."""
+        known = self._digests.get(id(step))
+        if known is None:  # the step is kept, so that no other has its number
+            self._digests[id(step)] = known = (step, definition_digest(step))
+        return known[1]
+
+
+def _texts(step: Step, view: View) -> Iterator[str]:
+    """Yield what a step reads, in the order that all engines share."""
+    action = step.action
+    texts: list[Text] = []
+    if isinstance(action, Container):
+        texts += [word for word in action.command if not isinstance(word, str)]
+        texts += action.args
+    elif isinstance(action, Http):
+        texts.append(action.url)
+        texts += [header.value for header in action.headers if header.value is not None]
+        if action.body is not None:
+            texts.append(action.body)
+    for text in texts:
+        yield _text_of_word(text, view)
+    for given in step.inputs:
+        stored = bind_input(given, view)
+        if isinstance(stored, Single) and not is_file(stored.type):
+            # Not as an argument would show it: text that is declared `json` has its quotes here.
+            yield stored.text
+        else:
+            yield text_for_key(stored)
+    for variable in step.env:
+        if variable.value is not None:
+            yield _text_of_word(variable.value, view)
+    if step.cache is not None and step.cache.salt is not None:
+        yield _text_of_word(step.cache.salt, view)
+
+
+def _text_of_word(text: Text, view: View) -> str:
+    return text if isinstance(text, str) else text_for_key(resolve(text, view))
+
+
+def text_for_key(stored: Stored) -> str:
+    """Return the text of a value in a key: of a file its content, without its name.
+
+    Examples
+    --------
+    >>> text_for_key(Single("ab" * 32 + "/report.html", "file")) == "ab" * 32
+    True
+    """
+    if isinstance(stored, Single):
+        return _content(stored.text) if is_file(stored.type) else to_text(stored)
+    return dump_json(
+        [
+            None if item is None else _content(item.text) if is_file(item.type) else to_json(item)
+            for item in stored.items
+        ]
+    )
+
+
+def _content(text: str) -> str:
+    # A parameter may name a file in any way.
+    return content_of(text) if is_reference(text) else text
