@@ -10,7 +10,8 @@ _NO_POD = Lowered("doing without: there is no pod, and the process runs as you d
 _ONE_MACHINE = Lowered("running on this machine, which is the only one")
 _NO_LABELS = Lowered("doing without: nothing here could be found by them")
 _NO_VOLUMES = Unsupported(
-    "a process of this machine has no mounts. Pass files between steps as File or Directory"
+    "this machine has no such volumes. Pass files between steps as File or Directory, or mount a "
+    "folder of the machine"
 )
 _NO_CLUSTER = Unsupported("there is no cluster on this machine to create the resource in")
 
@@ -51,10 +52,10 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.LABELS: _NO_LABELS,
     Feature.VOLUME_CLAIM: _NO_VOLUMES,
     Feature.VOLUME_NEW_CLAIM: _NO_VOLUMES,
-    Feature.VOLUME_EMPTY: _NO_VOLUMES,
+    Feature.VOLUME_EMPTY: Lowered("a folder of the attempt; its size is not bounded"),
     Feature.VOLUME_SECRET: _NO_VOLUMES,
     Feature.VOLUME_CONFIG: _NO_VOLUMES,
-    Feature.VOLUME_HOST: _NO_VOLUMES,
+    Feature.VOLUME_HOST: Lowered("the folder of this machine, by a mount namespace"),
     Feature.SERVICE_ACCOUNT: _NO_POD,
     Feature.DNS: _NO_POD,
     Feature.SECURITY_CONTEXT: _NO_POD,
@@ -136,6 +137,8 @@ IN_CONTAINERS: Capabilities = {
     Feature.IMAGE_ENTRYPOINT: NATIVE,
     Feature.RESOURCES: NATIVE,
     Feature.PULL_POLICY: NATIVE,
+    Feature.PACKAGES: Lowered("pip install at the start of the step"),
+    Feature.VOLUME_HOST: NATIVE,
     Feature.IMAGE_PULL_SECRETS: Lowered("the registries that the tool itself is logged in to"),
 }
 """Every feature, and how it is had with the images, in containers of podman or docker."""

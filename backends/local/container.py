@@ -28,8 +28,9 @@ from couler.backends.local.process import (
 )
 from couler.backends.local.retries import FailureKind
 from couler.backends.local.runtimes.base import CannotStartError, Job, Runtime
+from couler.backends.local.runtimes.host import explain_start
 from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
-from couler.errors import ArtifactError, EvaluationError
+from couler.errors import ArtifactError, EngineError, EvaluationError
 from couler.ir.wire import is_file
 from couler.ir.workflow import STDOUT, Output
 
@@ -77,14 +78,31 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
         return Attempt(False, message=told, kind="error")
     await start.ready()
     try:
+        attempt = await _attempt(job, bound, environ, place, start)
+    finally:
+        await runtime_call(runtime, runtime.end, job)
+    if attempt.succeeded:
+        _remove(job.folder)
+    return attempt
+
+
+async def _attempt(
+    job: Job, bound: Bound, environ: Mapping[str, str], place: Place, start: Start
+) -> Attempt:
+    """Run the process and keep what it gave; all that the runtime has of it is still there."""
+    runtime = place.runtime
+    try:
         end, stdout = await _run(job, bound, environ, place, start)
     except CannotStartError as error:
         return Attempt(False, message=str(error), kind="error")
     except (OSError, ValueError) as error:
-        return Attempt(False, message=_explain_start(bound, job, error), kind="error")
+        program = bound.words[0] if bound.words else job.action.command[0]
+        return Attempt(False, message=explain_start(str(program), error), kind="error")
     except LostOutputError as error:
         return Attempt(False, message=f"its output cannot be written: {error}", kind="error")
-    told = runtime.reason(job, end.exit_code) if end.reason is None else None
+    told = None
+    if end.reason is None:
+        told = await runtime_call(runtime, runtime.reason, job, end.exit_code)
     if told is not None:
         return Attempt(False, {}, told, None, "error", end.usage)
     failed = _failure(end)
@@ -93,12 +111,11 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
     try:
         await runtime_call(runtime, runtime.collect, job)
         outputs = await _keep_outputs(bound, place, job, stdout)
-    except VALUES as error:
+    except (*VALUES, EngineError) as error:
         return Attempt(False, {}, str(error), 0, "error", end.usage)
     except OSError as error:
         told = f"its outputs cannot be kept: {error}"
         return Attempt(False, {}, told, 0, "error", end.usage)
-    _remove(job.folder)
     return Attempt(True, outputs, None, 0, None, end.usage)
 
 
@@ -191,17 +208,14 @@ async def _run(
     try:
         launch = await runtime_call(place.runtime, place.runtime.launch, job, bound.words, environ)
         streams, flush = _streams(log, kept if is_read else None, place.secrets)
-        try:
-            end = await run_process(
-                launch.words,
-                environ=launch.environ,
-                directory=launch.directory,
-                streams=streams,
-                limits=start.limits,
-                on_start=start.spawned,
-            )
-        finally:
-            await runtime_call(place.runtime, place.runtime.end, job)
+        end = await run_process(
+            launch.words,
+            environ=launch.environ,
+            directory=launch.directory,
+            streams=streams,
+            limits=start.limits,
+            on_start=start.spawned,
+        )
         flush()
     finally:
         os.close(log)
@@ -283,19 +297,6 @@ async def runtime_call(
     if runtime.name == "process":
         return call(*args, **kwargs)
     return await asyncio.to_thread(call, *args, **kwargs)
-
-
-def _explain_start(bound: Bound, job: Job, error: OSError | ValueError) -> str:
-    action = job.action
-    program = bound.words[0] if bound.words else action.command[0]
-    if isinstance(error, FileNotFoundError):
-        return (
-            f'there is no program "{program}" on this machine. Install it, or run the workflow '
-            "where its image is used (--runtime podman or docker)"
-        )
-    if isinstance(error, PermissionError):
-        return f'"{program}" may not be run: {error.strerror}'
-    return f'"{program}" cannot be started: {error}'
 
 
 def _remove(folder: Path) -> None:

@@ -255,6 +255,9 @@ class _Work:
         run, database = self.run, self.database
         lost = runs.attempts_of(database, run.id, status="running")
         end_orphans(run.id, {attempt.pid: attempt.started for attempt in lost if attempt.pid})
+        for session in runs.sessions_of(database, run.id):
+            runtime = make_runtime(session.options["runtime"], self.around.environ)
+            runtime.end_orphans(run.id)
         number = runs.begin_session(
             database,
             run.id,
@@ -342,7 +345,7 @@ class _Work:
             entries=entries,
             environ={**inherited(around.environ), MARK: run.id},
             volumes={volume.name: volume for volume in self.workflow.volumes},
-            runtime=make_runtime(around.options.runtime, inherited(around.environ)),
+            runtime=make_runtime(around.options.runtime, around.environ),
             secrets=tuple(secret_values(self.workflow, entries)),
         )
 
@@ -371,7 +374,8 @@ def _digest(workflow: Workflow) -> str:
 
 
 def _require_surroundings(workflow: Workflow, around: Surroundings) -> None:
-    require_packages(workflow)
+    if around.options.runtime == "process":  # in a container they are installed at its start
+        require_packages(workflow)
     require_entries(workflow, Entries(around.environ))
 
 
