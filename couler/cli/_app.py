@@ -24,6 +24,13 @@ from couler.errors import CoulerError
 # The module is couler.cli.<command>; tests/cli/test_app.py holds the lines equal.
 COMMANDS = {
     "run": "Run a workflow on this machine.",
+    "retry": "Go on with a run where it ended.",
+    "list": "List the runs of this machine.",
+    "status": "Show how a run stands.",
+    "logs": "Show what the steps of a run have written.",
+    "cancel": "End a run that goes on.",
+    "resume": "Let steps go on that wait for a person.",
+    "delete": "Delete runs: their record, their logs and files.",
     "compile": "Turn a workflow into files for an engine.",
     "validate": "Report everything that is wrong with a workflow.",
     "show": "Draw a workflow.",
@@ -114,8 +121,8 @@ class App(click.Group):
         except click.ClickException as error:
             error.show()
             return error.exit_code
-        except (click.Abort, KeyboardInterrupt):
-            session.error("interrupted")
+        except (click.Abort, KeyboardInterrupt) as error:
+            session.error("\n".join(("interrupted", *_notes(error))))
             return 128 + signal.SIGINT
         except CoulerError as error:
             self._explain(session, error)
@@ -140,7 +147,11 @@ class App(click.Group):
                 "Please report it, with what --debug prints"
             )
         else:
-            session.error(str(error))
+            session.error("\n".join((str(error), *_notes(error))))
+
+
+def _notes(error: BaseException) -> list[str]:
+    return getattr(error, "__notes__", [])
 
 
 _FAULTS_OF_THE_SYSTEM = frozenset(

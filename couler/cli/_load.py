@@ -27,6 +27,11 @@ class Source(t.NamedTuple):
     path: str
     name: str | None = None
 
+    @property
+    def written(self) -> str:
+        """The FILE as commands take it."""
+        return self.path if self.name is None else f"{self.path}:{self.name}"
+
     def __str__(self) -> str:
         return "standard input" if self.path == "-" else self.path
 

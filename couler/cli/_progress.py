@@ -5,50 +5,44 @@ from __future__ import annotations
 import sys
 import time
 import typing as t
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
+from couler.cli._again import Again
+from couler.cli._format import seconds_text
+from couler.cli._rows import Row, live_table
 from couler.cli._session import Session
+from couler.cli._snapshot import critical_steps, depth_of
+from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.workflow import Workflow
 from couler.stages import RunEvent
 
-COLOURS = {
-    "running": "cyan",
-    "retrying": "yellow",
-    "suspended": "yellow",
-    "succeeded": "green",
-    "cached": "green",
-    "failed": "red",
-    "skipped": "yellow",
-    "omitted": "bright_black",
-    "cancelled": "red",
-    "waiting": "bright_black",
-}
-"""Colour of each state, by names that click and rich share."""
+Tell: t.TypeAlias = Callable[[RunEvent], None]
 
-_ROWS_KEPT_FREE = 5
+_OPEN = ("running", "retrying", "suspended")
 
 
 @contextmanager
-def show_progress(session: Session, workflow: Workflow) -> Iterator[t.Callable[[RunEvent], None]]:
+def show_progress(session: Session, workflow: Workflow, again: Again) -> Iterator[Tell]:
     """Give what is to be told of a run's events, and show them on standard error."""
     if session.quiet:
         yield lambda event: None
     elif sys.stderr.isatty() and session.environment.get("TERM") != "dumb":
-        table = _Table(workflow)
-        with table.live(session):
-            yield table.tell
+        board = Board(workflow, again)
+        with _live(session, board):
+            yield board.tell
     else:
-        yield _Lines(session).tell
+        yield _Lines(session, again).tell
 
 
 class _Lines:
     """A line for each event."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: Session, again: Again) -> None:
         self._session = session
+        self._again = again
         self._started: dict[str, float] = {}
 
     def tell(self, event: RunEvent) -> None:
@@ -56,6 +50,8 @@ class _Lines:
         if event.kind in ("retrying", "suspended"):
             said = f"{event.kind:9}  {path}"
             self._session.info(f"{said}  {event.message}" if event.message else said)
+            if event.kind == "suspended":
+                self._session.info(f"waiting: {self._again.resume(event.run, path)}")
             return
         if event.kind == "started":
             self._started[path] = time.monotonic()
@@ -71,90 +67,132 @@ class _Lines:
 
 
 @dataclass(slots=True)
-class _Row:
-    """A step of the workflow's own scope, or an exit handler."""
-
-    name: str
+class _Entry:
+    path: StepPath
     state: str = "waiting"
     started: float | None = None
     ended: float | None = None
+    attempt: int | None = None
     inside: int = 0
-    """How many items, rounds or inner steps have ended."""
-    message: str = ""
+    note: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.state in _OPEN
+
+    @property
+    def elapsed_s(self) -> float | None:
+        if self.started is None:
+            return None
+        return (self.ended or time.monotonic()) - self.started
 
 
-class _Table:
-    """A table with a row for each step of the workflow's own scope and each exit handler."""
+class Board:
+    """What a table shows: the workflow's own steps, and what runs or failed inside of them.
 
-    def __init__(self, workflow: Workflow) -> None:
+    Parameters
+    ----------
+    workflow
+        What runs.
+    again
+        How to resume a step that waits for a person.
+    """
+
+    def __init__(self, workflow: Workflow, again: Again) -> None:
         names = [step.name for step in workflow.steps]
-        names += [f"exit:{handler.name}" for handler in workflow.exit_handlers]
-        self._rows = {name: _Row(name) for name in names}
+        names += [f"{HANDLER_PREFIX}{handler.name}" for handler in workflow.exit_handlers]
+        self._order = {name: index for index, name in enumerate(names)}
+        self._critical = critical_steps(workflow)
+        self._again = again
+        paths = [StepPath((PathPart(name),)) for name in names]
+        self._entries = {path: _Entry(path) for path in paths}
+        self._begun = time.monotonic()
+        self._run = workflow.name
+        self._logs: Path | None = None
 
     def tell(self, event: RunEvent) -> None:
-        head = event.path[0]
-        row = self._rows.setdefault(head.name, _Row(head.name))
-        now = time.monotonic()
-        is_whole = len(event.path) == 1 and head.item is None and head.round is None
-        if not is_whole:
-            row.inside += event.kind in ("finished", "reused")
-        elif event.kind in ("retrying", "suspended"):
-            row.state, row.message = event.kind, event.message or ""
-        elif event.kind == "started":
-            row.state, row.started = "running", now
-        else:
-            row.state, row.ended = event.status or "", now
-            row.message = event.message or ""
+        """Take note of an event."""
+        self._run, path, now = event.run, event.path, time.monotonic()
+        if event.log is not None:
+            self._logs = event.log.parent
+        if event.kind in ("finished", "reused"):
+            own = self._entries.get(StepPath((PathPart(path[0].name),)))
+            if own is not None and own.path != path:
+                own.inside += 1
+        is_own = depth_of(path) == 0
+        if event.kind in ("finished", "reused") and not is_own and event.status != "failed":
+            self._entries.pop(path, None)
+            return
+        entry = self._entries.setdefault(path, _Entry(path))
+        entry.attempt = event.attempt or entry.attempt
+        match event.kind:
+            case "started":
+                entry.state, entry.started = "running", now
+                entry.note = "" if event.log is None else f"log: {event.log.name}"
+            case "retrying":
+                entry.state, entry.note = "retrying", event.message or ""
+            case "suspended":
+                entry.state, entry.note = "suspended", self._again.resume(event.run, str(path))
+            case "reused":
+                entry.state, entry.note = "reused", ""
+            case "finished":
+                entry.state, entry.ended = event.status or "", now
+                entry.note = event.message or ""
 
-    @contextmanager
-    def live(self, session: Session) -> Iterator[None]:
-        from rich.console import Console
-        from rich.live import Live
-
-        console = Console(stderr=True, no_color=not session.has_colour(sys.stderr))
-        with Live(
-            console=console,
-            get_renderable=lambda: self.render(console.height),
-            refresh_per_second=8,
-            redirect_stdout=False,
-            redirect_stderr=False,
-        ):
-            yield
-
-    def render(self, height: int) -> t.Any:
-        """Return the table for a terminal of so many lines."""
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=None, pad_edge=False, header_style="bold")
-        for title in ("step", "state", "seconds", "inside", ""):
-            table.add_column(title, justify="right" if title in ("seconds", "inside") else "left")
-        shown = self._choose(max(4, height - _ROWS_KEPT_FREE))
-        for row in shown:
-            table.add_row(
-                Text(row.name),
-                Text(row.state, style=COLOURS.get(row.state, "")),
-                _seconds(row),
-                str(row.inside or ""),
-                Text(row.message, overflow="ellipsis", no_wrap=True),
+    def rows(self) -> list[Row]:
+        """Return a row for each entry, what is inside of a step below it."""
+        entries = sorted(self._entries.values(), key=self._place)
+        return [
+            Row(
+                str(entry.path),
+                depth_of(entry.path),
+                entry.state,
+                entry.elapsed_s,
+                entry.attempt,
+                entry.inside,
+                entry.note,
+                depth_of(entry.path) == 0 and entry.path[0].name in self._critical,
             )
-        if len(shown) < len(self._rows):
-            left = Counter(row.state for row in self._rows.values() if row not in shown)
-            told = ", ".join(f"{count} {state}" for state, count in left.items())
-            table.add_row(Text(f"and {told}", style="bright_black"))
-        return table
+            for entry in entries
+        ]
 
-    def _choose(self, most: int) -> list[_Row]:
-        """Return the rows that fit: what fails or runs first, then what ended last."""
-        rows = list(self._rows.values())
-        if len(rows) <= most:
-            return rows
-        rank = {"failed": 0, "running": 1, "waiting": 3}
-        first = sorted(rows, key=lambda row: (rank.get(row.state, 2), -(row.ended or 0.0)))[:most]
-        return [row for row in rows if any(row is one for one in first)]
+    def render(self, session: Session, height: int) -> t.Any:
+        """Return what is shown on a terminal of so many lines."""
+        rows = self.rows()
+        own = [row for row in rows if row.depth == 0]
+        ended = sum(row.state not in (*_OPEN, "waiting") for row in own)
+        took = seconds_text(time.monotonic() - self._begun)
+        return live_table(
+            session,
+            rows,
+            title=f"{self._run}  {ended} of {len(own)} steps ended  {took}",
+            footer="" if self._logs is None else f"logs: {self._logs}",
+            height=height,
+        )
+
+    def _place(self, entry: _Entry) -> list[tuple[int, str, int, int]]:
+        return [
+            (
+                self._order.get(part.name, len(self._order)) if depth == 0 else 0,
+                part.name,
+                -1 if part.item is None else part.item,
+                -1 if part.round is None else part.round,
+            )
+            for depth, part in enumerate(entry.path)
+        ]
 
 
-def _seconds(row: _Row) -> str:
-    if row.started is None:
-        return ""
-    return f"{(row.ended or time.monotonic()) - row.started:.1f}"
+@contextmanager
+def _live(session: Session, board: Board) -> Iterator[None]:
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(stderr=True, no_color=not session.has_colour(sys.stderr))
+    with Live(
+        console=console,
+        get_renderable=lambda: board.render(session, console.height),
+        refresh_per_second=8,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ):
+        yield

@@ -135,6 +135,12 @@ def _choose_runtime(session: Session, flag: RuntimeName | None) -> RuntimeName:
     raise session.settings.refusal("runtime", f"one of {', '.join(RUNTIMES)}")
 
 
+def home_flag() -> Path | None:
+    """Return what `--home` was given on the command line of the current command."""
+    flag: Path | None = click.get_current_context().params.get("home")
+    return flag
+
+
 def parse_params(params: tuple[str, ...]) -> dict[str, str]:
     """Return the parameters that `-p` gives; the engine reads the text as the declared type."""
     given = {}

@@ -1,0 +1,167 @@
+"""Running to the end: what a run shows, tells and leaves behind, for `run` and `retry`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+import typing as t
+from collections import Counter
+from collections.abc import Callable, Iterator
+
+import click
+
+from couler.cli._again import Again
+from couler.cli._events import STANDARD_OUTPUT, EventLog, open_events
+from couler.cli._format import seconds_text
+from couler.cli._progress import Tell, show_progress
+from couler.cli._rows import COLOURS
+from couler.cli._session import Session
+from couler.ir.workflow import Workflow
+from couler.show.text import shorten
+from couler.stages import RunEvent, RunResult
+
+_LOG_LINES = 15
+"""How many of a failed step's last lines are shown."""
+
+
+def carry_out(
+    session: Session,
+    workflow: Workflow,
+    start: Callable[[Tell], RunResult],
+    *,
+    again: Again,
+    events: str | None,
+    format_: str,
+) -> t.NoReturn:
+    """Run, show how it goes, report the end, and end the command with its exit code.
+
+    Parameters
+    ----------
+    session
+        The call.
+    workflow
+        What runs.
+    start
+        Runs it to its end, and tells of each event.
+    again
+        How to take the run up again.
+    events
+        A file for the events, `-` for standard output; None for none.
+    format_
+        `text` or `json`: how the end is reported.
+    """
+    if events == STANDARD_OUTPUT and format_ == "json":
+        raise click.UsageError("--format json and --events - both want standard output")
+    shown = events != STANDARD_OUTPUT
+    if not shown and sys.stdout.isatty():
+        session.quiet = True  # a table between the lines could not be read
+    with open_events(session, events, workflow.name) as log:
+        result = _watch(session, workflow, start, again, log)
+    if shown:
+        _show_outputs(result, format_)
+    for note in result.notes:
+        session.info(f"note: {note}")
+    for line in _failure_lines(result):
+        session.complain(line)
+    session.info(_summary(session, result))
+    for line in _hints(result, again):
+        session.complain(line)
+    codes = {"succeeded": 0, "failed": 1, "cancelled": 130}
+    click.get_current_context().exit(codes[result.status])
+
+
+def _watch(
+    session: Session,
+    workflow: Workflow,
+    start: Callable[[Tell], RunResult],
+    again: Again,
+    log: EventLog | None,
+) -> RunResult:
+    run: str | None = None
+    with show_progress(session, workflow, again) as show:
+
+        def tell(event: RunEvent) -> None:
+            nonlocal run
+            run = event.run
+            if log is not None:
+                log.tell(event)
+            show(event)
+
+        try:
+            result = start(tell)
+        except BaseException as error:
+            if run is not None:
+                error.add_note(f"what has ended is kept; go on with: {again.retry(run)}")
+            if log is not None:
+                log.break_off(str(error) or "interrupted")
+            raise
+    if log is not None:
+        log.end(result)
+    return result
+
+
+def _show_outputs(result: RunResult, format_: str) -> None:
+    if format_ == "json":
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        return
+    for name, value in result.outputs.items():
+        click.echo(_output_text(name, value))
+
+
+def _output_text(name: str, value: object) -> str:
+    """Return an output for people: text as it is, all else as JSON."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if "\n" not in text:
+        return f"{name} = {text}"
+    return f"{name} =\n{textwrap.indent(text, '  ')}"
+
+
+def _summary(session: Session, result: RunResult) -> str:
+    whole = [step for path, step in result.steps.items() if not set("/[@") & set(path)]
+    counts = Counter("reused" if step.reused else step.status for step in whole)
+    told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no steps"
+    took = seconds_text((result.finished - result.started).total_seconds())
+    status = session.style(result.status, fg=COLOURS[result.status], bold=True)
+    return f"{result.run_id} {status} in {took}: {told}\nlogs and files: {result.folder}"
+
+
+def _hints(result: RunResult, again: Again) -> Iterator[str]:
+    """Yield how to go on."""
+    retry = again.retry(result.run_id)
+    if result.status == "cancelled":
+        yield f"cancelled; resume with {retry}"
+    elif result.status == "failed":
+        yield f"resume with {retry}"
+        mended = again.retry_mended(result.run_id)
+        if mended is not None:
+            yield f"or, once the program is mended, {mended}"
+
+
+def _failure_lines(result: RunResult) -> Iterator[str]:
+    """Yield for each step that failed itself why, the last lines of its log, and the log's path."""
+    if result.status == "succeeded":
+        return
+    failed = [path for path, step in result.steps.items() if step.status == "failed"]
+    for path in failed:
+        if any(_is_inside(other, path) for other in failed):
+            continue
+        step = result.steps[path]
+        yield f'step "{path}" failed: {step.message or "no reason is known"}'
+        if step.log is not None:
+            yield from _last_lines(step.log.read_text(encoding="utf-8", errors="replace"))
+            yield f"  log: {step.log}"
+    if not failed and result.message and result.status == "failed":
+        yield f"the run failed: {result.message}"
+
+
+def _last_lines(text: str) -> Iterator[str]:
+    lines = text.splitlines()
+    if len(lines) > _LOG_LINES:
+        yield f"  | ... {len(lines) - _LOG_LINES:,} lines before"
+    for line in lines[-_LOG_LINES:]:
+        yield f"  | {shorten(line, 500) if len(line) > 500 else line}"
+
+
+def _is_inside(path: str, outer: str) -> bool:
+    return path != outer and path.startswith((f"{outer}/", f"{outer}[", f"{outer}@"))

@@ -1,0 +1,372 @@
+"""How a run stands: what the database tells of it, put in the places of its workflow."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from couler.cli._format import time_text
+from couler.errors import ArtifactError, WireError
+from couler.ir.graph import Graph
+from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
+from couler.ir.serialize import read_json
+from couler.ir.wire import decode, is_file
+from couler.ir.workflow import Group, Step, Suspend, Workflow
+
+if t.TYPE_CHECKING:
+    from couler.state import AttemptRecord, Database, Home, RunRecord, ShownStatus, StepRecord
+
+SCHEMA_VERSION = 2
+"""Version of the JSON that `Snapshot.to_json` gives; its steps are those of `RunResult.to_json`."""
+
+ACTIVE = ("running", "retrying", "suspended")
+"""States of steps that have begun and not ended, in a run that goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepView:
+    """How an instance of a step stands.
+
+    Attributes
+    ----------
+    path
+        Its place.
+    status
+        `waiting`, `running`, `retrying`, `suspended`, or how it ended; `interrupted` if its
+        engine died.
+    started, finished
+        When, if it has.
+    attempts
+        How often it was tried so far.
+    message
+        Why it failed or did not run.
+    exit_code
+        Of its last process that ended.
+    log
+        Where its log is.
+    outputs
+        Its outputs by name: JSON values, and paths for files.
+    cpu_s
+        Of all its attempts, in seconds.
+    peak_bytes
+        Largest memory of one of its processes.
+    source_run
+        The run that its outputs are taken from, if it is cached.
+    """
+
+    path: StepPath
+    status: str
+    started: datetime | None = None
+    finished: datetime | None = None
+    attempts: int = 0
+    message: str | None = None
+    exit_code: int | None = None
+    log: str | None = None
+    outputs: Mapping[str, t.Any] | None = None
+    cpu_s: float | None = None
+    peak_bytes: int | None = None
+    source_run: str | None = None
+
+    def elapsed_s(self, now: datetime) -> float | None:
+        """Return how long it has taken so far."""
+        if self.started is None:
+            return None
+        return ((self.finished or now) - self.started).total_seconds()
+
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the view as JSON."""
+        last = self.path[-1]
+        return {
+            "path": str(self.path),
+            "name": last.name,
+            "item": last.item,
+            "round": last.round,
+            "status": self.status,
+            "message": self.message,
+            "attempts": self.attempts,
+            "exit_code": self.exit_code,
+            "started": None if self.started is None else time_text(self.started),
+            "finished": None if self.finished is None else time_text(self.finished),
+            "log": self.log,
+            "outputs": dict(self.outputs or {}),
+            "cpu_s": self.cpu_s,
+            "peak_bytes": self.peak_bytes,
+            "source_run": self.source_run,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How a run stood when it was looked at.
+
+    Attributes
+    ----------
+    run
+        What is recorded of it.
+    status
+        How it stands; `interrupted` if its engine died.
+    steps
+        The workflow's own steps, and of others what has begun; each below what it is in.
+    critical
+        Names of the workflow's own steps on the longest path, where not all of them are.
+    """
+
+    run: RunRecord
+    status: ShownStatus
+    steps: tuple[StepView, ...]
+    critical: frozenset[str]
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody works on the run."""
+        return self.status != "running"
+
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the snapshot as JSON."""
+        run = self.run
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "run": run.id,
+            "workflow": run.workflow,
+            "status": self.status,
+            "message": run.message,
+            "started": None if run.started is None else time_text(run.started),
+            "finished": None if run.finished is None else time_text(run.finished),
+            "folder": run.folder,
+            "outputs": dict(run.outputs),
+            "steps": [step.to_json() for step in self.steps],
+        }
+
+
+def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
+    """Look at a run.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    StateError
+        It cannot be read.
+    """
+    from couler.state import (
+        attempts_of,
+        find_run,
+        sessions_of,
+        shown_status,
+        steps_of,
+        workflow_of,
+    )
+
+    run = find_run(database, run_id)
+    status = shown_status(run)
+    # What ends between these two is seen as ended: the record of a step counts more.
+    attempts = attempts_of(database, run.id)
+    records = steps_of(database, run.id)
+    session = max((one.number for one in sessions_of(database, run.id)), default=1)
+    workflow = read_json(workflow_of(database, run.id))
+    reader = _Reader(workflow, home, is_running=status == "running", session=session)
+    return Snapshot(run, status, tuple(reader.views(records, attempts)), critical_steps(workflow))
+
+
+def critical_steps(workflow: Workflow) -> frozenset[str]:
+    """Return the names of the steps on the longest path; none if all of them are on it.
+
+    A step takes the seconds of its profile, and one that has none takes 1.
+    """
+    profiles = {step.name: step.profile for step in workflow.steps}
+
+    def seconds(name: str) -> float:
+        profile = profiles[name]
+        return 1.0 if profile is None or profile.seconds is None else profile.seconds
+
+    path, _ = Graph.of(workflow.steps).critical_path(seconds)
+    return frozenset(path) if len(path) < len(profiles) else frozenset()
+
+
+class _Reader:
+    def __init__(self, workflow: Workflow, home: Home, *, is_running: bool, session: int) -> None:
+        from couler.store import ObjectStore
+
+        self._is_running = is_running
+        self._session = session
+        self._store = ObjectStore(home.store_url)
+        self._steps: dict[tuple[str, ...], tuple[Step | None, tuple[int, ...]]] = {}
+        self._place(workflow.steps, (), ())
+        for index, handler in enumerate(workflow.exit_handlers, len(self._steps)):
+            names, order = (HANDLER_PREFIX + handler.name,), (index,)
+            self._steps[names] = (None, order)
+            self._place(handler.steps, names, order)
+        self._own = [names for names in self._steps if len(names) == 1]
+
+    def views(
+        self, records: Iterable[StepRecord], attempts: Iterable[AttemptRecord]
+    ) -> Iterator[StepView]:
+        """Yield how each instance stands, each below what it is in."""
+        tried: dict[str, list[AttemptRecord]] = defaultdict(list)
+        for attempt in attempts:
+            tried[attempt.path].append(attempt)
+        ended = {record.path: record for record in records}
+        found: dict[StepPath, StepView] = {}
+        for text in ended.keys() | tried.keys():
+            path = StepPath.parse(text)
+            if _names(path) in self._steps:  # a changed workflow may have it no more
+                found[path] = self._view(path, ended.get(text), tried.get(text, []))
+        for path in tuple(found):
+            self._add_wholes(path, found)
+        for names in self._own:
+            path = StepPath((PathPart(names[0]),))
+            found.setdefault(path, StepView(path, "waiting"))
+        for path in sorted(found, key=self._order):
+            yield found[path]
+
+    def _view(
+        self, path: StepPath, record: StepRecord | None, tried: list[AttemptRecord]
+    ) -> StepView:
+        known = StepView(path, "waiting")
+        if tried:
+            spent = [one.cpu_s for one in tried if one.cpu_s is not None]
+            peaks = [one.peak_bytes for one in tried if one.peak_bytes is not None]
+            known = replace(
+                known,
+                attempts=tried[-1].number,
+                log=tried[-1].log,
+                cpu_s=sum(spent) if spent else None,
+                peak_bytes=max(peaks, default=None),
+            )
+        if record is None or (tried and tried[-1].session > record.session):
+            return self._view_tried(known, tried)
+        is_to_come = (
+            self._is_running
+            and record.session < self._session
+            and record.status not in ("succeeded", "cached")
+        )
+        if is_to_come:
+            return known
+        return replace(
+            known,
+            status=record.status,
+            started=record.started,
+            finished=record.finished,
+            attempts=max(record.attempts, known.attempts),
+            message=record.message,
+            exit_code=record.exit_code,
+            log=record.log or known.log,
+            outputs=self._show_all(record.outputs),
+            source_run=record.source_run,
+        )
+
+    def _view_tried(self, known: StepView, tried: list[AttemptRecord]) -> StepView:
+        """Return how an instance stands that was tried and has no end."""
+        last = tried[-1]
+        if self._is_running and last.session < self._session:
+            return known
+        known = replace(
+            known, started=tried[0].started, message=last.message, exit_code=last.exit_code
+        )
+        if not self._is_running:
+            return replace(known, status="interrupted", finished=last.finished or last.started)
+        if last.status in ("failed", "error"):
+            return replace(known, status="retrying")
+        step, _ = self._steps[_names(known.path)]
+        action = None if step is None else step.action
+        waits = isinstance(action, Suspend) and action.seconds is None
+        if waits and last.status == "running":
+            message = action.message if isinstance(action, Suspend) else None
+            return replace(known, status="suspended", message=message)
+        return replace(known, status="running")
+
+    def _add_wholes(self, path: StepPath, found: dict[StepPath, StepView]) -> None:
+        """Add what an instance is in and has no record yet: groups, foreachs, loops."""
+        inner = found[path]
+        if inner.status == "waiting":
+            return
+        for whole in _wholes(path):
+            known = found.get(whole)
+            if known is not None and known.status not in ("running", "interrupted"):
+                if known.status != "waiting":
+                    continue
+                known = None
+            begun = inner.started or inner.finished
+            if known is None:
+                status = "running" if self._is_running else "interrupted"
+                found[whole] = StepView(whole, status, started=begun)
+            elif known.started and begun and begun < known.started:
+                found[whole] = replace(known, started=begun)
+
+    def _show_all(self, outputs: Mapping[str, t.Any]) -> dict[str, t.Any]:
+        return {
+            name: [self._show(item) for item in stored]
+            if isinstance(stored, list)
+            else self._show(stored)
+            for name, stored in outputs.items()
+        }
+
+    def _show(self, item: t.Any) -> t.Any:
+        """Return a value as JSON has it; the path of a file."""
+        if item is None:
+            return None
+        text, value_type = item["text"], item["type"]
+        try:
+            if is_file(value_type):
+                return str(self._store.local_path(text) or text)
+            return decode(text, value_type)
+        except (WireError, ArtifactError):
+            return text
+
+    def _place(
+        self, steps: tuple[Step, ...], names: tuple[str, ...], order: tuple[int, ...]
+    ) -> None:
+        for index, step in enumerate(steps):
+            is_hidden = isinstance(step.action, Group) and step.action.transparent
+            inner = names if is_hidden else (*names, step.name)
+            place = (*order, index)
+            if not is_hidden:
+                self._steps[inner] = (step, place)
+            if isinstance(step.action, Group):
+                self._place(step.action.steps, inner, place)
+
+    def _order(self, path: StepPath) -> list[tuple[tuple[int, ...], int, int]]:
+        return [
+            (
+                self._steps[_names(path[: depth + 1])][1],
+                -1 if part.item is None else part.item,
+                -1 if part.round is None else part.round,
+            )
+            for depth, part in enumerate(path)
+        ]
+
+
+def _names(path: tuple[PathPart, ...]) -> tuple[str, ...]:
+    return tuple(part.name for part in path)
+
+
+def _wholes(path: StepPath) -> Iterator[StepPath]:
+    """Yield what a place is in: its loop, its foreach, its group, and what that is in."""
+    while path:
+        *outer, last = path
+        if last.round is not None:
+            yield StepPath((*outer, last._replace(round=None)))
+        if last.item is not None:
+            yield StepPath((*outer, PathPart(last.name)))
+        path = path.parent
+        if path:
+            yield path
+
+
+def depth_of(path: StepPath) -> int:
+    """Return how many others a place is in.
+
+    Examples
+    --------
+    >>> [depth_of(StepPath.parse(text)) for text in ("fit", "fit[2]", "each[0]/fit@1")]
+    [0, 1, 3]
+    """
+    return sum(1 for _ in _wholes(path))
+
+
+def utc_now() -> datetime:
+    """Return the time in UTC."""
+    return datetime.now(UTC)

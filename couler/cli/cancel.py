@@ -1,0 +1,44 @@
+"""`couler cancel`: ends a run that goes on."""
+
+from __future__ import annotations
+
+import typing as t
+
+import click
+
+from couler import stages
+from couler.backends.base import RunOptions
+from couler.cli._again import Again
+from couler.cli._running import home_flag
+from couler.cli._runs import chosen_home, home_option, open_home, run_argument
+from couler.cli._session import Session, pass_session, session_options
+from couler.state import find_run
+
+
+@click.command()
+@run_argument
+@home_option
+@session_options
+@pass_session
+def command(session: Session, run: str, home: t.Any) -> None:
+    """End a run that goes on.
+
+    Its steps are ended, its exit handlers run, and it can be taken up again. A run whose process
+    was killed is recorded as cancelled, and what it left behind is ended. Ends with 1 if the run
+    had ended before, or takes long to end.
+    """
+    with open_home(session, home) as (database, _):
+        record = find_run(database, run)
+    if record.status == "running":
+        status = stages.cancel(record.id, options=RunOptions(home=chosen_home(session, home)))
+        if status == "cancelled":
+            retry = Again(home_flag()).retry(record.id)
+            session.info(f"{record.id} is cancelled; resume with {retry}")
+            return
+        if status == "running":
+            session.complain(f"{record.id} was told to end, and has not yet")
+            click.get_current_context().exit(1)
+    else:
+        status = record.status
+    session.complain(f"{record.id} has ended already: {status}")
+    click.get_current_context().exit(1)

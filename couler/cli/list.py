@@ -1,0 +1,103 @@
+"""`couler list`: the runs of this machine."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import islice
+
+import click
+
+from couler.cli._format import aligned, minute_text, seconds_text, time_text
+from couler.cli._rows import COLOURS
+from couler.cli._runs import FORMATS, format_option, home_option, open_home
+from couler.cli._session import Session, pass_session, session_options
+from couler.stages import SCHEMA_VERSION
+from couler.state import Database, RunRecord, RunStatus, ShownStatus, list_runs, shown_status
+
+STATUSES = ("running", "succeeded", "failed", "cancelled", "interrupted")
+
+_BATCH = 200
+
+
+@click.command()
+@click.option("--workflow", metavar="NAME", help="Only runs of this workflow.")
+@click.option("--status", type=click.Choice(STATUSES), help="Only runs that stand so.")
+@click.option(
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="At most so many.",
+)
+@home_option
+@format_option
+@session_options
+@pass_session
+def command(
+    session: Session,
+    workflow: str | None,
+    status: ShownStatus | None,
+    limit: int,
+    home: t.Any,
+    format_: str | None,
+) -> None:
+    """List the runs of this machine.
+
+    The latest comes first. A run is interrupted if the process that worked on it was killed.
+    """
+    with open_home(session, home) as (database, _):
+        runs = list(islice(_find(database, workflow, status), limit))
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        tree = {"schema_version": SCHEMA_VERSION, "runs": [_json(*found) for found in runs]}
+        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+        return
+    if not runs:
+        session.info("there is no such run")
+        return
+    header = ("run", "status", "began (UTC)", "took", "")
+    rows = [_row(session, *found) for found in runs]
+    for line in aligned((header, *rows), right={3}):
+        click.echo(line)
+
+
+def _find(
+    database: Database, workflow: str | None, status: ShownStatus | None
+) -> Iterator[tuple[RunRecord, ShownStatus]]:
+    recorded: RunStatus | None = "running" if status == "interrupted" else status
+    # Which of the running ones are interrupted is known only when each is looked at.
+    limit = None if recorded == "running" else _BATCH
+    for run in list_runs(database, workflow=workflow, status=recorded, limit=limit):
+        shown = shown_status(run)
+        if status in (None, shown):
+            yield run, shown
+
+
+def _row(session: Session, run: RunRecord, status: ShownStatus) -> tuple[str, ...]:
+    began = run.started or run.created
+    ended = datetime.now(UTC) if status == "running" else run.finished
+    return (
+        run.id,
+        session.style(status, err=False, fg=COLOURS[status]),
+        minute_text(began),
+        "" if ended is None else seconds_text((ended - began).total_seconds()),
+        " ".join((run.message or "").split()),
+    )
+
+
+def _json(run: RunRecord, status: ShownStatus) -> dict[str, object]:
+    return {
+        "run": run.id,
+        "workflow": run.workflow,
+        "status": status,
+        "message": run.message,
+        "started": None if run.started is None else time_text(run.started),
+        "finished": None if run.finished is None else time_text(run.finished),
+        "folder": run.folder,
+        "program": run.program,
+        "outputs": dict(run.outputs),
+    }

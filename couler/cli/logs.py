@@ -1,0 +1,141 @@
+"""`couler logs`: what the steps of a run have written."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from couler.cli._runs import home_option, open_home, run_argument
+from couler.cli._session import Session, pass_session, session_options
+from couler.errors import StateError
+from couler.ir.diagnostics import did_you_mean
+from couler.state import Database, RunRecord, attempts_of, find_run, shown_status, steps_of
+
+_POLL_S = 0.2
+
+_PIECE = 1 << 20
+"""How many bytes of a log are read at a time."""
+
+_COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "bright_cyan", "bright_yellow")
+
+
+@click.command()
+@run_argument
+@click.argument("step", required=False)
+@click.option("-f", "--follow", is_flag=True, help="Go on until the run ends, with new steps too.")
+@home_option
+@session_options
+@pass_session
+def command(session: Session, run: str, step: str | None, follow: bool, home: t.Any) -> None:
+    """Show what the steps of a run have written.
+
+    STEP is a path as `couler status` shows it, or the name of a step with items, rounds or steps
+    inside, which stands for all of them. Where several logs are shown, each line begins with the
+    path of its step. All attempts of a step are in one log.
+    """
+    with open_home(session, home) as (database, _):
+        name = find_run(database, run).id
+        reader = _Reader(session, database, name, step)
+        while True:
+            record = find_run(database, name)
+            is_over = shown_status(record) != "running"  # asked before reading: nothing is missed
+            for line in reader.read(is_last=is_over or not follow):
+                click.echo(line)
+            if is_over or not follow:
+                break
+            time.sleep(_POLL_S)
+        reader.complain_of_nothing(record)
+
+
+@dataclass(slots=True)
+class _Log:
+    """A log that is read as it grows."""
+
+    path: str
+    file: Path
+    position: int = 0
+    rest: bytes = b""
+
+    def lines(self, *, is_last: bool) -> Iterator[str]:
+        """Yield the lines that are whole by now; the last one in any case if nothing follows."""
+        try:
+            with self.file.open("rb") as stream:
+                stream.seek(self.position)
+                while piece := stream.read(_PIECE):
+                    self.position += len(piece)
+                    *whole, self.rest = (self.rest + piece).split(b"\n")
+                    yield from map(_text, whole)
+        except FileNotFoundError:  # its process has not started
+            return
+        if is_last and self.rest:
+            yield _text(self.rest)
+            self.rest = b""
+
+
+@dataclass(slots=True)
+class _Reader:
+    """The logs of a run, or of a step."""
+
+    session: Session
+    database: Database
+    run: str
+    step: str | None
+    logs: dict[str, _Log] = field(default_factory=dict)
+    width: int = 0
+
+    def read(self, *, is_last: bool) -> Iterator[str]:
+        """Yield what has been written since the last call."""
+        attempts = attempts_of(self.database, self.run)
+        for attempt in sorted(attempts, key=lambda one: one.started):
+            if attempt.log is not None and self._is_wanted(attempt.path):
+                self.logs.setdefault(attempt.path, _Log(attempt.path, Path(attempt.log)))
+        self.width = max(map(len, self.logs), default=0)
+        for log in tuple(self.logs.values()):
+            for line in log.lines(is_last=is_last):
+                yield self._prefix(log.path) + line
+
+    def complain_of_nothing(self, run: RunRecord) -> None:
+        """Say why there was nothing to read.
+
+        Raises
+        ------
+        StateError
+            There is no such step.
+        """
+        if self.logs:
+            if not any(log.file.exists() for log in self.logs.values()):
+                self.session.complain(f"{run.id}: the logs are no longer in {run.folder}")
+            return
+        steps = {step.path: step for step in steps_of(self.database, run.id)}
+        if self.step is None:
+            self.session.info(f"{run.id}: no step has written anything")
+        elif self.step in steps:
+            step = steps[self.step]
+            why = f": {step.message}" if step.message else ""
+            self.session.info(f'step "{self.step}" has no log; it is {step.status}{why}')
+        elif not any(map(self._is_wanted, steps)):
+            known = [*steps, *(one.path for one in attempts_of(self.database, run.id))]
+            hint = did_you_mean(self.step, known)
+            raise StateError(
+                f'{run.id}: no step "{self.step}" has begun.{hint} `couler status {run.id}` shows '
+                "those that have"
+            )
+
+    def _is_wanted(self, path: str) -> bool:
+        step = self.step
+        return step is None or path == step or path.startswith((f"{step}[", f"{step}/", f"{step}@"))
+
+    def _prefix(self, path: str) -> str:
+        if path == self.step:
+            return ""
+        colour = _COLOURS[list(self.logs).index(path) % len(_COLOURS)]
+        return self.session.style(f"{path:{self.width}} | ", err=False, fg=colour)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", errors="replace").removesuffix("\r")

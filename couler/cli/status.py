@@ -1,0 +1,206 @@
+"""`couler status`: how a run stands."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import typing as t
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+import click
+
+from couler.cli._again import Again
+from couler.cli._format import aligned, bytes_text, seconds_text
+from couler.cli._rows import COLOURS, LEGEND, Row, live_table, mark_of
+from couler.cli._running import home_flag
+from couler.cli._runs import FORMATS, format_option, home_option, open_home, run_argument
+from couler.cli._session import Session, pass_session, session_options
+from couler.cli._snapshot import ACTIVE, Snapshot, StepView, depth_of, take_snapshot, utc_now
+from couler.state import Database, Home, find_run
+
+_POLL_S = 0.5
+
+_MOST_ITEMS = 20
+"""Of one step, beyond which those that went well are only counted."""
+
+
+@click.command()
+@run_argument
+@click.option("--watch", is_flag=True, help="Show it until the run ends; then 1 if it failed.")
+@click.option("-a", "--all", "all_", is_flag=True, help="Show each item of long lists.")
+@home_option
+@format_option
+@session_options
+@pass_session
+def command(
+    session: Session, run: str, watch: bool, all_: bool, home: t.Any, format_: str | None
+) -> None:
+    """Show how a run stands.
+
+    RUN is the name of a run, a beginning of it that no other has, or latest.
+    """
+    format_ = session.settings.choose("format", format_, FORMATS)
+    again = Again(home_flag())
+    with open_home(session, home) as (database, found):
+        name = find_run(database, run).id
+        is_live = watch and format_ == "text" and sys.stdout.isatty()
+        if is_live and session.environment.get("TERM") != "dumb":
+            _show_live(session, database, found, name, again)
+        snapshot = take_snapshot(database, found, name)
+        while watch and not snapshot.is_over:
+            time.sleep(_POLL_S)
+            snapshot = take_snapshot(database, found, name)
+    if format_ == "json":
+        click.echo(json.dumps(snapshot.to_json(), ensure_ascii=False, indent=2))
+    else:
+        for line in _lines(session, snapshot, again, all_=all_):
+            click.echo(line)
+    if watch and snapshot.status != "succeeded":
+        click.get_current_context().exit(1)
+
+
+def _lines(session: Session, snapshot: Snapshot, again: Again, *, all_: bool) -> Iterator[str]:
+    now = utc_now()
+    run = snapshot.run
+    status = session.style(snapshot.status, err=False, fg=COLOURS[snapshot.status], bold=True)
+    yield f"{run.id}  {status}{_took(snapshot, now)}"
+    steps = snapshot.steps if all_ else _fold(snapshot.steps)
+    mark = mark_of(sys.stdout)
+    rows: list[tuple[str, ...]] = [("step", "state", "elapsed", "try", "cpu", "memory", "")]
+    rows += [_cells(session, step, snapshot, again, mark, now) for step in steps]
+    width = session.width_of_terminal()
+    for line, row in zip(aligned(rows, right={2, 3, 4, 5}), rows, strict=True):
+        yield line if width is None else _cut(line, row[-1], width)
+    if snapshot.critical:
+        yield f"{mark} {LEGEND}"
+    for name, value in run.outputs.items():
+        yield f"{name} = {value if isinstance(value, str) else json.dumps(value)}"
+    if run.message and snapshot.status != "succeeded":
+        yield run.message
+    if snapshot.status in ("failed", "cancelled", "interrupted"):
+        yield f"resume with {again.retry(run.id)}"
+    if run.folder:
+        yield f"logs and files: {run.folder}"
+
+
+def _cells(
+    session: Session,
+    step: StepView | str,
+    snapshot: Snapshot,
+    again: Again,
+    mark: str,
+    now: datetime,
+) -> tuple[str, ...]:
+    if isinstance(step, str):
+        return (step, "", "", "", "", "", "")
+    row = _row(step, snapshot, again, now)
+    head = f"{mark} " if row.is_critical else "  " if snapshot.critical else ""
+    return (
+        head + "  " * row.depth + session.style(row.label, err=False, bold=row.is_critical),
+        session.style(row.state, err=False, fg=COLOURS.get(row.state)),
+        row.took,
+        row.tries,
+        "" if step.cpu_s is None else seconds_text(step.cpu_s),
+        "" if step.peak_bytes is None else bytes_text(step.peak_bytes),
+        row.remark,
+    )
+
+
+def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime) -> Row:
+    depth = depth_of(step.path)
+    note = step.message or ""
+    if step.status == "suspended":
+        note = again.resume(snapshot.run.id, str(step.path))
+    elif step.status == "cached" and step.source_run:
+        note = f"from {step.source_run}"
+    elif step.log is not None and step.status in (*ACTIVE, "interrupted"):
+        note = f"{note}  {step.log}" if note else step.log
+    return Row(
+        label=str(step.path),
+        depth=depth,
+        state=step.status,
+        elapsed_s=step.elapsed_s(now),
+        attempt=step.attempts or None,
+        note=note,
+        is_critical=depth == 0 and step.path[0].name in snapshot.critical,
+    )
+
+
+def _fold(steps: Sequence[StepView]) -> Iterator[StepView | str]:
+    """Yield the steps, of long lists of items only those that did not go well, and counts."""
+    counts = Counter(_list_of(step) for step in steps)
+    left: Counter[str] = Counter()
+    folded: str | None = None
+    inside: str | None = None
+    for step in steps:
+        text, of = str(step.path), _list_of(step)
+        if inside is not None and text.startswith(inside):
+            continue
+        inside = None
+        if folded is not None and not text.startswith(f"{folded}["):
+            yield from _counted(folded, left)
+            left, folded = Counter(), None
+        if of is None or counts[of] <= _MOST_ITEMS:
+            yield step
+            continue
+        folded = of
+        if step.status in ("succeeded", "cached", "skipped"):
+            left[step.status] += 1
+            inside = f"{text}/"
+        else:
+            yield step
+    if folded is not None:
+        yield from _counted(folded, left)
+
+
+def _counted(path: str, left: Counter[str]) -> Iterator[str]:
+    if left:
+        told = ", ".join(f"{count} {state}" for state, count in left.items())
+        yield f"{path}[...]: {told}"
+
+
+def _list_of(step: StepView) -> str | None:
+    """Return the foreach that a step is an item of."""
+    last = step.path[-1]
+    if last.item is None or last.round is not None:
+        return None
+    return str(step.path).rpartition("[")[0]
+
+
+def _took(snapshot: Snapshot, now: datetime) -> str:
+    run = snapshot.run
+    ended = run.finished if snapshot.is_over else now
+    if run.started is None or ended is None:
+        return ""
+    return f"  {seconds_text((ended - run.started).total_seconds())}"
+
+
+def _cut(line: str, note: str, width: int) -> str:
+    """Return a line with as much less of the note at its end as the terminal is too narrow for."""
+    over = len(click.unstyle(line)) - width
+    return line if over <= 0 or over >= len(note) else f"{line[: -over - 1]}…"
+
+
+def _show_live(session: Session, database: Database, home: Home, name: str, again: Again) -> None:
+    """Show the run on the terminal until it ends; what was shown goes away."""
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(no_color=not session.has_colour(sys.stdout))
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        while not (snapshot := take_snapshot(database, home, name)).is_over:
+            now = utc_now()
+            rows = [_row(step, snapshot, again, now) for step in snapshot.steps]
+            table = live_table(
+                session,
+                rows,
+                title=f"{name}  {snapshot.status}{_took(snapshot, now)}",
+                footer=f"logs and files: {snapshot.run.folder}",
+                height=console.height,
+                stream=sys.stdout,
+            )
+            live.update(table, refresh=True)
+            time.sleep(_POLL_S)
