@@ -18,6 +18,7 @@ from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.masking import Masker
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
+from couler.backends.local.orphans import end_attempt
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.process import (
     LostOutputError,
@@ -100,6 +101,9 @@ async def _attempt(
         return Attempt(False, message=explain_start(str(program), error), kind="error")
     except LostOutputError as error:
         return Attempt(False, message=f"its output cannot be written: {error}", kind="error")
+    if end.reason is not None or end.exit_code != 0:
+        # What left its session would be in the way of another attempt.
+        await asyncio.to_thread(end_attempt, job.work)
     told = None
     if end.reason is None:
         told = await runtime_call(runtime, runtime.reason, job, end.exit_code)

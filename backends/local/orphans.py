@@ -1,4 +1,4 @@
-"""Processes that a dead engine left behind."""
+"""Processes that an engine, a run or an attempt has left behind."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from couler.errors import StateError
 
 MARK = "COULER_RUN_ID"
 """The variable of the environment by which the processes of a run are known."""
+
+WORK_MARK = "COULER_WORK"
+"""The variable by which the processes of an attempt are known: each has a folder of its own."""
 
 _PROC = Path("/proc")
 _GRACE_S = 2.0
@@ -47,34 +50,61 @@ def end_orphans(run_id: str, recorded: Mapping[int, datetime]) -> int:
     -----
     Needs `/proc`, so it finds nothing on systems other than Linux.
     """
-    found = set(_find(run_id, recorded))
-    if not found:
-        return 0
+    return _end_all(f"{MARK}={run_id}", recorded, _GRACE_S, f"run {run_id}")
+
+
+def end_run(run_id: str) -> int:
+    """End by force what has left the sessions of a run's steps, all of which have ended.
+
+    Raises
+    ------
+    StateError
+        One does not end.
+    """
+    return _end_all(f"{MARK}={run_id}", {}, 0.0, f"run {run_id}")
+
+
+def end_attempt(work: Path) -> int:
+    """End by force what has left the session of an attempt that has ended.
+
+    Parameters
+    ----------
+    work
+        The folder of the attempt, as its processes know it.
+
+    Raises
+    ------
+    StateError
+        One does not end.
+    """
+    return _end_all(f"{WORK_MARK}={work}", {}, 0.0, str(work))
+
+
+def _end_all(mark: str, recorded: Mapping[int, datetime], grace_s: float, whose: str) -> int:
+    found = set(_find(mark.encode(), recorded))
     count = len(found)
-    for number, seconds in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _FORCE_S)):
+    for number, seconds in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _FORCE_S)):
         until = time.monotonic() + seconds
-        while found:
+        while found and seconds:
             for pid in found:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
             if time.monotonic() > until:
                 break
             time.sleep(_POLL_S)
-            found = set(_find(run_id, recorded))
+            found = set(_find(mark.encode(), recorded))
     if found:
         listed = ", ".join(map(str, sorted(found)))
         raise StateError(
-            f"run {run_id}: processes of an earlier session do not end: {listed}. End them, then "
-            "try again"
+            f"{whose}: processes of what has ended do not end: {listed}. End them, then try again"
         )
     return count
 
 
-def _find(run_id: str, recorded: Mapping[int, datetime]) -> Iterator[int]:
+def _find(mark: bytes, recorded: Mapping[int, datetime]) -> Iterator[int]:
     sessions: dict[int, int] = {}
     begun: dict[int, float] = {}
     marked: set[int] = set()
-    wanted = f"{MARK}={run_id}".encode()
     for folder in _PROC.iterdir() if _PROC.is_dir() else ():
         if not folder.name.isdecimal() or int(folder.name) == os.getpid():
             continue
@@ -87,7 +117,7 @@ def _find(run_id: str, recorded: Mapping[int, datetime]) -> Iterator[int]:
         begun[pid] = ticks / os.sysconf("SC_CLK_TCK")
         if state != "Z":
             sessions[pid] = session
-            if wanted in environ:
+            if mark in environ:
                 marked.add(pid)
     led = {sessions[pid] for pid in marked}
     led.update(pid for pid, started in recorded.items() if _is_same(pid, started, begun))

@@ -137,8 +137,9 @@ class Recorder:
             self._write_soon()
 
     def attempt_spawned(self, path: StepPath, number: int, pid: int) -> None:
-        """Record the process of an attempt."""
+        """Record the process of an attempt: by its number it is found if the engine dies."""
         self.journal.attempt_spawned(str(path), number, pid)
+        self._write_soon()
 
     def attempt_ended(self, path: StepPath, number: int, attempt: Attempt) -> None:
         """Record how an attempt ended."""

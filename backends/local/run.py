@@ -22,7 +22,7 @@ from couler.backends.local.earlier import Earlier
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.locks import Locks
-from couler.backends.local.orphans import MARK, end_orphans
+from couler.backends.local.orphans import MARK, end_orphans, end_run
 from couler.backends.local.packages import require_packages
 from couler.backends.local.parameters import bind_parameters
 from couler.backends.local.place import Place
@@ -281,7 +281,10 @@ class _Work:
             try:
                 interrupts = Interrupts()
                 with call_on_signals(interrupts.ring):
-                    result = run_coroutine(lambda: self._run(journal, interrupts))
+                    try:
+                        result = run_coroutine(lambda: self._run(journal, interrupts))
+                    finally:
+                        end_run(run.id)
             except KeyboardInterrupt:
                 journal.run_updated(status="cancelled", finished=now(), message=CANCELLED)
                 journal.session_ended("cancelled")
