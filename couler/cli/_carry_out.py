@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import textwrap
+import time
 import typing as t
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -56,6 +57,7 @@ def carry_out(
     shown = events != STANDARD_OUTPUT
     if not shown and sys.stdout.isatty():
         session.quiet = True  # a table between the lines could not be read
+    begun = time.monotonic()  # a run that is taken up again began long ago
     with open_events(session, events, workflow.name) as log:
         result = _watch(session, workflow, start, again, log)
     if shown:
@@ -64,7 +66,7 @@ def carry_out(
         session.info(f"note: {note}")
     for line in _failure_lines(result):
         session.complain(line)
-    session.info(_summary(session, result))
+    session.info(_summary(session, result, time.monotonic() - begun))
     for line in _hints(result, again):
         session.complain(line)
     codes = {"succeeded": 0, "failed": 1, "cancelled": 130}
@@ -117,13 +119,13 @@ def _output_text(name: str, value: object) -> str:
     return f"{name} =\n{textwrap.indent(text, '  ')}"
 
 
-def _summary(session: Session, result: RunResult) -> str:
+def _summary(session: Session, result: RunResult, took_s: float) -> str:
     whole = [step for path, step in result.steps.items() if not set("/[@") & set(path)]
     counts = Counter("reused" if step.reused else step.status for step in whole)
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no steps"
-    took = seconds_text((result.finished - result.started).total_seconds())
     status = session.style(result.status, fg=COLOURS[result.status], bold=True)
-    return f"{result.run_id} {status} in {took}: {told}\nlogs and files: {result.folder}"
+    said = f"{result.run_id} {status} in {seconds_text(took_s)}: {told}"
+    return f"{said}\nlogs and files: {result.folder}"
 
 
 def _hints(result: RunResult, again: Again) -> Iterator[str]:
@@ -147,6 +149,8 @@ def _failure_lines(result: RunResult) -> Iterator[str]:
         if any(_is_inside(other, path) for other in failed):
             continue
         step = result.steps[path]
+        if result.status == "cancelled" and step.message == result.message:
+            continue
         yield f'step "{path}" failed: {step.message or "no reason is known"}'
         if step.log is not None:
             yield from _last_lines(step.log.read_text(encoding="utf-8", errors="replace"))

@@ -156,18 +156,18 @@ class Board:
             for entry in entries
         ]
 
-    def render(self, session: Session, height: int) -> t.Any:
+    def render(self, height: int) -> t.Any:
         """Return what is shown on a terminal of so many lines."""
         rows = self.rows()
         own = [row for row in rows if row.depth == 0]
         ended = sum(row.state not in (*_OPEN, "waiting") for row in own)
         took = seconds_text(time.monotonic() - self._begun)
         return live_table(
-            session,
             rows,
             title=f"{self._run}  {ended} of {len(own)} steps ended  {took}",
             footer="" if self._logs is None else f"logs: {self._logs}",
             height=height,
+            stream=sys.stderr,
         )
 
     def _place(self, entry: _Entry) -> list[tuple[int, str, int, int]]:
@@ -190,7 +190,7 @@ def _live(session: Session, board: Board) -> Iterator[None]:
     console = Console(stderr=True, no_color=not session.has_colour(sys.stderr))
     with Live(
         console=console,
-        get_renderable=lambda: board.render(session, console.height),
+        get_renderable=lambda: board.render(console.height),
         refresh_per_second=8,
         redirect_stdout=False,
         redirect_stderr=False,

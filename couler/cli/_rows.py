@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import typing as t
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from couler.cli._format import seconds_text
-from couler.cli._session import Session
 
 COLOURS = {
     "running": "cyan",
@@ -38,6 +36,9 @@ _RANKS = {
     "waiting": 4,
 }
 _RANK_OF_ENDED = 3
+
+_STEP_WIDTH = 32
+"""Of the steps' column, at least, where a path is so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +120,12 @@ def mark_of(stream: t.TextIO) -> str:
 
 
 def live_table(
-    session: Session,
     rows: Sequence[Row],
     *,
     title: str,
     footer: str,
     height: int,
-    stream: t.TextIO = sys.stderr,
+    stream: t.TextIO,
 ) -> t.Any:
     """Return what rich shows of a run on a terminal of so many lines."""
     from rich.console import Group
@@ -136,18 +136,26 @@ def live_table(
     is_marked = any(row.is_critical for row in rows)
     around = 4 + is_marked + bool(footer)  # title, header, what is left out, the cursor's line
     shown = choose_rows(rows, max(1, height - around))
+    heads = [
+        (f"{mark} " if row.is_critical else "  " if is_marked else "")
+        + "  " * row.depth
+        + row.label
+        for row in shown
+    ]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("step", "state", "elapsed", "try", ""):
-        table.add_column(
-            heading,
-            justify="right" if heading in ("elapsed", "try") else "left",
-            no_wrap=True,
-            ratio=1 if heading == "" else None,
-        )
-    for row in shown:
-        head = f"{mark} " if row.is_critical else "  " if is_marked else ""
+    # The notes give way where the terminal is narrow, and then the longest paths.
+    table.add_column(
+        "step", no_wrap=True, min_width=min(_STEP_WIDTH, max(map(len, heads), default=0))
+    )
+    table.add_column(
+        "state", no_wrap=True, min_width=max((len(row.state) for row in shown), default=0)
+    )
+    table.add_column("elapsed", no_wrap=True, justify="right", min_width=len("elapsed"))
+    table.add_column("try", no_wrap=True, justify="right", min_width=len("try"))
+    table.add_column("", no_wrap=True, ratio=1)
+    for row, head in zip(shown, heads, strict=True):
         table.add_row(
-            Text(head + "  " * row.depth + row.label, style="bold" if row.is_critical else ""),
+            Text(head, style="bold" if row.is_critical else ""),
             Text(row.state, style=COLOURS.get(row.state, "")),
             row.took,
             row.tries,

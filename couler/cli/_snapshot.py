@@ -71,8 +71,8 @@ class StepView:
     source_run: str | None = None
 
     def elapsed_s(self, now: datetime) -> float | None:
-        """Return how long it has taken so far."""
-        if self.started is None:
+        """Return how long it has taken so far; None if nobody knows."""
+        if self.started is None or (self.finished is None and self.status == "interrupted"):
             return None
         return ((self.finished or now) - self.started).total_seconds()
 
@@ -263,11 +263,10 @@ class _Reader:
         last = tried[-1]
         if self._is_running and last.session < self._session:
             return known
-        known = replace(
-            known, started=tried[0].started, message=last.message, exit_code=last.exit_code
-        )
+        begun = next(one.started for one in tried if one.session == last.session)
+        known = replace(known, started=begun, message=last.message, exit_code=last.exit_code)
         if not self._is_running:
-            return replace(known, status="interrupted", finished=last.finished or last.started)
+            return replace(known, status="interrupted", finished=last.finished)
         if last.status in ("failed", "error"):
             return replace(known, status="retrying")
         step, _ = self._steps[_names(known.path)]

@@ -29,7 +29,7 @@ def command(session: Session, run: str, step: str | None, home: t.Any) -> None:
         snapshot = take_snapshot(database, found, find_run(database, run).id)
         name = snapshot.run.id
         if snapshot.is_over:
-            raise StateError(f"{name} does not run: it is {snapshot.status}, so nothing waits")
+            raise StateError(f"{name} does not run ({snapshot.status}), so no step waits")
         waiting = [str(view.path) for view in snapshot.steps if view.status == "suspended"]
         if not waiting:
             raise StateError(f"{name}: no step waits for a person")

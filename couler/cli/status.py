@@ -99,7 +99,7 @@ def _cells(
     row = _row(step, snapshot, again, now)
     head = f"{mark} " if row.is_critical else "  " if snapshot.critical else ""
     return (
-        head + "  " * row.depth + session.style(row.label, err=False, bold=row.is_critical),
+        head + "  " * row.depth + session.style(row.label, err=False, bold=row.is_critical or None),
         session.style(row.state, err=False, fg=COLOURS.get(row.state)),
         row.took,
         row.tries,
@@ -109,7 +109,7 @@ def _cells(
     )
 
 
-def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime) -> Row:
+def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime, base: str = "") -> Row:
     depth = depth_of(step.path)
     note = step.message or ""
     if step.status == "suspended":
@@ -117,7 +117,8 @@ def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime) -> Row
     elif step.status == "cached" and step.source_run:
         note = f"from {step.source_run}"
     elif step.log is not None and step.status in (*ACTIVE, "interrupted"):
-        note = f"{note}  {step.log}" if note else step.log
+        log = step.log.removeprefix(base)
+        note = f"{note}  {log}" if note else log
     return Row(
         label=str(step.path),
         depth=depth,
@@ -190,12 +191,18 @@ def _show_live(session: Session, database: Database, home: Home, name: str, agai
     from rich.live import Live
 
     console = Console(no_color=not session.has_colour(sys.stdout))
-    with Live(console=console, auto_refresh=False, transient=True) as live:
+    with Live(
+        console=console,
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as live:
         while not (snapshot := take_snapshot(database, home, name)).is_over:
             now = utc_now()
-            rows = [_row(step, snapshot, again, now) for step in snapshot.steps]
+            base = f"{snapshot.run.folder}/"  # the footer names it
+            rows = [_row(step, snapshot, again, now, base) for step in snapshot.steps]
             table = live_table(
-                session,
                 rows,
                 title=f"{name}  {snapshot.status}{_took(snapshot, now)}",
                 footer=f"logs and files: {snapshot.run.folder}",
