@@ -25,8 +25,9 @@ class Around:
         The locks that are held around them.
     priority
         Seconds of the longest path that waits for the end of the scope.
-    is_fresh
-        Something that they depend on ran in this session, so nothing is taken from earlier ones.
+    since
+        Ordinal of the latest end that they depend on, `RUNS` if that is of this session: what is
+        older than it is not taken over.
     """
 
     view: View
@@ -34,7 +35,7 @@ class Around:
     lanes: tuple[Lane, ...] = ()
     mutexes: frozenset[str] = frozenset()
     priority: float = 0.0
-    is_fresh: bool = False
+    since: int = 0
 
     def with_lane(self, width: int | None) -> Around:
         """Return this with one more bound, if there is one."""

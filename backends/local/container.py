@@ -17,8 +17,8 @@ from couler.backends.local.dispatch import Grant
 from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.masking import Masker
-from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.orphans import end_attempt
+from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.process import (
     LostOutputError,

@@ -32,21 +32,38 @@ class Earlier:
     def __contains__(self, path: object) -> bool:
         return path in self.records
 
-    def find(self, path: str, key: str) -> tuple[End, StepRecord] | None:
-        """Return the end that was recorded for a path, if it still holds for a key."""
+    def find(self, path: str, key: str, since: int) -> tuple[End, StepRecord] | None:
+        """Return the end that was recorded for a path, if it still holds.
+
+        Parameters
+        ----------
+        path
+            Text of the path.
+        key
+            Of what is to run there.
+        since
+            Ordinal of the latest end that it depends on. One that is later than the recorded end
+            ran again after it, in a session that died before this step could follow.
+        """
         record = self.records.get(path)
-        if record is None or self._objection(record, key) is not None:
+        if record is None or self._objection(record, key, since) is not None:
             return None
         state: t.Literal["succeeded", "cached"] = (
             "cached" if record.status == "cached" else "succeeded"
         )
         outputs = read_outputs(record.outputs)
-        return End(state, outputs, None, record.exit_code, record.attempts, key), record
+        return End(
+            state, outputs, None, record.exit_code, record.attempts, key, record.ordinal
+        ), record
 
-    def why_not(self, path: str, key: str) -> str | None:
+    def has_succeeded(self, path: str) -> bool:
+        """Return whether a path is recorded as succeeded, whether or not that still holds."""
+        return path in self.records and self.records[path].status in _WELL
+
+    def why_not(self, path: str, key: str, since: int) -> str | None:
         """Return why a step runs again, in words; None if its end still holds."""
         record = self.records.get(path)
-        return "it has not run" if record is None else self._objection(record, key)
+        return "it has not run" if record is None else self._objection(record, key, since)
 
     def forget_inside(self, path: StepPath) -> None:
         """Forget the steps of an earlier attempt of a group."""
@@ -54,11 +71,13 @@ class Earlier:
         for text in [text for text in self.records if text.startswith(start)]:
             del self.records[text]
 
-    def _objection(self, record: StepRecord, key: str) -> str | None:
-        if record.status not in ("succeeded", "cached"):
+    def _objection(self, record: StepRecord, key: str, since: int) -> str | None:
+        if record.status not in _WELL:
             return f"it {'failed' if record.status == 'failed' else f'was {record.status}'}"
         if record.key != key:
             return "its code, definition or inputs have changed"
+        if record.ordinal < since:
+            return "something that it depends on has run after it"
         if not self._has_files(read_outputs(record.outputs)):
             return "a file that it made is no longer in the store"
         return None
@@ -68,3 +87,6 @@ class Earlier:
             return all(map(self.has_file, references(outputs)))
         except ArtifactError:  # a manifest of a directory that is not what it was
             return False
+
+
+_WELL = ("succeeded", "cached")

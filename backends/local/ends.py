@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -13,6 +14,9 @@ from couler.backends.local.values import Outputs, Stored, View, bind_input, reso
 from couler.ir.paths import StepPath
 from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Group, Http, Output, Step
+
+RUNS = sys.maxsize
+"""In the place of an ordinal: later than everything that earlier sessions have recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,8 @@ class End:
         Of a step that runs something: equal for the same work, see `StepKeys`.
     source_run
         The run that made what was taken from the cache.
-    is_fresh
-        Whether something of it ran in this session.
+    since
+        Ordinal of the latest end in it, `RUNS` for what runs in this session; 0 if nothing ran.
     """
 
     state: State
@@ -65,7 +69,7 @@ class End:
     exit_code: int | None = None
     attempts: int = 0
     key: str | None = None
-    is_fresh: bool = False
+    since: int = 0
     source_run: str | None = None
 
 
@@ -81,14 +85,14 @@ class ScopeEnd:
         What can be read of each step.
     failed
         The leaves whose branch is failed, or what a limit cut off; none if the scope is well.
-    is_fresh
-        Whether something in it ran in this session.
+    since
+        As of an `End`.
     """
 
     states: Mapping[str, State]
     outputs: Mapping[str, Outputs]
     failed: tuple[str, ...]
-    is_fresh: bool
+    since: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,7 @@ class Attempt:
     exit_code: int | None = None
     kind: FailureKind | None = None
     usage: Usage | None = None
-    is_fresh: bool = True
+    since: int = RUNS
 
 
 @dataclass(frozen=True, slots=True)

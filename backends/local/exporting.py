@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from pathlib import Path
 
@@ -9,6 +10,12 @@ from couler.backends.local.recording import Recorder
 from couler.backends.local.values import Gathered, Stored
 from couler.ir.wire import is_file
 from couler.store import ObjectStore, parse_reference
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder with all that is in it, if it is there."""
+    with contextlib.suppress(FileNotFoundError):
+        shutil.rmtree(folder)
 
 
 def export(stored: Stored, store: ObjectStore, folder: Path, recorder: Recorder) -> object:
@@ -38,9 +45,5 @@ def export(stored: Stored, store: ObjectStore, folder: Path, recorder: Recorder)
     if not is_file(stored.type):
         return recorder.show(stored)
     target = folder / parse_reference(stored.text).name
-    if target.is_dir() and not target.is_symlink():  # of an earlier session
-        shutil.rmtree(target)
-    else:
-        target.unlink(missing_ok=True)
     store.fetch(stored.text, target)
     return str(target)

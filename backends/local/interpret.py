@@ -19,6 +19,7 @@ from couler.backends.local.around import Around
 from couler.backends.local.capacity import need_of
 from couler.backends.local.dispatch import Dispatcher, Grant, Request, Shape
 from couler.backends.local.ends import (
+    RUNS,
     Attempt,
     Bound,
     End,
@@ -136,6 +137,13 @@ class Interpreter:
         self._recorder.ended(instance, end, None)
         return end
 
+    def cut_off(self, instance: Instance, limits: Limits) -> End:
+        """Record that an instance does not start any more; what is known of it stays known."""
+        end = End("omitted", readable_defaults(instance), too_late(limits))
+        is_known = self._reuse.earlier.has_succeeded(str(instance.path))
+        self._recorder.ended(instance, end, None, stays_known=is_known)
+        return end
+
     def spawn(self, work: Coroutine[t.Any, t.Any, End], ended: Ended) -> None:
         """Run work beside all else and hand on its end; an error in it ends the engine."""
 
@@ -183,23 +191,23 @@ class Interpreter:
         def start(index: int, item: Mapping[str, Stored], ended: Ended) -> None:
             at = instance.at(instance.path.at_item(index))
             if around.limits.reached is not None:
-                ended(self.end_at_once(at, "omitted", too_late(around.limits)))
+                ended(self.cut_off(at, around.limits))
             else:
                 view = replace(around.view, items=item)
                 self._start_item(at, replace(around, view=view), ended)
 
         ends = await run_all(items, start, width=foreach.max_parallel)
-        is_fresh = any(end.is_fresh for end in ends)
+        since = max((end.since for end in ends), default=0)
         failed = [str(index) for index, end in enumerate(ends) if end.state not in _WELL]
         given = [end.outputs if end.state in _WELL else None for end in ends]
         try:
             outputs = gather([output.name for output in instance.outputs], given)
         except VALUE_ERRORS as error:
-            return End("failed", message=str(error), is_fresh=is_fresh)
+            return End("failed", message=str(error), since=since)
         if failed:
             told = f"{len(failed)} of {len(ends)} items failed: {', '.join(failed[:10])}"
-            return End("failed", outputs, told, is_fresh=is_fresh)
-        return End("succeeded", outputs, is_fresh=is_fresh)
+            return End("failed", outputs, told, since=since)
+        return End("succeeded", outputs, since=since)
 
     def _start_item(self, instance: Instance, around: Around, ended: Ended) -> None:
         loop = instance.step.loop
@@ -210,15 +218,15 @@ class Interpreter:
 
     async def _run_loop(self, instance: Instance, loop: Loop, around: Around) -> End:
         previous: Outputs | None = None
-        is_fresh = around.is_fresh
+        since = around.since
         for number in range(loop.max_iterations):
             view = replace(around.view, round=previous)
             end = await self._run_round(
                 instance.at(instance.path.at_round(number)),
-                replace(around, view=view, is_fresh=is_fresh),
+                replace(around, view=view, since=since),
             )
-            is_fresh |= end.is_fresh
-            ended = partial(End, is_fresh=is_fresh)
+            since = max(since, end.since)
+            ended = partial(End, since=since)
             if end.state not in _WELL:
                 return ended("failed", message=f"round {number} failed")
             previous = end.outputs
@@ -243,13 +251,13 @@ class Interpreter:
         action = instance.step.action
         if isinstance(action, ir.Group):
             self.spawn(self.observe(instance, self._run_group(instance, action, around)), ended)
-        elif self._reuse.may_know(instance, is_fresh=around.is_fresh):
+        elif self._reuse.may_know(instance, since=around.since):
             self.spawn(self._find_or_run(instance, around), ended)
         else:
             self._submit(instance, around, ended)
 
     async def _find_or_run(self, instance: Instance, around: Around) -> End:
-        known = await self._reuse.find(instance, around.view, is_fresh=around.is_fresh)
+        known = await self._reuse.find(instance, around.view, since=around.since)
         if known is not None:
             return known
         end: asyncio.Future[End] = asyncio.get_running_loop().create_future()
@@ -262,7 +270,7 @@ class Interpreter:
 
         def start(grant: Grant | None) -> None:
             if grant is None:
-                ended(self.end_at_once(instance, "omitted", too_late(around.limits)))
+                ended(self.cut_off(instance, around.limits))
             else:
                 self.spawn(self._run_leaf(instance, around, grant), ended)
 
@@ -281,7 +289,7 @@ class Interpreter:
             key = self._reuse.keys.of(step, around.view)
         except VALUE_ERRORS as error:
             self._dispatcher.release(first)
-            return End("failed", message=str(error), is_fresh=True)
+            return End("failed", message=str(error), since=RUNS)
         while grant is not None:
             number = self._recorder.next_attempt(instance)
             started = time.monotonic()
@@ -299,7 +307,7 @@ class Interpreter:
             shape = _shape(step, around)
             grant = await self._dispatcher.acquire(shape, around.priority, limits)
         state: State = "succeeded" if last.succeeded else "failed"
-        return End(state, last.outputs, last.message, last.exit_code, number, key, is_fresh=True)
+        return End(state, last.outputs, last.message, last.exit_code, number, key, since=RUNS)
 
     async def _run_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
         step, mutex = instance.step, instance.step.mutex
@@ -317,7 +325,7 @@ class Interpreter:
 
     async def _attempt_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
         step, attempts = instance.step, 0
-        is_fresh = around.is_fresh
+        since = around.since
         inside = around.with_lane(step.max_parallel)
         while True:
             if attempts:
@@ -326,11 +334,11 @@ class Interpreter:
             with around.limits.within(step.timeout_s) as limits:
                 last = await self._run_inside(instance, group, replace(inside, limits=limits))
             attempts += 1
-            is_fresh |= last.is_fresh
+            since = max(since, last.since)
             if last.succeeded:
-                return End("succeeded", last.outputs, attempts=attempts, is_fresh=is_fresh)
+                return End("succeeded", last.outputs, attempts=attempts, since=since)
             if not await self._wait_for_retry(instance, around.limits, attempts, last):
-                return End("failed", {}, last.message, None, attempts, is_fresh=is_fresh)
+                return End("failed", {}, last.message, None, attempts, since=since)
 
     async def _run_inside(self, instance: Instance, group: ir.Group, around: Around) -> Attempt:
         step = instance.step
@@ -345,12 +353,12 @@ class Interpreter:
         )
         if end.failed:
             why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"
-            return Attempt(False, message=why, kind="failure", is_fresh=end.is_fresh)
+            return Attempt(False, message=why, kind="failure", since=end.since)
         try:
             outputs = scope_outputs(step.outputs, replace(view, steps=end.outputs))
         except VALUE_ERRORS as error:
-            return Attempt(False, message=str(error), is_fresh=end.is_fresh)
-        return Attempt(True, outputs, is_fresh=end.is_fresh)
+            return Attempt(False, message=str(error), since=end.since)
+        return Attempt(True, outputs, since=end.since)
 
     async def _wait_for_retry(
         self, instance: Instance, limits: Limits, attempts: int, last: Attempt

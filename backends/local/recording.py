@@ -81,8 +81,25 @@ class Recorder:
             self._tell("started", instance.path, log=where, attempt=self._coming(instance))
         return now()
 
-    def ended(self, instance: Instance, end: End, started: datetime | None) -> None:
-        """Record how an instance ended; `started` is None if it never started."""
+    def ended(
+        self,
+        instance: Instance,
+        end: End,
+        started: datetime | None,
+        *,
+        stays_known: bool = False,
+    ) -> None:
+        """Record how an instance ended.
+
+        Parameters
+        ----------
+        instance, end
+            The instance and its end.
+        started
+            When it started; None if it never did.
+        stays_known
+            Whether what earlier sessions have recorded of it stays, so that this end is only told.
+        """
         if not instance.is_shown:
             return
         path, finished = str(instance.path), now()
@@ -97,8 +114,9 @@ class Recorder:
             exit_code=end.exit_code,
             log=None if log is None else Path(log),
         )
-        self.journal.step_ended(self._record(instance, end, started, finished, log))
-        self._write_soon()
+        if not stays_known:
+            self.journal.step_ended(self._record(instance, end, started, finished, log))
+            self._write_soon()
         self._tell(
             "finished",
             instance.path,
@@ -164,7 +182,14 @@ class Recorder:
         self._tell("retrying", instance.path, message=f"{told}{wait}", attempt=number)
 
     def suspended(self, path: StepPath, message: str | None) -> None:
-        """Tell that a step waits for a person."""
+        """Tell that a step waits for a person, who may resume it at once.
+
+        Raises
+        ------
+        StateError
+            That it waits cannot be written.
+        """
+        self.flush()
         self._tell("suspended", path, message=message, attempt=self.attempts[str(path)])
 
     def cache_decided(self, decision: CacheDecision) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from couler.backends.local.earlier import Earlier
-from couler.backends.local.ends import End, Instance, readable_defaults
+from couler.backends.local.ends import RUNS, End, Instance, readable_defaults
 from couler.backends.local.iteration import foreach_items, gather
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.outputs import outputs_of, read_results, scope_outputs
@@ -61,7 +61,7 @@ def plan_retry(
         Names of the steps of the workflow whose standard output something reads.
     """
     planner = _Planner(earlier)
-    planner.walk_scope(workflow.steps, StepPath(), view, read, why=None)
+    planner.walk_scope(workflow.steps, StepPath(), view, read)
     return tuple(planner.steps)
 
 
@@ -78,9 +78,10 @@ class _Planner:
         view: View,
         read: Collection[str],
         *,
-        why: str | None,
+        why: str | None = None,
+        since: int = 0,
     ) -> tuple[Mapping[str, End], tuple[str, ...]]:
-        """Plan a scope; `why` tells why all in it runs, where it does."""
+        """Plan a scope; `why` tells why all in it runs, where it does; `since` as of `Around`."""
         by_name = {step.name: step for step in steps}
         graph = Graph.of(steps)
         ends: dict[str, End] = {}
@@ -91,17 +92,23 @@ class _Planner:
             instance = Instance(step, path / name, outputs_of(step, is_read=name in read))
             if not instance.is_shown:
                 instance = instance.at(path)
-            running = [before for before in graph.predecessors[name] if ends[before].is_fresh]
+            latest = max((since, *(ends[before].since for before in graph.predecessors[name])))
+            running = [before for before in graph.predecessors[name] if _runs(ends[before])]
             because = f"it depends on {running[0]}, which runs" if running else why
             ends[name] = end = self._plan_step(
-                instance, replace(view, steps=readable), states, because
+                instance, replace(view, steps=readable), latest, states, because
             )
             states[name] = end.state
             readable[name] = end.outputs
         return ends, failed_leaves(graph, states)
 
     def _plan_step(
-        self, instance: Instance, view: View, states: Mapping[str, State], why: str | None
+        self,
+        instance: Instance,
+        view: View,
+        since: int,
+        states: Mapping[str, State],
+        why: str | None,
     ) -> End:
         step = instance.step
         if why is not None:
@@ -113,68 +120,74 @@ class _Planner:
             if step.when is not None and not holds(step.when, view):
                 return self._leave_out(instance, "skipped", "its condition is false")
             if step.foreach is not None:
-                return self._plan_foreach(instance, step.foreach, view)
+                return self._plan_foreach(instance, step.foreach, view, since)
         except VALUE_ERRORS as error:
             return self._run(instance, f"it failed: {error}")
-        return self._plan_item(instance, view)
+        return self._plan_item(instance, view, since)
 
-    def _plan_foreach(self, instance: Instance, foreach: Foreach, view: View) -> End:
+    def _plan_foreach(self, instance: Instance, foreach: Foreach, view: View, since: int) -> End:
         items = foreach_items(foreach, view)
         ends = [
-            self._plan_item(instance.at(instance.path.at_item(index)), replace(view, items=item))
+            self._plan_item(
+                instance.at(instance.path.at_item(index)), replace(view, items=item), since
+            )
             for index, item in enumerate(items)
         ]
-        if any(end.is_fresh for end in ends):
+        if any(map(_runs, ends)):
             return _RUNS
         names = [output.name for output in instance.outputs]
-        return End("succeeded", gather(names, [end.outputs for end in ends]))
+        latest = max((end.since for end in ends), default=0)
+        return End("succeeded", gather(names, [end.outputs for end in ends]), since=latest)
 
-    def _plan_item(self, instance: Instance, view: View) -> End:
+    def _plan_item(self, instance: Instance, view: View, since: int) -> End:
         loop = instance.step.loop
         if loop is None:
-            return self._plan_once(instance, view)
+            return self._plan_once(instance, view, since)
         try:
-            return self._plan_loop(instance, loop, view)
+            return self._plan_loop(instance, loop, view, since)
         except VALUE_ERRORS as error:
             return self._run(instance, f"it failed: {error}")
 
-    def _plan_loop(self, instance: Instance, loop: Loop, view: View) -> End:
+    def _plan_loop(self, instance: Instance, loop: Loop, view: View, since: int) -> End:
         previous: Outputs | None = None
         for number in range(loop.max_iterations):
             round_ = instance.at(instance.path.at_round(number))
-            end = self._plan_once(round_, replace(view, round=previous))
-            if end.is_fresh:
+            end = self._plan_once(round_, replace(view, round=previous), since)
+            if _runs(end):
                 return end
+            since = max(since, end.since)
             previous = end.outputs
             if not holds(loop.condition, replace(view, round=previous)):
-                return End("succeeded", previous)
+                return End("succeeded", previous, since=since)
         return self._run(instance, f"it needs more than {loop.max_iterations} rounds")
 
-    def _plan_once(self, instance: Instance, view: View) -> End:
+    def _plan_once(self, instance: Instance, view: View, since: int) -> End:
         action = instance.step.action
         try:
             if isinstance(action, ir.Group):
-                return self._plan_group(instance, action, view)
+                return self._plan_group(instance, action, view, since)
             key = self._keys.of(instance.step, view)
         except VALUE_ERRORS as error:
             return self._run(instance, f"it failed: {error}")
         path = str(instance.path)
-        found = self._earlier.find(path, key)
+        found = self._earlier.find(path, key, since)
         if found is None:
-            return self._run(instance, self._earlier.why_not(path, key) or "")
+            return self._run(instance, self._earlier.why_not(path, key, since) or "")
         self.steps.append(PlannedStep(path, "reused"))
         return found[0]
 
-    def _plan_group(self, instance: Instance, group: ir.Group, view: View) -> End:
+    def _plan_group(self, instance: Instance, group: ir.Group, view: View, since: int) -> End:
         step = instance.step
         inputs = {given.name: bind_input(given, view) for given in step.inputs}
         inside = View(view.run, parameters=inputs)
         read = read_results(group.steps, (output.value for output in step.outputs))
-        ends, failed = self.walk_scope(group.steps, instance.path, inside, read, why=None)
-        if failed or any(end.is_fresh for end in ends.values()):
+        ends, failed = self.walk_scope(group.steps, instance.path, inside, read, since=since)
+        if failed or any(map(_runs, ends.values())):
             return _RUNS
         outputs = {name: end.outputs for name, end in ends.items()}
-        return End("succeeded", scope_outputs(step.outputs, replace(inside, steps=outputs)))
+        latest = max((end.since for end in ends.values()), default=0)
+        given = scope_outputs(step.outputs, replace(inside, steps=outputs))
+        return End("succeeded", given, since=max(since, latest))
 
     def _run(self, instance: Instance, why: str) -> End:
         self.steps.append(PlannedStep(str(instance.path), "runs", why))
@@ -187,5 +200,9 @@ class _Planner:
         return End(state, readable_defaults(instance))
 
 
-_RUNS = End("succeeded", is_fresh=True)
+def _runs(end: End) -> bool:
+    return end.since == RUNS
+
+
+_RUNS = End("succeeded", since=RUNS)
 """The end of what runs, as far as the plan goes: everything behind it runs too."""

@@ -1,7 +1,7 @@
 """What need not run: steps that an earlier session of the run has ended, and cached results.
 
 A step of the same run is taken over if it succeeded at the same path with the same key, nothing
-that it depends on ran since, and its files are still in the store. A step that asks for a cache
+that it depends on ended later, and its files are still in the store. A step that asks for a cache
 may take the outputs of another run with the same key.
 """
 
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
-from couler.backends.local.ends import Attempt, Bound, End, Instance
+from couler.backends.local.ends import RUNS, Attempt, Bound, End, Instance
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.recording import Recorder
 from couler.backends.local.values import VALUE_ERRORS, View
@@ -38,25 +38,24 @@ class Reuse:
     cache: StepCache | None = None
     keys: StepKeys = field(default_factory=StepKeys)
 
-    def may_know(self, instance: Instance, *, is_fresh: bool) -> bool:
+    def may_know(self, instance: Instance, *, since: int) -> bool:
         """Return whether looking is worth while."""
         return self._asks_cache(instance.step) or (
-            not is_fresh and str(instance.path) in self.earlier
+            since != RUNS and str(instance.path) in self.earlier
         )
 
-    async def find(self, instance: Instance, view: View, *, is_fresh: bool) -> End | None:
+    async def find(self, instance: Instance, view: View, *, since: int) -> End | None:
         """Return the known end of an instance, and tell of it; None if it is to run."""
         step, path = instance.step, str(instance.path)
         try:
             key = self.keys.of(step, view)
         except VALUE_ERRORS:  # it is told when the step is to run
             return None
-        if not is_fresh:
-            taken = self.earlier.find(path, key)
-            if taken is not None:
-                end, record = taken
-                self.recorder.reused(instance, end, record)
-                return end
+        taken = self.earlier.find(path, key, since)
+        if taken is not None:
+            end, record = taken
+            self.recorder.reused(instance, end, record)
+            return end
         if self.cache is None or step.cache is None:
             return None
         names = [output.name for output in instance.outputs]
@@ -65,7 +64,7 @@ class Reuse:
         self.recorder.cache_decided(found.decision)
         if found.outputs is None:
             return None
-        end = End("cached", found.outputs, key=key, is_fresh=True, source_run=found.source_run)
+        end = End("cached", found.outputs, key=key, since=RUNS, source_run=found.source_run)
         self.recorder.ended(instance, end, None)
         return end
 

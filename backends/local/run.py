@@ -336,7 +336,11 @@ class _Work:
             interpreter,
             interrupts,
         )
-        return await session.run()
+        result = await session.run()
+        if result.status == "succeeded":
+            # Items and branches that the run does not have any more, with other parameters.
+            journal.forget(steps.keys() - result.steps.keys())
+        return result
 
     def _place(self) -> Place:
         run, around = self.run, self.around

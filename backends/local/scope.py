@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from couler.backends.local.around import Around
 from couler.backends.local.ends import End, Instance, ScopeEnd
-from couler.backends.local.limits import too_late
+from couler.backends.local.limits import Limits
 from couler.backends.local.outputs import outputs_of
 from couler.backends.local.status import State, failed_leaves, refuse_start
 from couler.backends.local.values import Outputs
@@ -31,6 +31,10 @@ class Starter(t.Protocol):
 
     def end_at_once(self, instance: Instance, state: State, why: str) -> End:
         """Record the end of a step that does not start."""
+        ...
+
+    def cut_off(self, instance: Instance, limits: Limits) -> End:
+        """Record that a step does not start any more."""
         ...
 
 
@@ -95,7 +99,7 @@ class _Scope:
         self._waiting = {name: len(before) for name, before in graph.predecessors.items()}
         self._ready = deque(graph.roots)
         self._states: dict[str, State] = {}
-        self._fresh: set[str] = set()
+        self._since: dict[str, int] = {}
         self._cut_off: list[str] = []
         self._readable: dict[str, Outputs] = dict(around.view.steps)
         self._view = replace(around.view, steps=self._readable)
@@ -108,7 +112,7 @@ class _Scope:
             await self._finished
         # What was cut off has no failed step above it, if the limit came between two steps.
         failed = failed_leaves(self._graph, self._states) or tuple(self._cut_off)
-        return ScopeEnd(self._states, self._readable, failed, bool(self._fresh))
+        return ScopeEnd(self._states, self._readable, failed, max(self._since.values(), default=0))
 
     def _start_ready(self) -> None:
         if self._is_starting:  # an end came at once: the loop below goes on
@@ -125,26 +129,25 @@ class _Scope:
         if not instance.is_shown:
             instance = instance.at(self._path)
         if around.limits.reached is not None:
-            why = too_late(around.limits)
-            self._take_end(name, self._starter.end_at_once(instance, "omitted", why))
+            self._take_end(name, self._starter.cut_off(instance, around.limits))
             return
         refusal = refuse_start(step, self._states)
         if refusal is not None:
             self._take_end(name, self._starter.end_at_once(instance, *refusal))
             return
+        before = self._graph.predecessors[name]
         inside = replace(
             around,
             view=self._view,
             priority=around.priority + self._tails[name],
-            is_fresh=around.is_fresh or not self._fresh.isdisjoint(self._graph.predecessors[name]),
+            since=max((around.since, *(self._since[it] for it in before))),
         )
         self._starter.start_step(instance, inside, lambda end: self._take_end(name, end))
 
     def _take_end(self, name: str, end: End) -> None:
         self._states[name] = end.state
         self._readable[name] = end.outputs
-        if end.is_fresh:
-            self._fresh.add(name)
+        self._since[name] = end.since
         if end.state == "omitted" and self._around.limits.reached is not None:
             self._cut_off.append(name)
         for follower in self._graph.successors[name]:

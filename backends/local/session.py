@@ -10,7 +10,7 @@ from datetime import datetime
 
 from couler.backends.local.around import Around
 from couler.backends.local.ends import End, Instance, ScopeEnd
-from couler.backends.local.exporting import export
+from couler.backends.local.exporting import export, remove_tree
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.outputs import read_results, scope_outputs
@@ -173,6 +173,7 @@ class _Work:
     def _export(self, outputs: Outputs) -> dict[str, object]:
         place = self._session.place
         with explain_writing(place.folder, "put the outputs there"):
+            remove_tree(place.folder / OUTPUTS)  # of an earlier session
             return {
                 name: export(
                     stored, place.store, place.folder / OUTPUTS / name, self._session.recorder
@@ -191,7 +192,7 @@ class _Work:
         }
         facts = replace(self._session.facts, status=status)
         around = Around(
-            View(facts, self._session.parameters, outputs), self._limits, is_fresh=end.is_fresh
+            View(facts, self._session.parameters, outputs), self._limits, since=end.since
         ).with_lane(workflow.max_parallel)
         wanted = ("any", "success" if status == "succeeded" else "failure")
         ends = await asyncio.gather(

@@ -78,6 +78,7 @@ class Journal:
 
     def _clear(self) -> None:
         self._forgotten: list[str] = []
+        self._gone: list[str] = []
         self._step_rows: dict[str, _Row] = {}
         self._attempt_rows: dict[tuple[str, int], _Row] = {}
         self._foreign_ends: dict[tuple[str, int], dict[str, t.Any]] = {}
@@ -93,6 +94,7 @@ class Journal:
             or self._attempt_rows
             or self._decision_rows
             or self._forgotten
+            or self._gone
             or self._foreign_ends
             or self._run_values
             or self._session_values
@@ -170,6 +172,12 @@ class Journal:
             del self._step_rows[known]
         self._forgotten.append(path)
 
+    def forget(self, paths: Iterable[str]) -> None:
+        """Note that nothing holds any more of some steps; attempts are kept."""
+        for path in paths:
+            self._step_rows.pop(path, None)
+            self._gone.append(path)
+
     def cache_decided(self, decision: CacheDecision) -> None:
         """Note what the cache did."""
         self._decision_rows.append(self._decisions.row(decision))
@@ -204,6 +212,11 @@ class Journal:
         with explain_faults(self._place, f"record run {self.run_id}"), connection.begin():
             if self._forgotten:
                 self._forget(connection)
+            if self._gone:
+                gone = steps.c.run_id == self.run_id, steps.c.path == sa.bindparam("gone")
+                connection.execute(
+                    sa.delete(steps).where(*gone), [{"gone": path} for path in self._gone]
+                )
             self._steps.write(connection, self._step_rows.values())
             self._attempts.write(connection, self._attempt_rows.values())
             self._decisions.write(connection, self._decision_rows)
