@@ -87,7 +87,8 @@ def _text(origin: str, base: Path | None, name: str, value: object) -> str:
     if name in _NUMBERS and isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     if not isinstance(value, str):
-        raise ConfigurationError(f"{origin}: {name} must be a text, not {value!r}")
+        kind = "number" if name in _NUMBERS else "text"
+        raise ConfigurationError(f"{origin}: {name} must be a {kind}, not {value!r}")
     if name in _PATHS and base is not None and not value.startswith("~"):
         return str(base / value)
     return value

@@ -14,8 +14,10 @@ from couler.cli._format import aligned, minute_text, seconds_text, time_text
 from couler.cli._rows import COLOURS
 from couler.cli._runs import FORMATS, format_option, home_option, open_home
 from couler.cli._session import Session, pass_session, session_options
-from couler.stages import SCHEMA_VERSION
 from couler.state import Database, RunRecord, RunStatus, ShownStatus, list_runs, shown_status
+
+SCHEMA_VERSION = 1
+"""Version of the JSON."""
 
 STATUSES = ("running", "succeeded", "failed", "cancelled", "interrupted")
 

@@ -105,7 +105,10 @@ def test_failure_shows_the_step_its_last_words_and_its_log(
     assert "  | last words" in lines
     assert sum(line.startswith("  | ") for line in lines) == 16
     [log] = folder.glob("home/runs/failing-*/logs/many[[]0].log")
-    assert lines[-1] == f"  log: {log}"
+    assert lines[-3] == f"  log: {log}"
+    retry = f"couler retry {log.parent.parent.name}"
+    assert lines[-2] == f"resume with {retry} --home home"
+    assert lines[-1] == (f"or, once the program is mended, {retry} --file failing.yaml --home home")
 
 
 def test_failure_in_the_summary_and_in_json(couler: Callable, write: Callable) -> None:
@@ -148,6 +151,8 @@ def test_interrupt_ends_the_steps_and_runs_the_exit_handlers(
     assert (process.returncode, out) == (130, "")
     assert "succeeded  exit:last/bye" in err
     assert "cancelled in" in err
+    assert re.search(r"^cancelled; resume with couler retry sleeping-\w+$", err, re.M)
+    assert 'step "nap" failed' not in err  # as was asked for
     assert "Traceback" not in err
 
 
@@ -204,6 +209,6 @@ def test_table_keeps_to_the_height_of_the_terminal(write: Callable, folder: Path
     (folder / "long.json").write_text(text)
     command = [sys.executable, "-m", "couler.cli", "run", "long.json"]
     shown = on_a_terminal(*command, cwd=folder, NO_COLOR="1")
-    last = shown[shown.rindex("step ") :]
-    assert len(last.splitlines()) < 20
+    last = shown[shown.rindex("40 of 40 steps ended") : shown.rindex("logs: ")]
+    assert len(last.splitlines()) < 19
     assert re.search(r"and \d+ succeeded", last)

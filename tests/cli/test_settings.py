@@ -45,6 +45,19 @@ def test_nearest_project_with_settings_counts(tmp_path: Path) -> None:
     assert read_settings(inside, {}).get("engine") is None
 
 
+def test_numbers_and_paths(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.couler]\njobs = 3\nhome = "state"\n')
+    inside = tmp_path / "package"
+    inside.mkdir()
+    settings = read_settings(inside, {})
+    assert settings.get("jobs") == "3"
+    assert settings.get("home") == str(tmp_path / "state")  # beside the file that says it
+    settings = read_settings(inside, {"COULER_HOME": "here", "COULER_JOBS": "2"})
+    assert (settings.get("home"), settings.get("jobs")) == ("here", "2")
+    (tmp_path / "pyproject.toml").write_text('[tool.couler]\nhome = "~/state"\n')
+    assert read_settings(inside, {}).get("home") == "~/state"
+
+
 def test_home_without_xdg(tmp_path: Path) -> None:
     user = tmp_path / ".config/couler/config.toml"
     user.parent.mkdir(parents=True)
@@ -58,6 +71,7 @@ def test_home_without_xdg(tmp_path: Path) -> None:
     ("text", "what"),
     [
         ("[tool.couler]\nformat = 3\n", "format must be a text, not 3"),
+        ("[tool.couler]\njobs = true\n", "jobs must be a number, not True"),
         ('[tool.couler]\nprofil = "x"\n', 'Did you mean "profile"?'),
         ("[tool.couler\n", "pyproject.toml"),
     ],

@@ -1,0 +1,287 @@
+"""`couler list`, `status`, `logs`, `cancel`, `resume` and `delete`, against real runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from couler.cli._app import app
+
+SLOW = """
+ir_version: "1"
+name: slow
+steps:
+- name: each
+  action: {kind: container, image: busybox, command: [sh, -c, "echo item $COULER_INPUT_n; sleep $COULER_INPUT_n"]}
+  inputs: [{name: n, value: {kind: item, name: n}}]
+  foreach: {over: {n: {kind: literal, value: [0, 60]}}}
+- name: ask
+  action: {kind: suspend, message: Go on?}
+- name: after
+  action: {kind: container, image: busybox, command: [sh, -c, "echo after"]}
+  depends_on: [ask]
+- name: never
+  action: {kind: container, image: busybox, command: ["true"]}
+  depends_on: [each]
+"""  # noqa: E501  # one line in YAML
+
+ASKING = """
+ir_version: "1"
+name: asking
+steps:
+- name: before
+  action: {kind: container, image: busybox, command: [sh, -c, "echo before; printf unfinished"]}
+- name: ask
+  action: {kind: suspend, message: Go on?}
+  depends_on: [before]
+- name: after
+  action: {kind: container, image: busybox, command: [sh, -c, "echo after"]}
+  depends_on: [ask]
+"""
+
+
+@pytest.fixture
+def start(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start a command, and return when it has said a line."""
+    started: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str, until: str) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "couler.cli", *arguments],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        started.append(process)
+        stream = process.stdout if arguments[0] == "logs" else process.stderr
+        assert stream is not None
+        told = iter(stream.readline, "")
+        assert any(re.search(until, line) for line in told), until
+        return process
+
+    yield begin
+    for process in started:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+        process.communicate()
+
+
+def wait_for(holds: Callable[[], object]) -> None:
+    until = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def states(couler: Callable) -> dict[str, str]:
+    told = couler("status", "latest", "--format", "json")
+    return {step["path"]: step["status"] for step in told.json["steps"]}
+
+
+def test_a_run_that_goes_on(couler: Callable, write: Callable, start: Callable) -> None:
+    process = start("run", write("slow.yaml", SLOW), "-j", "4", until="waiting: couler resume")
+    wait_for(lambda: states(couler).get("each[0]") == "succeeded")
+    assert states(couler) == {
+        "each": "running",
+        "each[0]": "succeeded",
+        "each[1]": "running",
+        "ask": "suspended",
+        "after": "waiting",
+        "never": "waiting",
+    }
+    told = couler("status", "latest").out
+    run = told.split()[0]
+    lines = [line.strip() for line in told.splitlines()]
+    assert re.fullmatch(rf"{run}  running  \d+\.\d s", lines[0])
+    assert re.fullmatch(r"each\[1\] +running +\d+\.\d s +1 +\S+each\[1\]\.log", lines[4])
+    assert re.fullmatch(rf"ask +suspended .* couler resume {run} ask", lines[5])
+    assert [line.split()[1] for line in lines if line.startswith("◆")] == ["each", "never", "the"]
+    [listed] = couler("list", "--status", "running", "--format", "json").json["runs"]
+    assert (listed["run"], listed["workflow"]) == (run, "slow")
+
+    told = couler("delete", run)
+    assert (told.code, told.out) == (4, "")
+    assert f"couler cancel {run}" in told.err
+    assert couler("retry", run).code == 4
+    told = couler("resume", run, "after")
+    assert told.code == 4
+    assert '"after" does not wait. These do: ask' in told.err
+    assert couler("resume", run, "ask").err == f"{run}: ask goes on\n"
+    wait_for(lambda: states(couler)["after"] == "succeeded")
+    assert "no step waits" in couler("resume", run).err
+
+    told = couler("cancel", run)
+    assert (told.code, told.err) == (0, f"{run} is cancelled; resume with couler retry {run}\n")
+    assert process.wait(timeout=20) == 130
+    assert states(couler)["each[1]"] == "failed"
+    told = couler("cancel", run)
+    assert (told.code, told.err) == (1, f"{run} has ended already: cancelled\n")
+    assert couler("resume", run).code == 4
+
+
+def test_a_run_whose_engine_was_killed(couler: Callable, write: Callable, start: Callable) -> None:
+    process = start("run", write("slow.yaml", SLOW), "-j", "4", until="waiting: couler resume")
+    wait_for(lambda: states(couler).get("each[1]") == "running")
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: couler("list", "--status", "running", "--format", "json").json["runs"] == [])
+    [run] = couler("list", "--status", "interrupted", "--format", "json").json["runs"]
+    found = states(couler)
+    assert (found["each"], found["each[1]"]) == ("interrupted", "interrupted")
+    assert f"resume with couler retry {run['run']}" in couler("status", "latest").out
+    assert couler("cancel", "latest").code == 0
+    assert couler("list", "--format", "json").json["runs"][0]["status"] == "cancelled"
+
+
+def test_json_of_status_has_what_that_of_run_has(couler: Callable, greet: str) -> None:
+    ran = couler("run", "-q", greet, "--format", "json").json
+    told = couler("status", ran["run"][:-2], "--format", "json").json
+    assert told.keys() == ran.keys() - {"notes"}
+    of_step = told["steps"][0]
+    assert of_step.keys() == ran["steps"][0].keys() - {"reused"} | {
+        "cpu_s",
+        "peak_bytes",
+        "source_run",
+    }
+    assert of_step["cpu_s"] >= 0
+    for one, other in zip(told["steps"], ran["steps"], strict=True):
+        assert {name: one[name] for name in ("path", "status", "attempts", "outputs", "log")} == {
+            name: other[name] for name in ("path", "status", "attempts", "outputs", "log")
+        }
+    assert told["schema_version"] == ran["schema_version"]
+    assert told["outputs"] == {"greeting": "hi you"}
+
+
+def test_long_lists_are_counted(couler: Callable, write: Callable) -> None:
+    items = list(range(25))
+    file = write(
+        "long.yaml",
+        f"""
+        ir_version: "1"
+        name: long
+        steps:
+        - name: each
+          action: {{kind: container, image: b, command: [sh, -c, "test $COULER_INPUT_n != 7"]}}
+          inputs: [{{name: n, value: {{kind: item, name: n}}}}]
+          foreach: {{over: {{n: {{kind: literal, value: {items}}}}}}}
+        """,
+    )
+    assert couler("run", "-q", file, "-j", "4").code == 1
+    rows = [line.split()[:2] for line in couler("status", "latest").out.splitlines()[2:5]]
+    assert rows == [["each", "failed"], ["each[7]", "failed"], ["each[...]:", "24"]]
+    assert len(couler("status", "latest", "--all").out.splitlines()) > 25
+
+
+def test_list(couler: Callable, greet: str, write: Callable) -> None:
+    assert couler("list")[:2] == (0, "")
+    for who in "abc":
+        couler("run", "-q", greet, "-p", f"who={who}")
+    told = couler("list", "-n", "2", "--format", "json").json
+    assert [run["outputs"]["greeting"] for run in told["runs"]] == ["hi c", "hi b"]
+    assert couler("list", "--workflow", "other", "--format", "json").json["runs"] == []
+    assert couler("list", "--status", "failed").out == ""
+    header, *rows = couler("list").out.splitlines()
+    assert header.split() == ["run", "status", "began", "(UTC)", "took"]
+    assert len(rows) == 3
+
+
+def test_logs_of_a_run_and_of_a_step(couler: Callable, greet: str) -> None:
+    couler("run", "-q", greet)
+    assert couler("logs", "latest").out == "hello | hi you\nagain | hi you\n"
+    assert couler("logs", "latest", "again").out == "hi you\n"
+    told = couler("logs", "latest", "agan")
+    assert (told.code, told.out) == (4, "")
+    assert 'Did you mean "again"?' in told.err
+
+
+def test_logs_of_what_did_not_run(couler: Callable, write: Callable) -> None:
+    file = write(
+        "off.yaml",
+        """
+        ir_version: "1"
+        name: off
+        steps:
+        - name: a
+          action: {kind: container, image: busybox, command: ["false"]}
+        - name: b
+          action: {kind: container, image: busybox, command: ["true"]}
+          depends_on: [a]
+        """,
+    )
+    couler("run", "-q", file)
+    told = couler("logs", "latest", "b")
+    assert (told.code, told.out) == (0, "")
+    assert (
+        told.err == 'step "b" has no log; it is omitted: it needs the success of a, which failed\n'
+    )
+
+
+def test_logs_are_followed_to_the_end(couler: Callable, write: Callable, start: Callable) -> None:
+    run = start("run", write("asking.yaml", ASKING), until="waiting: couler resume")
+    follower = start("logs", "latest", "-f", until="^before | before")
+    assert couler("resume", "latest").code == 0
+    out, err = follower.communicate(timeout=20)
+    assert (follower.returncode, err) == (0, "")
+    assert out == "before | unfinished\nafter  | after\n"
+    assert run.wait(timeout=20) == 0
+
+
+def test_status_is_watched_to_the_end(couler: Callable, write: Callable, start: Callable) -> None:
+    start("run", write("asking.yaml", ASKING), until="waiting: couler resume")
+    watcher = subprocess.Popen(
+        [sys.executable, "-m", "couler.cli", "status", "latest", "--watch", "--format", "json"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert couler("resume", "latest").code == 0
+    out, _ = watcher.communicate(timeout=20)
+    assert watcher.returncode == 0
+    assert json.loads(out)["status"] == "succeeded"
+
+
+def test_delete(couler: Callable, greet: str, folder: Path) -> None:
+    first = couler("run", "-q", greet, "--format", "json").json
+    second = couler("run", "-q", greet, "--format", "json").json
+    locked = Path(first["folder"], "work", "locked")
+    (locked / "inside").mkdir(parents=True)
+    locked.chmod(0)
+    assert couler("delete", first["run"], "nope").code == 2
+    assert Path(first["folder"]).exists()
+    told = couler("delete", first["run"], second["run"])
+    assert (told.code, told.err.splitlines()) == (
+        0,
+        [f"deleted {first['run']}", f"deleted {second['run']}"],
+    )
+    assert not Path(first["folder"]).exists()
+    assert couler("list", "--format", "json").json["runs"] == []
+    assert couler("status", "latest").code == 2
+
+
+def test_home_can_be_chosen(couler: Callable, greet: str, write: Callable) -> None:
+    write("pyproject.toml", "[tool.couler]\nhome = 'state'\n")
+    couler("run", "-q", greet)
+    assert Path("state/couler.db").is_file()
+    couler("run", "-q", greet, "--home", "other")
+    assert len(couler("list").out.splitlines()) == 2
+    assert couler("logs", "latest", "hello", "--home", "other").out == "hi you\n"
+
+
+def test_runs_are_completed(couler: Callable, greet: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.shell_completion import ShellComplete
+
+    complete = ShellComplete(app, {}, "couler", "_COULER_COMPLETE").get_completions
+    assert complete(["status"], "") == []
+    assert not Path("data").exists()  # completing makes nothing
+    run = couler("run", "-q", greet, "--format", "json").json["run"]
+    assert [item.value for item in complete(["status"], "gre")] == [run]
+    assert complete(["logs"], "x") == []
