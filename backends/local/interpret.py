@@ -83,7 +83,8 @@ class Interpreter:
         self._recorder = recorder
         self._reuse = reuse
         self._tasks: set[asyncio.Task[t.Any]] = set()
-        self._is_abandoned = False
+        self.is_abandoned = False
+        """Whether nobody waits for the end of anything any more."""
         self.failure = recorder.failure
         """Ends with an error where the engine itself cannot go on."""
 
@@ -152,12 +153,14 @@ class Interpreter:
             if task.cancelled():
                 return
             error = task.exception()
+            if self.is_abandoned:
+                return
             if error is None:
                 ended(task.result())
             elif not self.failure.done():
                 self.failure.set_exception(error)
 
-        if self._is_abandoned:  # what ended gave room to what waited
+        if self.is_abandoned:  # what ended gave room to what waited
             work.close()
             return
         task = asyncio.get_running_loop().create_task(work)
@@ -166,7 +169,7 @@ class Interpreter:
 
     async def abandon(self) -> None:
         """End all that is under way, without a word to anybody; nothing starts any more."""
-        self._is_abandoned = True
+        self.is_abandoned = True
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -92,17 +92,19 @@ class Session:
             raise t.cast(BaseException, interpreter.failure.exception())
         finally:
             self.interrupts.unbind()
+            await interpreter.abandon()
             running.cancel()
             await asyncio.wait((running,))
-            await interpreter.abandon()
+            if interpreter.failure.done():  # perhaps as the last step ended
+                interpreter.failure.exception()
 
     def _end_by_callback(self, loop: asyncio.AbstractEventLoop, context: dict[str, t.Any]) -> None:
         """End the engine where a callback fails: what it was to start would be waited for."""
-        error, failure = context.get("exception"), self.interpreter.failure
-        if "handle" not in context or error is None or failure.done():
+        error, interpreter = context.get("exception"), self.interpreter
+        if "handle" not in context or error is None:
             loop.default_exception_handler(context)
-        else:
-            failure.set_exception(error)
+        elif not (interpreter.is_abandoned or interpreter.failure.done()):
+            interpreter.failure.set_exception(error)
 
 
 class _Work:

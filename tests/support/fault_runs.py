@@ -250,7 +250,7 @@ class FaultRun:
         self.broken += [f"what is recorded of {path} is lost" for path in sorted(kept)]
         self.broken += [f"{line.path} was under way twice" for line in new if line.word == "double"]
         if "Traceback" in ended.stderr:
-            self.broken.append(f"a traceback: {ended.stderr}")
+            self.broken.append(f"a traceback: {ended.stderr[:1500]}")
         if ended.exit_code == 0:
             states = {step["path"]: step["status"] for step in (ended.result or {})["steps"]}
             self.broken += [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Iterable
@@ -71,6 +72,10 @@ class Runs:
     def plan(self) -> dict[str, str]:
         planned = LocalBackend().plan_retry("latest", options=self._options)
         return {step.path: step.verdict for step in planned}
+
+    def status(self) -> str:
+        with open_database(self.home.database_url) as database:
+            return find_run(database, "latest").status
 
     def lines(self) -> list[str]:
         return sorted(self.told.read_text(encoding="utf-8").split())
@@ -225,3 +230,22 @@ def test_outputs_of_the_session_before_are_not_left_among_those_of_this_one(runs
     result = runs.retry(items=[4])
     assert [Path(path).read_text(encoding="utf-8") for path in result.outputs["fs"]] == ["4\n"]
     assert [path.name for path in (result.folder / "outputs" / "fs").iterdir()] == ["0"]
+
+
+@pytest.mark.parametrize("depth", range(5))
+def test_second_interrupt_as_the_last_step_ends_is_the_end_without_a_word(
+    depth: int, runs: Runs, caplog: pytest.LogCaptureFixture
+) -> None:
+    def interrupt(event: Event) -> None:
+        if str(event.path).endswith("slow") and event.kind in ("started", "finished"):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    step = sh("slow", "sleep 60")
+    for number in range(depth):  # each tells its end a turn of the event loop later
+        step = group(f"g{number}", step)
+    with contextlib.suppress(KeyboardInterrupt):  # the run may have ended before it
+        LocalBackend().run(
+            flow("w", step), options=RunOptions(home=runs.home.root), on_event=interrupt
+        )
+    assert runs.status() == "cancelled"
+    assert [record.getMessage() for record in caplog.records] == []
