@@ -126,7 +126,11 @@ def _write_files(block: Block, folder: Path) -> None:
 def _print_of(command: str, folder: Path) -> str:
     """Return what a command prints, on both streams."""
     words = shlex.split(command)
-    environment = {**_ENVIRONMENT, "XDG_CONFIG_HOME": str(folder / "no-settings")}
+    environment = {
+        **_ENVIRONMENT,
+        "XDG_CONFIG_HOME": str(folder / "no-settings"),
+        "XDG_DATA_HOME": str(folder / "data"),
+    }
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
