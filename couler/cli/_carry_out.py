@@ -7,8 +7,9 @@ import sys
 import textwrap
 import time
 import typing as t
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import click
 
@@ -94,7 +95,7 @@ def _watch(
             result = start(tell)
         except BaseException as error:
             if run is not None:
-                error.add_note(f"what has ended is kept; go on with: {again.retry(run)}")
+                error.add_note(f"resume with {again.retry(run)}")
             if log is not None:
                 log.break_off(str(error) or "interrupted")
             raise
@@ -152,18 +153,23 @@ def _failure_lines(result: RunResult) -> Iterator[str]:
         if result.status == "cancelled" and step.message == result.message:
             continue
         yield f'step "{path}" failed: {step.message or "no reason is known"}'
-        if step.log is not None:
-            yield from _last_lines(step.log.read_text(encoding="utf-8", errors="replace"))
+        if step.log is not None and step.log.is_file():
+            yield from _last_lines(step.log)
             yield f"  log: {step.log}"
     if not failed and result.message and result.status == "failed":
         yield f"the run failed: {result.message}"
 
 
-def _last_lines(text: str) -> Iterator[str]:
-    lines = text.splitlines()
-    if len(lines) > _LOG_LINES:
-        yield f"  | ... {len(lines) - _LOG_LINES:,} lines before"
-    for line in lines[-_LOG_LINES:]:
+def _last_lines(log: Path) -> Iterator[str]:
+    last: deque[str] = deque(maxlen=_LOG_LINES)
+    count = 0
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            last.append(line.rstrip("\n"))
+            count += 1
+    if count > _LOG_LINES:
+        yield f"  | ... {count - _LOG_LINES:,} lines before"
+    for line in last:
         yield f"  | {shorten(line, 500) if len(line) > 500 else line}"
 
 

@@ -151,7 +151,7 @@ def test_a_fault_in_the_middle_says_how_to_go_on(
     assert told.code == 4
     *_, error, note = told.err.splitlines()
     assert error == "error: the disk is full"
-    assert note.startswith("what has ended is kept; go on with: couler retry greet-")
+    assert note.startswith("resume with couler retry greet-")
     last = json.loads(Path("events.jsonl").read_text().splitlines()[-1])
     assert (last["event"], last["status"]) == ("run-finished", "interrupted")
     monkeypatch.undo()
