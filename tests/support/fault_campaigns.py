@@ -197,22 +197,19 @@ class Campaign:
         """
         figures, begun = Figures(), time.monotonic()
         for index in range(count):
-            with small_disk(self.folder / f"disk-{index}") as disk:
-                with self.new_run(disk / "home") as run:
-                    filler = _Filler(disk / "filler", self.chance.choice((0, 4096, 20_000)))
-                    moment = self.chance.uniform(0.0, 0.8) * self.run_s
-                    ended = run.session(filler.fill_after(moment))
-                    figures.faults[_how_it_ended(ended)] += 1
-                    if ended.exit_code not in (0, 1, 4):
-                        run.broken.append(f"exit code {ended.exit_code}: {ended.stderr}")
-                    if ended.exit_code == 4 and len(ended.stderr.splitlines()) != 1:
-                        run.broken.append(f"not one clear message: {ended.stderr[:1500]}")
-                    run.check_processes()
-                    again = run.session()  # it cannot go on, and says so
-                    if again.exit_code not in (0, 1, 4):
-                        run.broken.append(f"again: exit code {again.exit_code}: {again.stderr}")
-                    filler.remove()
-                    self.finish(run, figures)
+            with (
+                small_disk(self.folder / f"disk-{index}") as disk,
+                self.new_run(disk / "home") as run,
+            ):
+                filler = _Filler(disk / "filler", self.chance.choice((0, 4096, 20_000)))
+                moment = self.chance.uniform(0.0, 0.8) * self.run_s
+                ended = run.session(filler.fill_after(moment))
+                figures.faults[_how_it_ended(ended)] += 1
+                _check_stop(run, ended)
+                run.check_processes()
+                _check_stop(run, run.session())  # it cannot go on, and says so
+                filler.remove()
+                self.finish(run, figures)
         figures.seconds = time.monotonic() - begun
         return figures
 
@@ -227,6 +224,14 @@ _POINTS = {
 
 def _outputs(ended: Ended) -> object:
     return None if ended.result is None else contents(ended.result["outputs"])
+
+
+def _check_stop(run: FaultRun, ended: Ended) -> None:
+    """Note what an engine without room does other than to end, with a step or with one message."""
+    if ended.exit_code not in (0, 1, 4):
+        run.broken.append(f"exit code {ended.exit_code}: {ended.stderr[:1500]}")
+    if ended.exit_code == 4 and len(ended.stderr.splitlines()) != 1:
+        run.broken.append(f"not one clear message: {ended.stderr[:1500]}")
 
 
 def _how_it_ended(ended: Ended) -> str:
@@ -300,7 +305,10 @@ class Row(t.NamedTuple):
 
 def table(rows: list[Row]) -> Iterator[str]:
     """Yield the lines of a table of figures."""
-    yield f"{'what fails':<18} {'faults':>6} {'runs':>5} {'sessions':>8} {'processes':>9} {'s':>6}  broken"
+    yield (
+        f"{'what fails':<18} {'faults':>6} {'runs':>5} {'sessions':>8} {'processes':>9} "
+        f"{'s':>6}  broken"
+    )
     for what, figures in rows:
         yield (
             f"{what:<18} {figures.faults.total():>6} {figures.runs:>5} {figures.sessions:>8} "

@@ -77,6 +77,11 @@ def _kill_at(point: str, number: int) -> None:
         raise ValueError(point)
 
 
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
 def main() -> int:
     """Do what the arguments say."""
     home, file, *run = sys.argv[1:]
@@ -88,18 +93,18 @@ def main() -> int:
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     options = RunOptions(home=Path(home), jobs=int(os.environ.get(JOBS, "4")))
     workflow = read_json(Path(file).read_text(encoding="utf-8"))
-    print("ready", flush=True)
+    _say("ready")
     try:
         if run:
             result = LocalBackend().retry(run[0], options=options)
         else:
             result = LocalBackend().run(workflow, options=options)
     except CoulerError as error:
-        print(f"error: {error}", file=sys.stderr)
+        sys.stderr.write(f"error: {error}\n")
         return error.exit_code
     except KeyboardInterrupt:
         return 130
-    print(json.dumps(result.to_json()), flush=True)
+    _say(json.dumps(result.to_json()))
     return {"succeeded": 0, "failed": 1, "cancelled": 130}[result.status]
 
 

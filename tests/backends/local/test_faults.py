@@ -1,0 +1,94 @@
+"""The workflow of 60 steps while its engine, its steps or its disk fail: a short benchmark.
+
+`benchmarks/faults.py` does the same many more times.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+
+import pytest
+
+from tests.support.fault_campaigns import Campaign, Figures, NoSmallDiskError
+from tests.support.fault_engine import FILE_BYTES
+from tests.support.fault_runs import POINTS, kill_point
+from tests.support.fault_workflow import fault_workflow
+
+pytestmark = [
+    pytest.mark.skipif(
+        sys.platform != "linux" or shutil.which("flock") is None,
+        reason="looks into /proc, and its steps hold locks",
+    ),
+    pytest.mark.timeout(600),
+]
+
+SLOW = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    return Campaign(tmp_path_factory.mktemp("faults"), seed=7)
+
+
+def test_workflow_has_60_steps() -> None:
+    from couler.ir.walk import scopes
+
+    assert sum(len(scope.steps) for scope in scopes(fault_workflow())) == 60
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=SLOW)])
+def test_killed_engine(kills: int, campaign: Campaign) -> None:
+    figures = campaign.kill_engine(kills)
+    assert (figures.faults.total(), figures.broken) == (kills, [])
+
+
+@pytest.mark.parametrize(
+    ("point", "numbers"),
+    [("write", (40,)), *(pytest.param(point, (1, 2, 30, 70), marks=SLOW) for point in POINTS)],
+)
+def test_engine_killed_at_one_point_of_each_session(
+    point: str, numbers: tuple[int, ...], campaign: Campaign
+) -> None:
+    figures = Figures()
+    with campaign.new_run() as run:
+        for number in numbers:
+            run.session(environ=kill_point(point, number))
+        campaign.finish(run, figures)
+    assert figures.broken == []
+
+
+@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=SLOW)])
+def test_killed_steps(kills: int, campaign: Campaign) -> None:
+    figures = campaign.kill_steps(kills)
+    assert figures.faults.total() >= 1
+    assert figures.broken == []
+
+
+@pytest.mark.parametrize("count", [pytest.param(8, marks=SLOW)])
+def test_engine_asked_to_end(count: int, campaign: Campaign) -> None:
+    assert campaign.send_signals(count).broken == []
+
+
+@pytest.mark.parametrize("count", [1, pytest.param(8, marks=SLOW)])
+def test_full_disk(count: int, campaign: Campaign) -> None:
+    try:
+        figures = campaign.fill_disk(count)
+    except NoSmallDiskError as error:
+        pytest.skip(str(error))
+    assert figures.broken == []
+
+
+@pytest.mark.parametrize(
+    "most", [100_000, *(pytest.param(most, marks=SLOW) for most in (8_000, 300_000))]
+)
+def test_files_that_cannot_grow(most: int, campaign: Campaign) -> None:
+    """As a full disk, for those who cannot mount one."""
+    figures = Figures()
+    with campaign.new_run() as run:
+        stopped = run.session(environ={FILE_BYTES: str(most)})
+        assert stopped.exit_code in (1, 4), stopped.stderr
+        assert len(stopped.stderr.splitlines()) == (stopped.exit_code == 4), stopped.stderr
+        run.check_processes()
+        campaign.finish(run, figures)
+    assert figures.broken == []
