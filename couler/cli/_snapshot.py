@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +14,7 @@ from couler.errors import ArtifactError, WireError
 from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.serialize import read_json
-from couler.ir.wire import decode, is_file
+from couler.ir.wire import decode, dump_json, is_file
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 
 if t.TYPE_CHECKING:
@@ -311,7 +312,7 @@ class _Reader:
         try:
             if is_file(value_type):
                 return str(self._store.local_path(text) or text)
-            return decode(text, value_type)
+            return json.loads(dump_json(decode(text, value_type)))  # with lists, as JSON has them
         except (WireError, ArtifactError):
             return text
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import re
 import signal
 import subprocess
@@ -247,6 +249,30 @@ def test_status_is_watched_to_the_end(couler: Callable, write: Callable, start: 
     out, _ = watcher.communicate(timeout=20)
     assert watcher.returncode == 0
     assert json.loads(out)["status"] == "succeeded"
+
+
+def test_status_lives_on_a_terminal(couler: Callable, write: Callable, start: Callable) -> None:
+    start("run", write("asking.yaml", ASKING), until="waiting: couler resume")
+    leader, follower = pty.openpty()
+    watcher = subprocess.Popen(
+        [sys.executable, "-m", "couler.cli", "status", "latest", "--watch"],
+        stdout=follower,
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "60", "LINES": "20"},
+    )
+    os.close(follower)
+    shown = b""
+    while b"suspended" not in shown:
+        shown += os.read(leader, 4096)
+    assert couler("resume", "latest").code == 0
+    with contextlib.suppress(OSError):  # how Linux tells that the other end is closed
+        while piece := os.read(leader, 4096):
+            shown += piece
+    os.close(leader)
+    assert watcher.wait(timeout=20) == 0
+    *_, end = shown.decode().split("\x1b[?25h")  # the cursor is back: what stays
+    lines = re.sub(r"\x1b\[[0-9;]*[a-zA-Z]", "", end).strip().splitlines()
+    assert re.fullmatch(r"asking-\w+  succeeded  \d+\.\d s", lines[0])
+    assert lines[-1].startswith("logs and files: ")
 
 
 def test_delete(couler: Callable, greet: str, folder: Path) -> None:
