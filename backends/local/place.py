@@ -67,10 +67,12 @@ class Place:
 
     def open_log(self, path: StepPath, number: int) -> int:
         """Open the log of an attempt, behind those of the earlier ones, and return its number."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         log = os.open(self.log(path), flags, 0o644)
         if number > 1:
-            os.write(log, b"--- attempt %d ---\n" % number)
+            size = os.fstat(log).st_size
+            is_cut = size > 0 and os.pread(log, 1, size - 1) != b"\n"
+            os.write(log, b"%s--- attempt %d ---\n" % (b"\n" if is_cut else b"", number))
         return log
 
     def job(self, bound: Bound, number: int, gpus: tuple[str, ...]) -> Job:

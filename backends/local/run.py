@@ -286,6 +286,15 @@ class _Work:
                     finally:
                         end_run(run.id)
             except KeyboardInterrupt:
+                journal.flush()
+                for attempt in runs.attempts_of(database, run.id, status="running"):
+                    journal.attempt_ended(
+                        attempt.path,
+                        attempt.number,
+                        status="cancelled",
+                        finished=now(),
+                        message=CANCELLED,
+                    )
                 journal.run_updated(status="cancelled", finished=now(), message=CANCELLED)
                 journal.session_ended("cancelled")
                 journal.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -18,7 +19,7 @@ from couler.ir.workflow import ExitHandler, Workflow
 from couler.state.database import open_database
 from couler.state.home import Home
 from couler.state.journal import Journal
-from couler.state.runs import find_run, steps_of
+from couler.state.runs import attempts_of, find_run, steps_of
 from tests.corpus.build import (
     compare,
     flow,
@@ -270,3 +271,29 @@ def test_second_interrupt_as_the_last_step_ends_is_the_end_without_a_word(
         )
     assert runs.status() == "cancelled"
     assert [record.getMessage() for record in caplog.records] == []
+
+
+def test_attempts_that_a_second_interrupt_cut_off_are_recorded_as_cancelled(runs: Runs) -> None:
+    def interrupt(event: Event) -> None:
+        if event.kind == "started":
+            for number in range(2):
+                loop = asyncio.get_running_loop()
+                loop.call_later(0.3 + number / 5, os.kill, os.getpid(), signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt):
+        LocalBackend().run(
+            flow("w", sh("deaf", "trap '' TERM; sleep 60")),
+            options=RunOptions(home=runs.home.root),
+            on_event=interrupt,
+        )
+    with open_database(runs.home.database_url) as database:
+        [attempt] = attempts_of(database, find_run(database, "latest").id)
+    assert (attempt.status, attempt.message) == ("cancelled", "the run was cancelled")
+
+
+def test_log_of_an_attempt_begins_on_a_line_of_its_own(runs: Runs) -> None:
+    step = sh("a", "printf half; test -e $1 && exit 0; touch $1; exit 1", f"{runs.told}.there")
+    runs.run(flow("w", step))
+    log = runs.retry().steps["a"].log
+    assert log is not None
+    assert log.read_text(encoding="utf-8") == "half\n--- attempt 2 ---\nhalf"
