@@ -117,12 +117,13 @@ def begin(
     home = around.home
     store = ObjectStore(home.store_url)
     _store_files(bound, store, tuple(bound), home)
+    text = _text(workflow)
     run_id = f"{workflow.name}-{uuid.uuid4().hex[:8]}"
     started = now()
     run = RunRecord(
         id=run_id,
         workflow=workflow.name,
-        workflow_digest=_digest(workflow),
+        workflow_digest=_digest(text),
         engine=ENGINE,
         created=started,
         started=started,
@@ -133,8 +134,8 @@ def begin(
         program=program,
     )
     with open_database(home.database_url) as database, own_run(home.run_folder(run_id)):
-        runs.create_run(database, run, write_json(workflow))
-        return _Work(workflow, run, around, database, store).to_end()
+        runs.create_run(database, run, text)
+        return _Work(workflow, text, run, around, database, store).to_end()
 
 
 def take_up(
@@ -170,9 +171,10 @@ def take_up(
     _require_surroundings(workflow, around)
     store = ObjectStore(around.home.store_url)
     _store_files(bound, store, parameters, around.home)
+    text = _text(workflow)
     with own_run(_folder(run, around)):
-        again = replace(run, parameters=write_outputs(bound), workflow_digest=_digest(workflow))
-        return _Work(workflow, again, around, database, store).to_end()
+        again = replace(run, parameters=write_outputs(bound), workflow_digest=_digest(text))
+        return _Work(workflow, text, again, around, database, store).to_end()
 
 
 def plan(
@@ -246,6 +248,8 @@ class _Work:
     """A session on a run that this process owns."""
 
     workflow: Workflow
+    text: str
+    """The workflow as it is recorded."""
     run: RunRecord
     around: Surroundings
     database: Database
@@ -266,7 +270,7 @@ class _Work:
             started=now(),
             options=self.around.options.as_json(),
             workflow_digest=run.workflow_digest,
-            ir_json=write_json(self.workflow),
+            ir_json=self.text,
             parameters=run.parameters,
         )
         with Journal(database, run.id, number) as journal:
@@ -385,8 +389,12 @@ def _folder(run: RunRecord, around: Surroundings) -> Path:
     return Path(run.folder) if run.folder else around.home.run_folder(run.id)
 
 
-def _digest(workflow: Workflow) -> str:
-    return hashlib.sha256(write_json(workflow).encode()).hexdigest()
+def _text(workflow: Workflow) -> str:
+    return write_json(workflow, indent=None)  # indented takes five times as long
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _require_surroundings(workflow: Workflow, around: Surroundings) -> None:
