@@ -83,7 +83,7 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
     finally:
         await runtime_call(runtime, runtime.end, job)
     if attempt.succeeded:
-        _remove(job.folder)
+        _remove(job)
     return attempt
 
 
@@ -303,11 +303,10 @@ async def runtime_call(
     return await asyncio.to_thread(call, *args, **kwargs)
 
 
-def _remove(folder: Path) -> None:
+def _remove(job: Job) -> None:
     """Remove the folder of an attempt; what a process has made read-only stays."""
-    work = folder / "work"
     try:
-        work.rmdir()
-        folder.rmdir()
+        os.rmdir(job.work)
+        os.rmdir(job.folder)
     except OSError:  # not empty
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(job.folder, ignore_errors=True)

@@ -78,11 +78,12 @@ class Place:
     def job(self, bound: Bound, number: int, gpus: tuple[str, ...]) -> Job:
         """Make the folder of an attempt and return what its runtime is to know."""
         name = f"{_file_name(bound.path)}.{number}"
-        folder = self.folder / WORK / name
-        # What is there is of an attempt that was not recorded, as its engine ended before.
-        if folder.exists():
+        folder = Path(f"{self.folder}/{WORK}/{name}")
+        try:
+            os.mkdir(folder)
+        except FileExistsError:  # of an attempt that was not recorded, as its engine ended before
             shutil.rmtree(folder)
-        os.mkdir(folder)
+            os.mkdir(folder)
         digest = hashlib.sha256(f"{self.run_id}/{name}".encode()).hexdigest()
         return Job(
             run_id=self.run_id,

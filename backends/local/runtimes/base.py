@@ -48,6 +48,8 @@ class Job:
         The environment of the engine, which processes of the machine inherit.
     gpus
         The numbers or names of the devices that the step has been given.
+    work
+        The folder that the process knows as `COULER_WORK`.
     """
 
     run_id: str
@@ -57,11 +59,10 @@ class Job:
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     inherited: Mapping[str, str] = field(default_factory=dict)
     gpus: tuple[str, ...] = ()
+    work: Path = field(init=False)  # made once: an attempt asks for it ten times
 
-    @property
-    def work(self) -> Path:
-        """The folder that the process knows as `COULER_WORK`."""
-        return self.folder / "work"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "work", self.folder / "work")
 
     @property
     def action(self) -> Container | Script:

@@ -76,12 +76,14 @@ class HostRuntime:
     def place(self, job: Job, path: str) -> Path:
         """Return where a declared path lies: in the work folder or, if absolute, beside it."""
         inner = inside_work(path)
-        return namespaces.place(job, path) if inner is None else job.work / inner
+        if inner is None:
+            return namespaces.place(job, path)
+        return job.work if inner == "." else job.work / inner
 
     def seen(self, job: Job, path: str) -> str:
         """Return a declared path as the process sees it."""
         inner = inside_work(path)
-        return path if inner is None else str(job.work / inner)
+        return path if inner is None else str(self.place(job, inner))
 
     def launch(self, job: Job, words: Sequence[str], environ: Mapping[str, str]) -> Launch:
         """Return the process of an attempt.
@@ -94,7 +96,8 @@ class HostRuntime:
             A file that the attempt needs cannot be written.
         """
         self._make_directory(job)
-        words = tuple(self._moved(word, job) for word in words)
+        if job.step.inputs or job.step.outputs:
+            words = tuple(self._moved(word, job) for word in words)
         action = job.action
         if isinstance(action, Script):
             script = job.folder / "script"
@@ -105,7 +108,8 @@ class HostRuntime:
         whole = {**job.inherited, "COULER_WORK": str(job.work), **environ}
         if job.gpus:
             whole.setdefault("CUDA_VISIBLE_DEVICES", ",".join(job.gpus))
-        directory = Path(self.seen(job, job.step.working_dir or "."))
+        wanted = job.step.working_dir
+        directory = job.work if wanted is None else Path(self.seen(job, wanted))
         if not namespaces.needs_view(job):
             return Launch(tuple(words), whole, directory)
         return Launch(namespaces.wrap(job, words, directory), whole, job.work)
@@ -135,7 +139,9 @@ class HostRuntime:
         return 0
 
     def _make_directory(self, job: Job) -> None:
-        wanted = job.step.working_dir or "."
+        wanted = job.step.working_dir
+        if wanted is None:  # the work folder, which is there
+            return
         if inside_work(wanted) is not None or namespaces.is_own(job, wanted):
             self.place(job, wanted).mkdir(parents=True, exist_ok=True)
         elif not Path(wanted).is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import typing as t
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ class Mounted(t.NamedTuple):
     read_only: bool
 
 
+@functools.lru_cache(maxsize=1024)  # an attempt asks several times for the same few
 def inside_work(path: str) -> str | None:
     """Return a declared path as relative to the work folder, None if it leads out of that.
 
