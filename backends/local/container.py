@@ -307,6 +307,7 @@ def _remove(job: Job) -> None:
     """Remove the folder of an attempt; what a process has made read-only stays."""
     try:
         os.rmdir(job.work)
-        os.rmdir(job.folder)
+        if not job.is_bare:
+            os.rmdir(job.folder)
     except OSError:  # not empty
         shutil.rmtree(job.folder, ignore_errors=True)

@@ -93,6 +93,7 @@ class Place:
             volumes=self.volumes,
             inherited=self.environ,
             gpus=gpus,
+            is_bare=self.runtime.is_bare(bound.step),
         )
 
 

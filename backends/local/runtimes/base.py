@@ -42,6 +42,9 @@ class Job:
         The step, whose values are given to `Runtime.launch`.
     folder
         The attempt's own folder, absolute, which exists; everything is put below it.
+    is_bare
+        Whether that is the work folder itself, as nothing but what the process writes is put
+        there.
     volumes
         The volumes of the workflow, by name.
     inherited
@@ -59,10 +62,11 @@ class Job:
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     inherited: Mapping[str, str] = field(default_factory=dict)
     gpus: tuple[str, ...] = ()
+    is_bare: bool = False
     work: Path = field(init=False)  # made once: an attempt asks for it ten times
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "work", self.folder / "work")
+        object.__setattr__(self, "work", self.folder if self.is_bare else self.folder / "work")
 
     @property
     def action(self) -> Container | Script:
@@ -102,6 +106,13 @@ class Runtime(t.Protocol):
         ------
         ConfigurationError
             The runtime itself cannot be used.
+        """
+        ...
+
+    def is_bare(self, step: Step) -> bool:
+        """Return whether attempts of a step need no files but those in their work folders.
+
+        To make and to remove a second folder costs as much as to start a process.
         """
         ...
 

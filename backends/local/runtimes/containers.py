@@ -33,7 +33,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.walk import all_steps, scopes
-from couler.ir.workflow import WORK_DIR, Container, Script, Workflow
+from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
 
 RUN_LABEL = "couler.run"
 """Label of every container: the run that it belongs to."""
@@ -133,6 +133,10 @@ class ContainerRuntime:
             for step in scope.steps:
                 path = "/".join((*scope.path, step.name))
                 yield from refuse_paths(step, path, refuse_absolute=lambda _path: None)
+
+    def is_bare(self, step: Step) -> bool:
+        """Return False: what lies beside the work folder must not be seen in the container."""
+        return False
 
     def prepare(self, job: Job) -> None:
         """Make the folders of an attempt, which every user of an image can write.

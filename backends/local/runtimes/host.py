@@ -57,6 +57,10 @@ class HostRuntime:
                     yield from refuse_paths(step, path, self._refuse_absolute)
                     yield from self._check_program(step, path)
 
+    def is_bare(self, step: Step) -> bool:
+        """Return whether a step has neither a script nor files at absolute paths."""
+        return isinstance(step.action, Container) and not namespaces.needs_view(step)
+
     def prepare(self, job: Job) -> None:
         """Make the folders of an attempt.
 
@@ -68,8 +72,10 @@ class HostRuntime:
         OSError
             They cannot be made.
         """
+        if job.is_bare:
+            return
         job.work.mkdir(exist_ok=True)
-        if namespaces.needs_view(job):
+        if namespaces.needs_view(job.step):
             make_volumes(job)
             namespaces.prepare(job)
 
@@ -110,13 +116,13 @@ class HostRuntime:
             whole.setdefault("CUDA_VISIBLE_DEVICES", ",".join(job.gpus))
         wanted = job.step.working_dir
         directory = job.work if wanted is None else Path(self.seen(job, wanted))
-        if not namespaces.needs_view(job):
+        if not namespaces.needs_view(job.step):
             return Launch(tuple(words), whole, directory)
         return Launch(namespaces.wrap(job, words, directory), whole, job.work)
 
     def reason(self, job: Job, exit_code: int) -> str | None:
         """Return why the program of a step with files of its own did not start."""
-        if exit_code != namespaces.CANNOT_START or not namespaces.needs_view(job):
+        if exit_code != namespaces.CANNOT_START or not namespaces.needs_view(job.step):
             return None
         told = namespaces.refused(job)
         if told is None:

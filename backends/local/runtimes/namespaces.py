@@ -25,6 +25,7 @@ from couler.backends.local.runtimes.paths import (
     mounted,
     without_links,
 )
+from couler.ir.workflow import Step
 
 _LAUNCHER = (sys.executable, "-I", "-S", enter.__file__)
 CANNOT_START = enter.CANNOT_START
@@ -54,9 +55,9 @@ def probe() -> str | None:
         return told or "the system does not allow it"
 
 
-def needs_view(job: Job) -> bool:
+def needs_view(step: Step) -> bool:
     """Return whether the process of a step must see files of its own at absolute paths."""
-    return bool(job.step.mounts) or bool(absolute_paths(job.step))
+    return bool(step.mounts) or bool(absolute_paths(step))
 
 
 def place(job: Job, path: str) -> Path:
@@ -123,7 +124,7 @@ def refused(job: Job) -> str | None:
 
 def _private(job: Job) -> list[str]:
     """The paths at which the process does not see the machine, but for its volumes."""
-    if not needs_view(job):
+    if not needs_view(job.step):
         return []
     paths = list(absolute_paths(job.step))
     wanted = job.step.working_dir
