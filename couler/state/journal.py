@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -25,6 +27,7 @@ from couler.state.tables import attempts, cache_decisions, runs, sessions, steps
 from couler.state.upsert import upsert
 
 _Row: t.TypeAlias = tuple[t.Any, ...] | dict[str, t.Any]
+_Write: t.TypeAlias = t.Callable[[str, t.Any], object]
 
 
 class Journal:
@@ -89,11 +92,14 @@ class Journal:
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to flush."""
-        return not (
-            self._step_rows
-            or self._attempt_rows
-            or self._decision_rows
-            or self._forgotten
+        rows = self._step_rows or self._attempt_rows or self._decision_rows
+        return not (rows or self._has_rare)
+
+    @property
+    def _has_rare(self) -> bool:
+        """Whether more is noted than the rows that every step brings."""
+        return bool(
+            self._forgotten
             or self._gone
             or self._foreign_ends
             or self._run_values
@@ -208,8 +214,11 @@ class Journal:
         """
         if self.is_empty:
             return
-        connection = self._connection
-        with explain_faults(self._place, f"record run {self.run_id}"), connection.begin():
+        connection, has_rare = self._connection, self._has_rare
+        with (
+            explain_faults(self._place, f"record run {self.run_id}"),
+            _transaction(connection, through_driver=not has_rare) as write,
+        ):
             if self._forgotten:
                 self._forget(connection)
             if self._gone:
@@ -217,10 +226,10 @@ class Journal:
                 connection.execute(
                     sa.delete(steps).where(*gone), [{"gone": path} for path in self._gone]
                 )
-            self._steps.write(connection, self._step_rows.values())
-            self._attempts.write(connection, self._attempt_rows.values())
-            self._decisions.write(connection, self._decision_rows)
-            if self._foreign_ends or self._run_values or self._session_values:
+            self._steps.write(write, self._step_rows.values())
+            self._attempts.write(write, self._attempt_rows.values())
+            self._decisions.write(write, self._decision_rows)
+            if has_rare:
                 self._write_rare(connection)
         self._clear()
 
@@ -253,6 +262,27 @@ class Journal:
         if self._session_values:
             key = {"run_id": self.run_id, "number": self.session}
             connection.execute(sa.update(sessions).filter_by(**key).values(self._session_values))
+
+
+@contextmanager
+def _transaction(connection: sa.Connection, *, through_driver: bool) -> Iterator[_Write]:
+    """Give what writes rows in one transaction.
+
+    Those that every step brings go to SQLite without SQLAlchemy, which would take longer than the
+    writing does.
+    """
+    if not through_driver or connection.dialect.name != "sqlite":
+        with connection.begin():
+            yield connection.exec_driver_sql
+        return
+    driver = t.cast(sqlite3.Connection, connection.connection.driver_connection)
+    driver.execute("BEGIN IMMEDIATE")
+    try:
+        yield driver.executemany
+        driver.execute("COMMIT")
+    finally:
+        if driver.in_transaction:  # it was not committed
+            driver.execute("ROLLBACK")
 
 
 class _RowWriter:
@@ -295,8 +325,8 @@ class _RowWriter:
             return (self._run_id, *values)
         return {"run_id": self._run_id, **dict(zip(self._names, values, strict=True))}
 
-    def write(self, connection: sa.Connection, rows: Iterable[_Row]) -> None:
+    def write(self, write: _Write, rows: Iterable[_Row]) -> None:
         """Write rows, if there are any."""
         listed = list(rows)
         if listed:
-            connection.exec_driver_sql(self._sql, listed)
+            write(self._sql, listed)
