@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import typing as t
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +24,8 @@ from couler.backends.local.runtimes.paths import (
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import scopes
 from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
+
+_Which: t.TypeAlias = Callable[..., str | None]
 
 PROGRAM_CODE = "CLR363"
 """A program that this machine does not have."""
@@ -50,12 +54,13 @@ class HostRuntime:
 
     def check(self, workflow: Workflow) -> Iterator[Diagnostic]:
         """Yield a diagnostic for each path and program that this machine cannot give."""
+        which = functools.cache(shutil.which)  # many steps run the same few programs
         for scope in scopes(workflow):
             for step in scope.steps:
                 if isinstance(step.action, Container | Script):
                     path = "/".join((*scope.path, step.name))
                     yield from refuse_paths(step, path, self._refuse_absolute)
-                    yield from self._check_program(step, path)
+                    yield from self._check_program(step, path, which)
 
     def is_bare(self, step: Step) -> bool:
         """Return whether a step has neither a script nor files at absolute paths."""
@@ -168,9 +173,9 @@ class HostRuntime:
             "Make the path relative to it"
         )
 
-    def _check_program(self, step: Step, path: str) -> Iterator[Diagnostic]:
+    def _check_program(self, step: Step, path: str, which: _Which) -> Iterator[Diagnostic]:
         program = _literal_program(step)
-        if program is None or self._finds(program, step):
+        if program is None or self._finds(program, step, which):
             return
         yield Diagnostic(
             PROGRAM_CODE,
@@ -180,14 +185,14 @@ class HostRuntime:
             source=step.source,
         )
 
-    def _finds(self, program: str, step: Step) -> bool:
+    def _finds(self, program: str, step: Step, which: _Which) -> bool:
         if program in PYTHON:
             return True
         if "/" in program:
             # Its folder may be the step's own, which is filled only later.
             if not program.startswith("/") or step.mounts or absolute_paths(step):
                 return True
-            return inside_work(program) is not None or shutil.which(program) is not None
+            return inside_work(program) is not None or which(program) is not None
         search = self.environ.get("PATH", os.defpath)
         for variable in step.env:
             if variable.name == "PATH":
@@ -196,7 +201,7 @@ class HostRuntime:
                 search = variable.value
         if any(source.prefix in ("", "P", "PA", "PAT", "PATH") for source in step.env_from):
             return True  # one of the entries may be PATH
-        return shutil.which(program, path=search) is not None
+        return which(program, path=search) is not None
 
 
 def explain_start(program: str, error: OSError | ValueError) -> str:
