@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import gc
 import io
 import os
 import signal
@@ -40,6 +41,8 @@ COMMANDS = {
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",
 }
+
+_GC_OBJECTS = 20_000
 
 EXIT_DEFECT = 70
 """EX_SOFTWARE of sysexits.h: a defect of Couler itself."""
@@ -172,6 +175,8 @@ def app() -> None:
 
 def main() -> t.NoReturn:
     """Run the command line and end the process."""
+    # What is imported stays: to look for garbage in it takes a tenth of the start.
+    gc.set_threshold(_GC_OBJECTS)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(encoding="utf-8")  # an artifact is the same in every locale
     app.main(prog_name="couler")
