@@ -13,8 +13,8 @@ Figures are CPU seconds, user and system, of all processes that a tool starts, i
 its servers included, as the system counts them for a fresh process that waits for them all.
 Each is the least of several runs, the tools taking turns; a run of ten steps before lets each
 make what it makes only once, such as its database. Clock times are printed beside, but say as much
-about the disk as about the tool. Peak memory is that of the tool's largest process; 23 MB is that of
-the interpreter which measures, and tells of a tool only that it has less.
+about the disk as about the tool. Peak memory is that of the tool's largest process; 23 MB is that
+of the interpreter which measures, and tells of a tool only that it has less.
 """
 
 from __future__ import annotations
