@@ -210,6 +210,20 @@ def test_what_ends_after_the_forgetting_is_kept(database: Database, journal: Jou
     assert [record.path for record in steps_of(database, "r1")] == ["fit/b"]
 
 
+@pytest.mark.parametrize("flushed", [True, False])
+def test_single_steps_are_forgotten(database: Database, journal: Journal, flushed: bool) -> None:
+    for path in INSIDE + OUTSIDE:
+        journal.step_ended(step(path))
+    if flushed:
+        journal.flush()
+    gone = {INSIDE[0], OUTSIDE[0]}
+    journal.forget(gone)
+    assert not journal.is_empty
+    journal.flush()
+    kept = {record.path for record in steps_of(database, "r1")}
+    assert kept == set(INSIDE + OUTSIDE) - gone
+
+
 def test_other_runs_are_left_alone(
     database: Database, journal: Journal, add_run: Callable[..., RunRecord]
 ) -> None:
@@ -218,6 +232,7 @@ def test_other_runs_are_left_alone(
         j.step_ended(step("fit/a"))
         j.flush()
     journal.forget_inside("fit")
+    journal.forget(["fit/a"])
     journal.run_updated(status="failed")
     journal.session_ended("failed")
     journal.flush()
