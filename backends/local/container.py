@@ -101,7 +101,7 @@ async def _attempt(
         return Attempt(False, message=explain_start(str(program), error), kind="error")
     except LostOutputError as error:
         return Attempt(False, message=f"its output cannot be written: {error}", kind="error")
-    if end.reason is not None or end.exit_code != 0:
+    if runtime.name == "process" and (end.reason is not None or end.exit_code != 0):
         # What left its session would be in the way of another attempt.
         await asyncio.to_thread(end_attempt, job.work)
     told = None
