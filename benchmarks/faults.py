@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.support.fault_campaigns import Campaign, NoSmallDiskError, Row, table
+from tests.support.fault_campaigns import HEAD, Campaign, NoSmallDiskError, describe
 
 
 def main() -> None:
@@ -22,24 +22,31 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200, help="of the engine; default 200")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    kills = options.kills
-    rows = []
     with tempfile.TemporaryDirectory(prefix="couler-faults-") as folder:
-        campaign = Campaign(Path(folder), options.seed)
-        print(
-            f"seed {options.seed}; without faults a run takes {campaign.run_s:.1f} s\n", flush=True
-        )
-        rows.append(Row("the engine", campaign.kill_engine(kills)))
-        rows.append(Row("steps", campaign.kill_steps(kills // 4)))
-        rows.append(Row("asked to end", campaign.send_signals(kills // 10)))
-        try:
-            rows.append(Row("the disk is full", campaign.fill_disk(kills // 10)))
-        except NoSmallDiskError as error:
-            print(f"the disk is not filled: {error}\n")
-    print(*table(rows), sep="\n")
-    broken = [f"{row.what}: {told}" for row in rows for told in row.figures.broken]
+        broken = run_all(Campaign(Path(folder), options.seed), options.kills)
     if broken:
         sys.exit("\n".join(["", "did not hold:", *broken]))
+
+
+def run_all(campaign: Campaign, kills: int) -> list[str]:
+    """Run every campaign, print a table, and return what did not hold."""
+    print(f"seed {campaign.seed}; without faults a run takes {campaign.run_s:.1f} s\n\n{HEAD}")
+    campaigns = {
+        "the engine": lambda: campaign.kill_engine(kills),
+        "steps": lambda: campaign.kill_steps(kills // 4),
+        "asked to end": lambda: campaign.send_signals(kills // 10),
+        "the disk is full": lambda: campaign.fill_disk(kills // 10),
+    }
+    broken = []
+    for what, start in campaigns.items():
+        try:
+            figures = start()
+        except NoSmallDiskError as error:
+            print(f"{what:<18} not here: {error}")
+            continue
+        print(*describe(what, figures), sep="\n", flush=True)
+        broken += [f"{what}: {told}" for told in figures.broken]
+    return broken
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import time
-import typing as t
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -296,23 +295,15 @@ def _unmount(unmount: str, folder: Path) -> None:
         time.sleep(0.2)
 
 
-class Row(t.NamedTuple):
-    """A line of the table of figures."""
-
-    what: str
-    figures: Figures
+HEAD = f"{'what fails':<18} {'faults':>6} {'runs':>5} {'sessions':>8} {'processes':>9} {'s':>6}  broken"
+"""Above the lines of `describe`."""
 
 
-def table(rows: list[Row]) -> Iterator[str]:
-    """Yield the lines of a table of figures."""
+def describe(what: str, figures: Figures) -> Iterator[str]:
+    """Yield the lines of a table for one campaign."""
     yield (
-        f"{'what fails':<18} {'faults':>6} {'runs':>5} {'sessions':>8} {'processes':>9} "
-        f"{'s':>6}  broken"
+        f"{what:<18} {figures.faults.total():>6} {figures.runs:>5} {figures.sessions:>8} "
+        f"{figures.steps:>9} {figures.seconds:>6.0f}  {len(figures.broken)}"
     )
-    for what, figures in rows:
-        yield (
-            f"{what:<18} {figures.faults.total():>6} {figures.runs:>5} {figures.sessions:>8} "
-            f"{figures.steps:>9} {figures.seconds:>6.0f}  {len(figures.broken)}"
-        )
-        for kind, count in sorted(figures.faults.items()):
-            yield f"  {kind:<30} {count:>6}"
+    for kind, count in sorted(figures.faults.items()):
+        yield f"  {kind:<30} {count:>6}"
