@@ -295,7 +295,7 @@ def _unmount(unmount: str, folder: Path) -> None:
         time.sleep(0.2)
 
 
-HEAD = f"{'what fails':<18} {'faults':>6} {'runs':>5} {'sessions':>8} {'processes':>9} {'s':>6}  broken"
+HEAD = "what fails         faults  runs sessions processes      s  broken"
 """Above the lines of `describe`."""
 
 
