@@ -180,13 +180,14 @@ class LocalBackend:
             As in `run`.
         """
         from couler.backends.local.run import take_up
+        from couler.backends.local.signals import listen
         from couler.state.database import open_database
 
         around = _surroundings(options, on_event, environ)
-        with open_database(around.home.database_url) as database:
+        with listen() as interrupts, open_database(around.home.database_url) as database:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
-            return take_up(record, wanted, parameters or {}, around, database)
+            return take_up(record, wanted, parameters or {}, around, database, interrupts)
 
     def plan_retry(
         self,

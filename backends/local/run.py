@@ -34,7 +34,7 @@ from couler.backends.local.reuse import Reuse
 from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.secrets import Entries, require_entries, secret_values
 from couler.backends.local.session import Session, read_outside
-from couler.backends.local.signals import Interrupts, call_on_signals
+from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.stored import read_outputs, write_outputs
 from couler.backends.local.values import RunFacts, Single, View
 from couler.backends.local.writing import explain_writing
@@ -133,9 +133,13 @@ def begin(
         host=socket.gethostname(),
         program=program,
     )
-    with open_database(home.database_url) as database, own_run(home.run_folder(run_id)):
+    with (
+        listen() as interrupts,
+        open_database(home.database_url) as database,
+        own_run(home.run_folder(run_id)),
+    ):
         runs.create_run(database, run, text)
-        return _Work(workflow, text, run, around, database, store).to_end()
+        return _Work(workflow, text, run, around, database, store, interrupts).to_end()
 
 
 def take_up(
@@ -144,6 +148,7 @@ def take_up(
     parameters: Mapping[str, object],
     around: Surroundings,
     database: Database,
+    interrupts: Interrupts,
 ) -> RunResult:
     """Run what an earlier session has left: what failed, what was cut off, what has changed.
 
@@ -159,6 +164,8 @@ def take_up(
         What the run is given.
     database
         Where the run is recorded.
+    interrupts
+        Tell that the run is to end.
 
     Raises
     ------
@@ -174,7 +181,7 @@ def take_up(
     text = _text(workflow)
     with own_run(_folder(run, around)):
         again = replace(run, parameters=write_outputs(bound), workflow_digest=_digest(text))
-        return _Work(workflow, text, again, around, database, store).to_end()
+        return _Work(workflow, text, again, around, database, store, interrupts).to_end()
 
 
 def plan(
@@ -254,6 +261,7 @@ class _Work:
     around: Surroundings
     database: Database
     store: ObjectStore
+    interrupts: Interrupts
 
     def to_end(self) -> RunResult:
         run, database = self.run, self.database
@@ -283,12 +291,10 @@ class _Work:
                     message="the engine ended before it",
                 )
             try:
-                interrupts = Interrupts()
-                with call_on_signals(interrupts.ring):
-                    try:
-                        result = run_coroutine(lambda: self._run(journal, interrupts))
-                    finally:
-                        end_run(run.id)
+                try:
+                    result = run_coroutine(lambda: self._run(journal))
+                finally:
+                    end_run(run.id)
             except KeyboardInterrupt:
                 journal.flush()
                 for attempt in runs.attempts_of(database, run.id, status="running"):
@@ -313,7 +319,7 @@ class _Work:
             journal.flush()
         return result
 
-    async def _run(self, journal: Journal, interrupts: Interrupts) -> RunResult:
+    async def _run(self, journal: Journal) -> RunResult:
         run, around, store = self.run, self.around, self.store
         place = self._place()
         with explain_writing(place.folder, "make the folders of the run"):
@@ -347,7 +353,7 @@ class _Work:
             place,
             recorder,
             interpreter,
-            interrupts,
+            self.interrupts,
         )
         result = await session.run()
         if result.status == "succeeded":

@@ -13,25 +13,29 @@ class Interrupts:
     """Hands signals on to an event loop, which a signal alone does not wake."""
 
     def __init__(self) -> None:
-        self._early = 0
         self._hand_on: Callable[[], object] | None = None
 
     def ring(self) -> None:
-        """There was a signal."""
+        """There was a signal; before the loop runs, there is nothing to end gently."""
         if self._hand_on is None:
-            self._early += 1
-        else:
-            self._hand_on()
+            raise KeyboardInterrupt
+        self._hand_on()
 
     def bind(self, loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None]) -> None:
-        """Have a function called in a loop for each signal, also for those that have been."""
+        """Have a function called in a loop for each signal."""
         self._hand_on = lambda: loop.call_soon_threadsafe(interrupt)
-        for _ in range(self._early):
-            self._hand_on()
 
     def unbind(self) -> None:
         """Let later signals have no effect: the loop ends."""
         self._hand_on = lambda: None
+
+
+@contextmanager
+def listen() -> Iterator[Interrupts]:
+    """Take signals for a run; entered first, so that its end is written down undisturbed."""
+    interrupts = Interrupts()
+    with call_on_signals(interrupts.ring):
+        yield interrupts
 
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -16,7 +16,7 @@ from couler.backends.local import LocalBackend
 from couler.backends.local.result import Event, RunResult
 from couler.errors import StateError
 from couler.ir.workflow import ExitHandler, Workflow
-from couler.state.database import open_database
+from couler.state.database import Database, open_database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.runs import attempts_of, find_run, steps_of
@@ -297,3 +297,15 @@ def test_log_of_an_attempt_begins_on_a_line_of_its_own(runs: Runs) -> None:
     log = runs.retry().steps["a"].log
     assert log is not None
     assert log.read_text(encoding="utf-8") == "half\n--- attempt 2 ---\nhalf"
+
+
+def test_interrupt_after_the_end_has_no_effect(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
+    close = Database.close
+
+    def close_late(database: Database) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        close(database)
+
+    monkeypatch.setattr(Database, "close", close_late)
+    assert runs.run(flow("w", sh("a", "true"))).status == "succeeded"
+    assert runs.retry().status == "succeeded"
