@@ -34,36 +34,42 @@ def show_progress(session: Session, workflow: Workflow, again: Again) -> Iterato
         with _live(session, board):
             yield board.tell
     else:
-        yield _Lines(session, again).tell
+        yield _Lines(again).tell
 
 
 class _Lines:
-    """A line for each event."""
+    """A line for each event, after one with the name of the run."""
 
-    def __init__(self, session: Session, again: Again) -> None:
-        self._session = session
+    def __init__(self, again: Again) -> None:
         self._again = again
+        self._is_new = True
         self._started: dict[str, float] = {}
 
     def tell(self, event: RunEvent) -> None:
+        if self._is_new:
+            self._is_new = False
+            _say("run", event.run)
         path = str(event.path)
-        if event.kind in ("retrying", "suspended"):
-            said = f"{event.kind:9}  {path}"
-            self._session.info(f"{said}  {event.message}" if event.message else said)
-            if event.kind == "suspended":
-                self._session.info(f"waiting: {self._again.resume(event.run, path)}")
-            return
-        if event.kind == "started":
-            self._started[path] = time.monotonic()
-            self._session.info(f"{'started':9}  {path}")
-            return
-        state = "reused" if event.kind == "reused" else event.status or ""
-        parts = [f"{state:9}", path]
-        if path in self._started:
-            parts.append(f"{time.monotonic() - self._started.pop(path):.2f} s")
-        if event.message:
-            parts.append(event.message)
-        self._session.info("  ".join(parts))
+        match event.kind:
+            case "started":
+                self._started[path] = time.monotonic()
+                _say("started", path)
+            case "retrying" | "suspended":
+                _say(event.kind, path, event.message)
+                if event.kind == "suspended":
+                    _say(f"waiting: {self._again.resume(event.run, path)}")
+            case _:
+                begun = self._started.pop(path, None)
+                took = None if begun is None else f"{time.monotonic() - begun:.2f} s"
+                state = "reused" if event.kind == "reused" else event.status or ""
+                _say(state, path, took, event.message)
+
+
+def _say(first: str, *others: str | None) -> None:
+    # Not click.echo, which takes five times as long: there may be ten thousand lines.
+    parts = [f"{first:9}" if others else first, *(other for other in others if other)]
+    sys.stderr.write("  ".join(parts) + "\n")
+    sys.stderr.flush()
 
 
 @dataclass(slots=True)

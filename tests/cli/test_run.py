@@ -48,8 +48,9 @@ def test_outputs_on_standard_output_all_else_on_standard_error(
     told = couler("run", greet)
     assert (told.code, told.out) == (0, "greeting = hi you\n")
     lines = told.err.splitlines()
-    assert lines[0] == "started    hello"
-    assert re.fullmatch(r"succeeded  hello  \d+\.\d\d s", lines[1])
+    assert re.fullmatch(r"run        \S+-[0-9a-f]{8}", lines[0])
+    assert lines[1] == "started    hello"
+    assert re.fullmatch(r"succeeded  hello  \d+\.\d\d s", lines[2])
     assert re.fullmatch(r"greet-\w+ succeeded in \d+\.\d s: 2 succeeded", lines[-2])
     assert lines[-1].startswith("logs and files: ")
 
@@ -145,6 +146,7 @@ def test_interrupt_ends_the_steps_and_runs_the_exit_handlers(
         text=True,
     )
     assert process.stderr is not None
+    assert process.stderr.readline().startswith("run ")
     assert process.stderr.readline() == "started    nap\n"
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
