@@ -30,6 +30,7 @@ from couler.backends.local.process import (
 from couler.backends.local.retries import FailureKind
 from couler.backends.local.runtimes.base import CannotStartError, Job, Runtime
 from couler.backends.local.runtimes.host import explain_start
+from couler.backends.local.runtimes.paths import mounted
 from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.errors import ArtifactError, EngineError, EvaluationError
 from couler.ir.wire import is_file
@@ -196,11 +197,31 @@ def _keep(output: Output, place: Place, job: Job, stdout: bytes) -> Single:
         raise EvaluationError(
             f'the output "{output.name}": the process did not write the {kind} {output.path}'
         )
+    root = _root_of(output, source, job)
     if is_file(output.type):
-        return Single(place.store.put(source), output.type)
+        return Single(place.store.put(source, root=root), output.type)
     with source.open("rb") as file:
         content = file.read(KEEP_BYTES + 1)
     return read_output(content, output, what=output.path, cut_newline=True)
+
+
+def _root_of(output: Output, source: Path, job: Job) -> Path:
+    """Return the folder of the step that an output lies in, all links followed.
+
+    Raises
+    ------
+    EvaluationError
+        It lies in none. A link that a process of a container made leads to the machine's files
+        when it is followed out here.
+    """
+    real = os.path.realpath(source)
+    for root in (job.folder, *(one.source for one in mounted(job))):
+        if Path(real).is_relative_to(os.path.realpath(root)):
+            return root
+    raise EvaluationError(
+        f'the output "{output.name}": {output.path} is a link, or lies behind one, that '
+        "leads out of the folders of the step. Copy what it leads to"
+    )
 
 
 async def _run(

@@ -19,6 +19,7 @@ from couler.errors import ConfigurationError, ParameterError
 from couler.ir.policies import Retry
 from couler.ir.serialize import write_json
 from couler.ir.storage import EnvVar, SecretKey
+from couler.ir.wire import ValueType
 from couler.ir.workflow import (
     Container,
     ExitHandler,
@@ -136,6 +137,34 @@ def test_folder_of_a_failed_attempt_stays_and_that_of_a_good_one_goes(tmp_path: 
     [attempt] = (result.folder / "work").iterdir()
     assert attempt.name == "bad.1"
     assert (attempt / "x").is_file()
+
+
+@pytest.mark.parametrize(
+    ("make", "path", "type"),
+    [
+        ("ln -s {}/secret r", "r", "str"),
+        ("ln -s {}/secret r", "r", "file"),
+        ("ln -s {} y", "y/secret", "str"),
+        ("ln -s {} y", "y/secret", "file"),
+        ("ln -s {} y", "y", "directory"),
+    ],
+)
+def test_output_behind_a_link_that_leads_out_is_refused(
+    make: str, path: str, type: ValueType, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("the machine's own", encoding="utf-8")
+    step = sh("a", make.format(tmp_path), result=None, outputs=[out("r", type, path)])
+    failed = run(flow("w", step), tmp_path).steps["a"]
+    assert failed.status == "failed"
+    assert "leads out of the folders of the step" in str(failed.message)
+
+
+def test_output_behind_a_link_inside_of_the_folder_is_kept(tmp_path: Path) -> None:
+    line = "mkdir real; echo x > real/f; ln -s real/f r; ln -s real y"
+    step = sh("a", line, result=None, outputs=[out("r", "str", "r"), out("f", "file", "y/f")])
+    result = run(flow("w", step), tmp_path)
+    assert result.steps["a"].outputs["r"] == "x"
+    assert Path(result.steps["a"].outputs["f"]).read_text(encoding="utf-8") == "x\n"
 
 
 def test_runs_of_one_home_have_folders_of_their_own(tmp_path: Path) -> None:
