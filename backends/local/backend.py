@@ -57,7 +57,7 @@ class LocalBackend:
 
         options = self._options(target)
         yield from make_runtime(options.runtime, os.environ).check(workflow)
-        yield from check_needs(workflow, Capacity.choose(options))
+        yield from check_needs(workflow, Capacity.choose(options, workflow))
         if self.name in workflow.engine:
             yield _refuse_override("the workflow", None)
         for scope in scopes(workflow):

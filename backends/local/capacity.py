@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import shutil
@@ -13,7 +14,7 @@ from pathlib import Path
 from couler.backends.base import RunOptions
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.quantity import parse_quantity
-from couler.ir.walk import scopes
+from couler.ir.walk import all_steps, scopes
 from couler.ir.workflow import Container, Script, Step, Workflow
 
 TOO_LARGE_CODE = "CLR364"
@@ -65,10 +66,14 @@ class Capacity:
     gpus: tuple[str, ...] = ()
 
     @classmethod
-    def choose(cls, options: RunOptions) -> Capacity:
-        """Return what a run is given: what this process may use, unless it is told otherwise."""
+    def choose(cls, options: RunOptions, workflow: Workflow | None = None) -> Capacity:
+        """Return what a run is given: what this process may use, unless it is told otherwise.
+
+        GPUs are not looked for if there is a workflow, and none of its steps asks for one.
+        """
         cpus = _cpus() if options.cpus is None else options.cpus
-        gpus = _gpus()
+        asked = workflow is None or any(need_of(step).gpus for step in all_steps(workflow))
+        gpus = _gpus() if asked else ()
         if options.gpus is not None:
             gpus = (gpus or tuple(map(str, range(options.gpus))))[: options.gpus]
         return cls(
@@ -161,7 +166,15 @@ def _gpus() -> tuple[str, ...]:
     """Return the graphics processors: those made visible, else those that the driver lists."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     if visible is not None:
-        return tuple(number.strip() for number in visible.split(",") if number.strip())
+        names = [name.strip() for name in visible.split(",")]
+        # Programs see those before the first that does not exist.
+        end = next((at for at, name in enumerate(names) if name in ("", "-1")), len(names))
+        return tuple(names[:end])
+    return _listed_gpus()
+
+
+@functools.cache
+def _listed_gpus() -> tuple[str, ...]:
     if shutil.which("nvidia-smi") is None:
         return ()
     try:

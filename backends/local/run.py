@@ -328,7 +328,9 @@ class _Work:
         attempts: dict[str, int] = {}
         for attempt in runs.attempts_of(self.database, run.id):
             attempts[attempt.path] = max(attempt.number, attempts.get(attempt.path, 0))
-        dispatcher = Dispatcher(Capacity.choose(around.options), Locks(around.home.root / "locks"))
+        dispatcher = Dispatcher(
+            Capacity.choose(around.options, self.workflow), Locks(around.home.root / "locks")
+        )
         doorbell = Doorbell(self._resumed)
         recorder = Recorder(
             journal,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,8 @@ def test_options_stand_before_what_the_machine_has() -> None:
         ("2,3", 1, ("2",)),
         ("", None, ()),
         ("GPU-5ae7, GPU-91bc", None, ("GPU-5ae7", "GPU-91bc")),
+        ("-1", None, ()),
+        ("1,-1,2", None, ("1",)),
     ],
 )
 def test_visible_gpus_are_those_of_the_run(
@@ -38,6 +41,27 @@ def test_visible_gpus_are_those_of_the_run(
 ) -> None:
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     assert Capacity.choose(RunOptions(gpus=asked)).gpus == expected
+
+
+def test_gpus_are_looked_for_once_and_only_for_who_asks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\necho asked >> {tmp_path}/asked\necho GPU 0\n", encoding="utf-8")
+    program.chmod(0o755)
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    capacity._listed_gpus.cache_clear()
+    try:
+        plain = flow("w", sh("a", "true"))
+        assert Capacity.choose(RunOptions(), plain).gpus == ()
+        assert not (tmp_path / "asked").exists()
+        eager = flow("w", group("g", sh("a", "true", resources=Resources(gpu=Gpu(count=1)))))
+        for _ in range(2):
+            assert Capacity.choose(RunOptions(), eager).gpus == ("0",)
+        assert (tmp_path / "asked").read_text(encoding="utf-8") == "asked\n"
+    finally:
+        capacity._listed_gpus.cache_clear()
 
 
 def test_limits_of_a_control_group_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
