@@ -12,7 +12,7 @@ from couler.errors import ArtifactError, StoreError
 from couler.state.cache import list_entries, remove_entries
 from couler.state.database import Database
 from couler.state.records import Json
-from couler.state.tables import cache_entries, cache_objects, steps
+from couler.state.tables import cache_entries, cache_objects, runs, steps
 
 GRACE = timedelta(hours=1)
 """A step's outputs are stored before they are recorded; in between nothing refers to them."""
@@ -73,10 +73,10 @@ def collect_garbage(
 ) -> Collected:
     """Remove what nobody needs: entries of the cache first, then objects of the store.
 
-    Pinned entries stay. So do objects that an entry or a step of any run refers to, and those that
-    were stored or taken from the cache within the grace period, since their step may not be
-    recorded yet: runs may go on meanwhile. If this is interrupted, what is left are objects
-    that nothing refers to, and the next call finds them.
+    Pinned entries stay. So do objects that an entry, or a step or a parameter of any run, refers
+    to, and those that were stored or taken from the cache within the grace period, since their step
+    may not be recorded yet: runs may go on meanwhile. If this is interrupted, what is left are
+    objects that nothing refers to, and the next call finds them.
 
     Parameters
     ----------
@@ -149,18 +149,21 @@ def _needs_of_entries(database: Database) -> dict[str, tuple[bool, set[str]]]:
 
 
 def _live(database: Database, store: Store, *, leave_out: set[str]) -> set[str]:
-    """Return the digests that entries, but for some, and steps of runs refer to."""
+    """Return the digests that entries, but for some, and runs with their steps refer to."""
     live: set[str] = set()
     for key, (_, digests) in _needs_of_entries(database).items():
         if key not in leave_out:
             live |= digests
-    # `"file"` and `"directory"` are the types of what the store holds.
-    outputs = sa.type_coerce(steps.c.outputs, sa.Text)
-    query = sa.select(steps.c.outputs).where(
-        outputs.contains('"file"') | outputs.contains('"directory"')
-    )
+    references: set[str] = set()
     with database.read() as connection:
-        references = {text for row in connection.execute(query) for text in file_texts(row[0])}
+        for column in (steps.c.outputs, runs.c.parameters):
+            # `"file"` and `"directory"` are the types of what the store holds.
+            text = sa.type_coerce(column, sa.Text)
+            query = sa.select(column).where(
+                text.contains('"file"') | text.contains('"directory"')
+            )
+            for row in connection.execute(query):
+                references.update(file_texts(row[0]))
     for text in references:
         live.update(_digests(store, text))
     return live
@@ -177,7 +180,7 @@ def _digests(store: Store, text: str) -> Iterable[str]:
 
 
 def file_texts(outputs: Mapping[str, Json]) -> Iterator[str]:
-    """Yield the references among the outputs of a step, as the database holds them.
+    """Yield the references among the outputs of a step, or parameters, as the database holds them.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from couler.errors import CacheEntryNotFoundError, StoreError
-from couler.state import Database, Journal, StepRecord, delete_run
+from couler.state import Database, Journal, StepRecord, create_run, delete_run
 from couler.state.cache import (
     add_entry,
     find_entries,
@@ -26,7 +26,7 @@ from couler.state.garbage import collect_garbage
 from couler.state.policy import Entry
 from couler.state.records import CacheDecision
 from couler.store import ObjectStore, parse_reference
-from tests.state.samples import JSON, NOON
+from tests.state.samples import IR, JSON, NOON, RUN
 
 NONE = timedelta(0)
 
@@ -223,6 +223,19 @@ def test_what_entries_and_steps_refer_to_stays(
     delete_run(database, "r1")
     assert collect_garbage(database, store).objects == 5
     assert [store.exists(reference) for reference in kept] == [True, True, False, False, False]
+
+
+def test_files_that_a_run_was_started_with_stay(
+    database: Database, store: ObjectStore, put: Callable[..., str]
+) -> None:
+    kept, garbage = [put("data"), put("a", "b")], put("garbage")
+    for name, reference in zip(("r1", "r2"), kept, strict=True):
+        run = replace(RUN, id=name, parameters=outputs_of(reference))
+        create_run(database, run, IR)
+    assert collect_garbage(database, store).objects == 1
+    for reference in kept:
+        store.verify(reference)
+    assert not store.exists(garbage)
 
 
 def store_size(store: ObjectStore, reference: str) -> int:
