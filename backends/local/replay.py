@@ -95,9 +95,9 @@ class _Planner:
             latest = max((since, *(ends[before].since for before in graph.predecessors[name])))
             running = [before for before in graph.predecessors[name] if _runs(ends[before])]
             because = f"it depends on {running[0]}, which runs" if running else why
-            ends[name] = end = self._plan_step(
-                instance, replace(view, steps=readable), latest, states, because
-            )
+            end = self._plan_step(instance, replace(view, steps=readable), latest, states, because)
+            # As in a run: what is left out hands on what it would have waited for.
+            ends[name] = end = replace(end, since=max(latest, end.since))
             states[name] = end.state
             readable[name] = end.outputs
         return ends, failed_leaves(graph, states)

@@ -128,6 +128,9 @@ class _Scope:
         instance = Instance(step, path, outputs_of(step, is_read=name in self._read))
         if not instance.is_shown:
             instance = instance.at(self._path)
+        before = self._graph.predecessors[name]
+        # What does not run hands this on to those that wait for it, as what runs does.
+        self._since[name] = since = max((around.since, *(self._since[it] for it in before)))
         if around.limits.reached is not None:
             self._take_end(name, self._starter.cut_off(instance, around.limits))
             return
@@ -135,19 +138,15 @@ class _Scope:
         if refusal is not None:
             self._take_end(name, self._starter.end_at_once(instance, *refusal))
             return
-        before = self._graph.predecessors[name]
         inside = replace(
-            around,
-            view=self._view,
-            priority=around.priority + self._tails[name],
-            since=max((around.since, *(self._since[it] for it in before))),
+            around, view=self._view, priority=around.priority + self._tails[name], since=since
         )
         self._starter.start_step(instance, inside, lambda end: self._take_end(name, end))
 
     def _take_end(self, name: str, end: End) -> None:
         self._states[name] = end.state
         self._readable[name] = end.outputs
-        self._since[name] = end.since
+        self._since[name] = max(self._since[name], end.since)
         if end.state == "omitted" and self._around.limits.reached is not None:
             self._cut_off.append(name)
         for follower in self._graph.successors[name]:

@@ -153,6 +153,27 @@ def test_what_waits_for_a_step_that_ran_again_runs_again_after_a_kill_too(runs: 
     assert len(runs.lines()) == 18
 
 
+def test_order_reaches_through_what_is_left_out(runs: Runs) -> None:
+    """What a skipped step waited for has run again: so does what waits for the skipped step."""
+    workflow = flow(
+        "w",
+        sh("a", f"echo $1; {runs.tell('a')}", param("p"), result=None),
+        sh("left-out", "true", when=compare(param("p"), "==", "?"), depends_on=["a"]),
+        sh("none", "true", item(), foreach=[], depends_on=["left-out"]),
+        # It waits for the lock, so that the end of the first step is on disk.
+        sh("b", runs.tell("b"), depends_on=["none"], mutex="m"),
+        sh("c", runs.tell("c"), depends_on=["b"]),
+        sh("holder", "sleep $1", param("p"), mutex="m"),
+        parameters=[parameter("p", "0.1")],
+    )
+    runs.run(workflow)
+    runs.retry_until("b", p="0.2")
+    plan = runs.plan()
+    assert [plan[name] for name in "abc"] == ["reused", "runs", "runs"]
+    runs.retry()
+    assert runs.lines() == ["a", "a", "b", "b", "c", "c"]
+
+
 def interrupt_once() -> Callable[[Event], None]:
     """Return what sends an interrupt at the first event."""
     left = [signal.SIGINT]
