@@ -28,7 +28,7 @@ from couler.backends.local.values import (
     resolve,
 )
 from couler.backends.local.writing import explain_writing
-from couler.errors import MissingOutputError
+from couler.errors import ArtifactError, MissingOutputError
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import references
@@ -134,7 +134,10 @@ class _Work:
             status, message = "cancelled", CANCELLED
         shown: Mapping[str, object] = {}
         if status == "succeeded":
-            shown = await asyncio.to_thread(self._export, outputs)
+            try:
+                shown = await asyncio.to_thread(self._export, outputs)
+            except ArtifactError as error:
+                status, message = "failed", f"an output of the workflow: {error}"
         return RunResult(
             run_id=session.facts.id,
             workflow=session.workflow.name,

@@ -29,7 +29,8 @@ class LocalPlace:
 
     A writer makes a file in `tmp` and renames it. It holds the file `lock` shared while it
     renames or touches an object, and whoever deletes holds it alone: an object that was just
-    made young is never deleted for its age.
+    made young is never deleted for its age. An object whose content turns out to be altered moves
+    to `tmp`, so that it is missing from then on and is made again.
     """
 
     def __init__(self, root: Path) -> None:
@@ -57,9 +58,8 @@ class LocalPlace:
             chunks = []
             while chunk := os.read(source, BLOCK_BYTES):
                 chunks.append(chunk)
-        content = b"".join(chunks)
-        if hashlib.sha256(content).hexdigest() != digest:
-            raise altered(digest, self.url_of(digest))
+            content = b"".join(chunks)
+            self._compare(digest, hashlib.sha256(content).hexdigest(), source)
         return content
 
     def copy(self, digest: str, target: Path, mode: int) -> None:
@@ -68,8 +68,7 @@ class LocalPlace:
             copied = os.open(target, _NEW, mode)
             try:
                 found, _ = _transfer(source, copied)
-                if found != digest:
-                    raise altered(digest, self.url_of(digest))
+                self._compare(digest, found, source)
             except BaseException:
                 os.unlink(target)
                 raise
@@ -79,8 +78,7 @@ class LocalPlace:
     def check(self, digest: str) -> None:
         """Read an object and compare its content with the digest."""
         with self._open(digest) as source:
-            if _hash(source)[0] != digest:
-                raise altered(digest, self.url_of(digest))
+            self._compare(digest, _hash(source)[0], source)
 
     def size(self, digest: str) -> int | None:
         """Return the size in bytes, None where there is no such object."""
@@ -153,6 +151,18 @@ class LocalPlace:
             yield source
         finally:
             os.close(source)
+
+    def _compare(self, digest: str, found: str, source: int) -> None:
+        """Raise if an object that was read has another digest, and set it aside."""
+        if found == digest:
+            return
+        path = self._path(digest)
+        # A store that cannot be written to keeps it.
+        with contextlib.suppress(OSError), self._locked(fcntl.LOCK_EX):
+            # Another process may have put a whole one in its place.
+            if os.path.samestat(os.stat(path), os.fstat(source)):
+                os.replace(path, f"{self._root}/tmp/altered-{digest}")
+        raise altered(digest, self.url_of(digest))
 
     @contextlib.contextmanager
     def _new_file(self) -> Iterator[tuple[str, int]]:

@@ -153,6 +153,37 @@ def test_what_waits_for_a_step_that_ran_again_runs_again_after_a_kill_too(runs: 
     assert len(runs.lines()) == 18
 
 
+def test_what_is_altered_in_the_store_is_made_again(runs: Runs) -> None:
+    # The session that meets it fails, since others may have gone on with it.
+    workflow = flow(
+        "w",
+        sh("a", f"{runs.tell('a')} echo data > f", result=None, outputs=[out("f", "file", "f")]),
+        sh("b", f"test -e {runs.told}.go", inputs=[given("f", ref("a", "f"), "file")]),
+        outputs=[out("f", "file", source=ref("a", "f"))],
+    )
+
+    def alter() -> None:
+        for path in (runs.home.root / "store" / "objects").rglob("*"):
+            if path.is_file():
+                path.chmod(0o644)
+                path.write_text("DATA\n", encoding="utf-8")
+
+    runs.run(workflow)
+    alter()
+    message = runs.retry().steps["b"].message
+    assert "altered" in str(message)
+    Path(f"{runs.told}.go").touch()
+    assert runs.retry().status == "succeeded"
+    # What nothing but an output of the workflow reads is met at the very end.
+    alter()
+    failed = runs.retry()
+    assert failed.status == runs.status() == "failed"
+    assert "altered" in str(failed.message)
+    result = runs.retry()
+    assert Path(result.outputs["f"]).read_text(encoding="utf-8") == "data\n"
+    assert runs.lines() == ["a", "a", "a"]
+
+
 def test_order_reaches_through_what_is_left_out(runs: Runs) -> None:
     """What a skipped step waited for has run again: so does what waits for the skipped step."""
     workflow = flow(
