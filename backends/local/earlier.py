@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from couler.backends.local.ends import End
@@ -32,7 +32,9 @@ class Earlier:
     def __contains__(self, path: object) -> bool:
         return path in self.records
 
-    def find(self, path: str, key: str, since: int) -> tuple[End, StepRecord] | None:
+    def find(
+        self, path: str, key: str, names: Collection[str], since: int
+    ) -> tuple[End, StepRecord] | None:
         """Return the end that was recorded for a path, if it still holds.
 
         Parameters
@@ -41,12 +43,14 @@ class Earlier:
             Text of the path.
         key
             Of what is to run there.
+        names
+            Of the outputs that are needed: standard output is kept only for those who read it.
         since
             Ordinal of the latest end that it depends on. One that is later than the recorded end
             ran again after it, in a session that died before this step could follow.
         """
         record = self.records.get(path)
-        if record is None or self._objection(record, key, since) is not None:
+        if record is None or self._objection(record, key, names, since) is not None:
             return None
         state: t.Literal["succeeded", "cached"] = (
             "cached" if record.status == "cached" else "succeeded"
@@ -60,10 +64,10 @@ class Earlier:
         """Return whether a path is recorded as succeeded, whether or not that still holds."""
         return path in self.records and self.records[path].status in _WELL
 
-    def why_not(self, path: str, key: str, since: int) -> str | None:
+    def why_not(self, path: str, key: str, names: Collection[str], since: int) -> str | None:
         """Return why a step runs again, in words; None if its end still holds."""
         record = self.records.get(path)
-        return "it has not run" if record is None else self._objection(record, key, since)
+        return "it has not run" if record is None else self._objection(record, key, names, since)
 
     def forget_inside(self, path: StepPath) -> None:
         """Forget the steps of an earlier attempt of a group."""
@@ -71,13 +75,18 @@ class Earlier:
         for text in [text for text in self.records if text.startswith(start)]:
             del self.records[text]
 
-    def _objection(self, record: StepRecord, key: str, since: int) -> str | None:
+    def _objection(
+        self, record: StepRecord, key: str, names: Collection[str], since: int
+    ) -> str | None:
         if record.status not in _WELL:
             return f"it {'failed' if record.status == 'failed' else f'was {record.status}'}"
         if record.key != key:
             return "its code, definition or inputs have changed"
         if record.ordinal < since:
             return "something that it depends on has run after it"
+        missing = [name for name in names if name not in record.outputs]
+        if missing:
+            return f'its output "{missing[0]}" is read now, and was not kept'
         if not self._has_files(read_outputs(record.outputs)):
             return "a file that it made is no longer in the store"
         return None

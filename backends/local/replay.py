@@ -170,9 +170,10 @@ class _Planner:
         except VALUE_ERRORS as error:
             return self._run(instance, f"it failed: {error}")
         path = str(instance.path)
-        found = self._earlier.find(path, key, since)
+        names = [output.name for output in instance.outputs]
+        found = self._earlier.find(path, key, names, since)
         if found is None:
-            return self._run(instance, self._earlier.why_not(path, key, since) or "")
+            return self._run(instance, self._earlier.why_not(path, key, names, since) or "")
         self.steps.append(PlannedStep(path, "reused"))
         return found[0]
 

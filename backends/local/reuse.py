@@ -1,8 +1,8 @@
 """What need not run: steps that an earlier session of the run has ended, and cached results.
 
 A step of the same run is taken over if it succeeded at the same path with the same key, nothing
-that it depends on ended later, and its files are still in the store. A step that asks for a cache
-may take the outputs of another run with the same key.
+that it depends on ended later, its outputs that are needed were kept, and its files are still in
+the store. A step that asks for a cache may take the outputs of another run with the same key.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ class Reuse:
             key = self.keys.of(step, view)
         except VALUE_ERRORS:  # it is told when the step is to run
             return None
-        taken = self.earlier.find(path, key, since)
+        names = [output.name for output in instance.outputs]
+        taken = self.earlier.find(path, key, names, since)
         if taken is not None:
             end, record = taken
             self.recorder.reused(instance, end, record)
             return end
         if self.cache is None or step.cache is None:
             return None
-        names = [output.name for output in instance.outputs]
         max_age_s = step.cache.max_age_s
         found = await asyncio.to_thread(self.cache.find, key, path, names, max_age_s=max_age_s)
         self.recorder.cache_decided(found.decision)

@@ -158,8 +158,8 @@ def _live(database: Database, store: Store, *, leave_out: set[str]) -> set[str]:
     with database.read() as connection:
         for column in (steps.c.outputs, runs.c.parameters):
             # `"file"` and `"directory"` are the types of what the store holds.
-            text = sa.type_coerce(column, sa.Text)
-            query = sa.select(column).where(text.contains('"file"') | text.contains('"directory"'))
+            json = sa.type_coerce(column, sa.Text)
+            query = sa.select(column).where(json.contains('"file"') | json.contains('"directory"'))
             for row in connection.execute(query):
                 references.update(file_texts(row[0]))
     for text in references:

@@ -213,6 +213,22 @@ def test_a_step_whose_file_is_gone_runs_again(home: Path, ledger: Path) -> None:
     assert ran(ledger) == ["make"]
 
 
+@pytest.mark.parametrize("items", [None, [1, 2]])
+def test_a_step_whose_output_is_read_only_now_runs_again(
+    home: Path, ledger: Path, items: list[int] | None
+) -> None:
+    """Standard output that nobody read was not kept; it is no part of what the step is."""
+    a = note(ledger, "a", "echo hi", result=None, foreach=items)
+    first = run(flow("w", a, sh("z", "false", depends_on=["a"])), home)
+    assert len(ran(ledger)) == len(items or [1])
+    changed = flow("w", a, sh("z", 'echo "$1"', ref("a"), depends_on=["a"]))
+    assert set(plan(first, home, changed).values()) == {"runs"}
+    assert retry(first, home, changed).steps["z"].outputs == {
+        "result": "hi" if items is None else '["hi","hi"]'
+    }
+    assert set(plan(first, home).values()) == {"reused"}
+
+
 def test_rounds_of_a_loop_go_on_where_they_ended(home: Path, ledger: Path) -> None:
     gate = ledger.with_name("gate")
     count = ledger.with_name("count")
