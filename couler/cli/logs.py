@@ -95,8 +95,9 @@ class _Reader:
             if attempt.log is not None and self._is_wanted(attempt.path):
                 self.logs.setdefault(attempt.path, _Log(attempt.path, Path(attempt.log)))
         self.width = max(map(len, self.logs), default=0)
+        written = {attempt.path for attempt in attempts if attempt.finished is None}
         for log in tuple(self.logs.values()):
-            for line in log.lines(is_last=is_last):
+            for line in log.lines(is_last=is_last or log.path not in written):
                 yield self._prefix(log.path) + line
 
     def complain_of_nothing(self, run: RunRecord) -> None:
