@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from couler.ir.storage import EnvVar, Volume
 from couler.ir.wire import dump_json
 from couler.ir.workflow import Container, Http, Step
 
 
-def definition_digest(step: Step) -> str:
+def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
     """Return the digest of a step's definition without its texts, in hexadecimal.
 
     It covers the action (image as written, command, code), the declared inputs and outputs, the
-    names of environment variables, where more of them come from, mounts and the working directory;
-    neither the step's name nor its place in a workflow, nor
-    policies, nor any value, secrets' values least of all.
+    names of environment variables and headers, which secrets and config maps give more of them,
+    what is mounted where, and the working directory; neither the step's name nor its place in a
+    workflow, nor policies, nor any value, secrets' values least of all.
+
+    Parameters
+    ----------
+    step
+        The step.
+    volumes
+        The workflow's volumes by name: all that the step mounts.
     """
     action = step.action.model_dump(mode="json", exclude_defaults=True)
     if isinstance(step.action, Container):
@@ -26,18 +34,30 @@ def definition_digest(step: Step) -> str:
     elif isinstance(step.action, Http):
         for name in ("url", "headers", "body"):
             action.pop(name, None)
+        if step.action.headers:
+            action["headers"] = [_given_by(header) for header in step.action.headers]
     definition = {
         "action": action,
         "inputs": [[given.name, given.type, given.path, given.many] for given in step.inputs],
         "outputs": [
             output.model_dump(mode="json", exclude_defaults=True) for output in step.outputs
         ],
-        "env": [variable.name for variable in step.env],
+        "env": [_given_by(variable) for variable in step.env],
         "env_from": [source.model_dump(mode="json") for source in step.env_from],
-        "mounts": [mount.model_dump(mode="json") for mount in step.mounts],
+        "mounts": [
+            [mount.model_dump(mode="json"), volumes[mount.volume].model_dump(mode="json")]
+            for mount in step.mounts
+        ],
         "working_dir": step.working_dir,
     }
     return text_digest(dump_json(definition))
+
+
+def _given_by(variable: EnvVar) -> object:
+    """Return the name of a variable, and the entry that it is where it is no text of the key."""
+    if variable.value is not None:
+        return variable.name
+    return variable.model_dump(mode="json", exclude_defaults=True)
 
 
 def cache_key(digest: str, texts: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ one shape share one.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
@@ -23,6 +23,7 @@ from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.cachekey import definition_digest
+from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Container, Http, Input, Script, Step
@@ -132,7 +133,7 @@ class Leaves:
             Its outputs are gathered from a foreach over the step itself.
         """
         holes = holes_of(step)
-        key = _shape_key(step, holes, gathers)
+        key = _shape_key(step, holes, gathers, self._options.volumes)
         place = (key, step.source or step.name)
         shape = self._shapes.get(place)
         if shape is None:
@@ -218,7 +219,9 @@ def _hole_of(given: Input) -> Hole:
     return Hole(given.name, given.value, travels_as(given), is_folder(given))
 
 
-def _shape_key(step: Step, holes: list[Hole], gathers: bool) -> t.Any:
+def _shape_key(
+    step: Step, holes: list[Hole], gathers: bool, volumes: Mapping[str, Volume]
+) -> t.Any:
     action = step.action
     what: t.Any = action
     if isinstance(action, Container):
@@ -231,7 +234,11 @@ def _shape_key(step: Step, holes: list[Hole], gathers: bool) -> t.Any:
         for index, hole in enumerate(holes)
         if isinstance(hole.text, str) and "{{" in hole.text and has_tag(hole.text)
     ]
-    cache = step.cache and (step.cache.name, step.cache.max_age_s, definition_digest(step))
+    cache = step.cache and (
+        step.cache.name,
+        step.cache.max_age_s,
+        definition_digest(step, volumes),
+    )
     return (
         what,
         tuple(hostile),

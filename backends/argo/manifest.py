@@ -159,7 +159,8 @@ def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree]
     names = Names()
     entrypoint = names.take(ENTRYPOINT)
     on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT
-    leaves = Leaves(TemplateOptions(options.gpu_type_label, dump_yaml))
+    volumes = {volume.name: volume for volume in workflow.volumes}
+    leaves = Leaves(TemplateOptions(options.gpu_type_label, dump_yaml, volumes))
     scopes = Scopes(leaves, names, kept)
     view = ScopeView.of_workflow(workflow)
     depth = scopes.collect(view, workflow.steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shlex
 import typing as t
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from couler.backends.argo import pods
 from couler.backends.argo.cachekey import memo_key
@@ -20,6 +20,7 @@ from couler.backends.argo.text import (
     uses_brace_variable,
 )
 from couler.ir.cachekey import definition_digest
+from couler.ir.storage import Volume
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
     WORK_DIR,
@@ -45,6 +46,8 @@ class TemplateOptions(t.NamedTuple):
 
     gpu_type_label: str
     dump_manifest: Callable[[t.Any], str]
+    volumes: Mapping[str, Volume]
+    """Of the workflow, by name."""
 
 
 class Filled(t.NamedTuple):
@@ -220,7 +223,7 @@ class _Builder:
         assert cache is not None
         texts = [(place.name, place.text) for place in self._places.values()]
         tree: Tree = {
-            "key": memo_key(definition_digest(self._step), texts),
+            "key": memo_key(definition_digest(self._step, self._options.volumes), texts),
             # Required by the schema; empty stands for any age.
             "maxAge": "" if cache.max_age_s is None else pods.duration(cache.max_age_s),
             "cache": {"configMap": {"name": cache.name or f"couler-{self._name}"}},

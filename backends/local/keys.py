@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from couler.backends.local.values import (
     Single,
@@ -14,9 +14,10 @@ from couler.backends.local.values import (
     to_text,
 )
 from couler.ir.cachekey import cache_key, definition_digest, text_digest
+from couler.ir.storage import Volume
 from couler.ir.values import Text
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import Container, Http, Step
+from couler.ir.workflow import Container, Http, Script, Step
 from couler.store import content_of, is_reference
 
 
@@ -24,10 +25,20 @@ class StepKeys:
     """The keys of the instances of steps that run something.
 
     A key is that of `couler.ir.cachekey`, with the contents of files in place of their references;
-    entries of a cache with a name have keys of their own.
+    entries of a cache with a name have keys of their own. So have steps that run without their
+    image, since what this machine has in its place may give other results.
+
+    Parameters
+    ----------
+    volumes
+        Of the workflow.
+    in_images
+        Whether steps run in containers of their images.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, volumes: Iterable[Volume], *, in_images: bool) -> None:
+        self._volumes = {volume.name: volume for volume in volumes}
+        self._in_images = in_images
         self._digests: dict[int, tuple[Step, str]] = {}
 
     def of(self, step: Step, view: View) -> str:
@@ -46,6 +57,8 @@ class StepKeys:
             As `resolve`.
         """
         key = cache_key(self._digest(step), _texts(step, view))
+        if not self._in_images and isinstance(step.action, Container | Script):
+            key = text_digest(f"process/{key}")
         name = None if step.cache is None else step.cache.name
         return key if name is None else text_digest(f"{name}/{key}")
 
@@ -53,7 +66,7 @@ class StepKeys:
         """Return the digest of a step's definition, which its instances share."""
         known = self._digests.get(id(step))
         if known is None:  # the step is kept, so that no other has its number
-            self._digests[id(step)] = known = (step, definition_digest(step))
+            self._digests[id(step)] = known = (step, definition_digest(step, self._volumes))
         return known[1]
 
 

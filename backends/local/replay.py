@@ -45,7 +45,12 @@ class PlannedStep:
 
 
 def plan_retry(
-    workflow: ir.Workflow, view: View, earlier: Earlier, *, read: Collection[str]
+    workflow: ir.Workflow,
+    view: View,
+    earlier: Earlier,
+    keys: StepKeys,
+    *,
+    read: Collection[str],
 ) -> tuple[PlannedStep, ...]:
     """Return what a retry would do with each step, in the order in which they could run.
 
@@ -57,19 +62,21 @@ def plan_retry(
         Facts and parameters of the run.
     earlier
         What is recorded of it.
+    keys
+        The keys of its steps, as they would run now.
     read
         Names of the steps of the workflow whose standard output something reads.
     """
-    planner = _Planner(earlier)
+    planner = _Planner(earlier, keys)
     planner.walk_scope(workflow.steps, StepPath(), view, read)
     return tuple(planner.steps)
 
 
 class _Planner:
-    def __init__(self, earlier: Earlier) -> None:
+    def __init__(self, earlier: Earlier, keys: StepKeys) -> None:
         self.steps: list[PlannedStep] = []
         self._earlier = earlier
-        self._keys = StepKeys()
+        self._keys = keys
 
     def walk_scope(
         self,

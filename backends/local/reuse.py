@@ -8,7 +8,7 @@ the store. A step that asks for a cache may take the outputs of another run with
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
@@ -29,14 +29,16 @@ class Reuse:
         Told of what is found.
     earlier
         What earlier sessions of the run have recorded.
+    keys
+        The keys of its steps.
     cache
         Results of all runs; None where it is not to be used.
     """
 
     recorder: Recorder
     earlier: Earlier
+    keys: StepKeys
     cache: StepCache | None = None
-    keys: StepKeys = field(default_factory=StepKeys)
 
     def may_know(self, instance: Instance, *, since: int) -> bool:
         """Return whether looking is worth while."""

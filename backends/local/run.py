@@ -20,6 +20,7 @@ from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.interpret import Interpreter
+from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.locks import Locks
 from couler.backends.local.orphans import MARK, end_orphans, end_run
@@ -205,7 +206,7 @@ def plan(
     _store_files(bound, store, parameters, around.home)
     view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound)
     earlier = Earlier({step.path: step for step in runs.steps_of(database, run.id)}, store.exists)
-    return plan_retry(workflow, view, earlier, read=read_outside(workflow))
+    return plan_retry(workflow, view, earlier, _keys(workflow, around), read=read_outside(workflow))
 
 
 def merge_parameters(
@@ -344,7 +345,12 @@ class _Work:
             dispatcher,
             LocalAttempter(place, recorder, doorbell),
             recorder,
-            Reuse(recorder, Earlier(steps, store.exists), self._cache()),
+            Reuse(
+                recorder,
+                Earlier(steps, store.exists),
+                _keys(self.workflow, around),
+                self._cache(),
+            ),
         )
         facts = RunFacts(id=run.id, logical_date=run.logical_date or "")
         session = Session(
@@ -391,6 +397,10 @@ class _Work:
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:
     """Return what processes inherit of an environment: all but what is meant for the engine."""
     return {name: value for name, value in environ.items() if not name.startswith("COULER_")}
+
+
+def _keys(workflow: Workflow, around: Surroundings) -> StepKeys:
+    return StepKeys(workflow.volumes, in_images=around.options.runtime != "process")
 
 
 def _folder(run: RunRecord, around: Surroundings) -> Path:

@@ -9,11 +9,27 @@ import pytest
 from couler.backends.argo.cachekey import memo_key
 from couler.ir.cachekey import cache_key, definition_digest, text_digest
 from couler.ir.policies import Retry, SourceRef
-from couler.ir.storage import EnvFrom, EnvVar, Mount
+from couler.ir.storage import (
+    ClaimVolume,
+    ConfigKey,
+    EmptyVolume,
+    EnvFrom,
+    EnvVar,
+    HostVolume,
+    Mount,
+    SecretKey,
+    SecretVolume,
+    Volume,
+)
 from couler.ir.values import StepRef
-from couler.ir.workflow import Container, Input, Output, Step
+from couler.ir.workflow import Container, Http, Input, Output, Step
 
+VOLUMES = {"v": EmptyVolume(name="v")}
 PLAIN = Step(name="a", action=Container(image="busybox", command=("cat",), args=("x",)))
+
+
+def digest(step: Step) -> str:
+    return definition_digest(step, VOLUMES)
 
 
 @pytest.mark.parametrize(
@@ -27,7 +43,7 @@ PLAIN = Step(name="a", action=Container(image="busybox", command=("cat",), args=
     ],
 )
 def test_place_policies_and_texts_are_no_part_of_the_definition(change: dict[str, object]) -> None:
-    assert definition_digest(PLAIN.model_copy(update=change)) == definition_digest(PLAIN)
+    assert digest(PLAIN.model_copy(update=change)) == digest(PLAIN)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +60,47 @@ def test_place_policies_and_texts_are_no_part_of_the_definition(change: dict[str
     ],
 )
 def test_what_the_process_is_given_is_a_part_of_the_definition(change: dict[str, object]) -> None:
-    assert definition_digest(PLAIN.model_copy(update=change)) != definition_digest(PLAIN)
+    assert digest(PLAIN.model_copy(update=change)) != digest(PLAIN)
+
+
+def test_it_counts_where_variables_and_mounts_come_from() -> None:
+    """The names alone may stay when something else is read."""
+
+    def secret(**fields: object) -> EnvVar:
+        return EnvVar.model_validate(
+            {"name": "A", "secret": {"secret": "db", "key": "k", **fields}}
+        )
+
+    variables = (
+        EnvVar(name="A", value="x"),
+        secret(),
+        secret(secret="other"),
+        secret(key="other"),
+        EnvVar(name="A", config=ConfigKey(config_map="db", key="k")),
+    )
+    url = "http://example.org"
+    steps = [
+        *(PLAIN.model_copy(update={"env": (variable,)}) for variable in variables),
+        *(Step(name="a", action=Http(url=url, headers=(variable,))) for variable in variables),
+        Step(name="a", action=Http(url=url)),
+        Step(name="a", action=Http(url=url, headers=(EnvVar(name="B", value="x"),))),
+    ]
+    assert len({digest(step) for step in steps}) == len(steps)
+    assert digest(steps[0]) == digest(
+        PLAIN.model_copy(update={"env": (EnvVar(name="A", value="y"),)})
+    )
+
+    mounting = PLAIN.model_copy(update={"mounts": (Mount(volume="v", path="/data"),)})
+    volumes: tuple[Volume, ...] = (
+        HostVolume(name="v", path="/one"),
+        HostVolume(name="v", path="/two"),
+        ClaimVolume(name="v", claim="c"),
+        SecretVolume(name="v", secret="c"),
+    )
+    other = HostVolume(name="other", path="/other")
+    digests = {definition_digest(mounting, {"v": volume}) for volume in volumes}
+    assert len(digests) == len(volumes)
+    assert definition_digest(mounting, {"v": volumes[0], "other": other}) in digests
 
 
 def test_the_key_is_the_digest_of_the_digests() -> None:

@@ -20,7 +20,7 @@ from couler.ir.cachekey import cache_key, definition_digest
 from couler.ir.policies import Cache
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import Literal, ParamRef, StepRef
-from couler.ir.workflow import Container, Http, Input, Output, Step
+from couler.ir.workflow import Container, Http, Input, Output, Script, Step
 from couler.state import Database, open_database
 from couler.state.cache import add_entry, list_entries, look_up, pin_entries
 from couler.state.garbage import collect_garbage
@@ -29,6 +29,7 @@ from couler.store import ObjectStore, parse_reference
 
 REFERENCE = "ab" * 32 + "/report.html"
 KEY = "c" * 64
+KEYS = StepKeys((), in_images=True)
 
 
 def view(**parameters: Single | Gathered) -> View:
@@ -72,7 +73,7 @@ def test_the_key_is_made_of_all_texts_in_the_order_that_engines_share() -> None:
         salt=Single("7", "int"),
     )
     texts = ["-c", "plain", "quoted", '"text"', "ab" * 32, "[1,null]", "[1]", "7"]
-    assert StepKeys().of(step, given) == cache_key(definition_digest(step), texts)
+    assert KEYS.of(step, given) == cache_key(definition_digest(step, {}), texts)
 
 
 def test_the_key_of_a_request() -> None:
@@ -80,16 +81,14 @@ def test_the_key_of_a_request() -> None:
         url=ParamRef(name="a"), headers=(EnvVar(name="H", value="h"),), body=ParamRef(name="a")
     )
     step = Step(name="s", action=action)
-    expected = cache_key(definition_digest(step), ["x", "h", "x"])
-    assert StepKeys().of(step, view(a=Single("x", "str"))) == expected
+    expected = cache_key(definition_digest(step, {}), ["x", "h", "x"])
+    assert KEYS.of(step, view(a=Single("x", "str"))) == expected
 
 
 def test_a_file_counts_by_its_content() -> None:
     def key(text: str) -> str:
         given = (Input(name="f", type="file", value=ParamRef(name="f")),)
-        return StepKeys().of(
-            container(inputs=given), view(a=Single("x", "str"), f=Single(text, "file"))
-        )
+        return KEYS.of(container(inputs=given), view(a=Single("x", "str"), f=Single(text, "file")))
 
     assert key(REFERENCE) == key("ab" * 32 + "/other.txt")
     others = [REFERENCE, "cd" * 32 + "/report.html", "ab" * 32 + "/model/", "ab" * 32 + "/run*"]
@@ -105,16 +104,25 @@ def test_files_of_a_foreach_count_by_their_contents() -> None:
 def test_named_caches_are_apart() -> None:
     given = view(a=Single("x", "str"))
     names = (None, "one", "two")
-    keys = {StepKeys().of(container(cache=Cache(name=name)), given) for name in names}
+    keys = {KEYS.of(container(cache=Cache(name=name)), given) for name in names}
     assert len(keys) == 3
     assert all(len(key) == 64 for key in keys)
-    assert StepKeys().of(container(cache=Cache(max_age_s=5)), given) in keys
+    assert KEYS.of(container(cache=Cache(max_age_s=5)), given) in keys
+
+
+def test_what_runs_without_its_image_has_keys_of_its_own() -> None:
+    given = view(a=Single("x", "str"))
+    on_host = StepKeys((), in_images=False)
+    for step in (container(), container(action=Script(image="i", source="s"))):
+        assert on_host.of(step, given) != KEYS.of(step, given)
+    request = Step(name="s", action=Http(url="http://example.org"))
+    assert on_host.of(request, given) == KEYS.of(request, given)
 
 
 def test_a_value_that_cannot_be_read_has_no_key() -> None:
     step = container(env=(EnvVar(name="E", value=StepRef(step="other")),))
     with pytest.raises(MissingOutputError):
-        StepKeys().of(step, view(a=Single("x", "str")))
+        KEYS.of(step, view(a=Single("x", "str")))
 
 
 # outputs -------------------------------------------------------------------------------------
@@ -358,7 +366,7 @@ def test_threads_share_a_cache(cache: StepCache, database: Database) -> None:
 def test_literals_and_plain_texts_count_alike() -> None:
     def key(word: object, **fields: object) -> str:
         action = Container.model_validate({"image": "i", "args": (word,)})
-        return StepKeys().of(container(action=action, **fields), view())
+        return KEYS.of(container(action=action, **fields), view())
 
     assert key("x") == key(Literal(value="x")) == key("x", name="other", timeout_s=3)
     assert key("x") != key("y")
