@@ -22,9 +22,11 @@ from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.process import (
     LostOutputError,
+    LostProcessError,
     ProcessEnd,
     Streams,
     Take,
+    Usage,
     run_process,
 )
 from couler.backends.local.retries import FailureKind
@@ -68,7 +70,7 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
     """
     runtime = place.runtime
     try:
-        job = place.job(bound, start.number, start.grant.gpus)
+        job = await place.job(bound, start.number, start.grant.gpus)
         await runtime_call(runtime, runtime.prepare, job)
         environ = await _prepare(bound, place, job)
     except CannotStartError as error:
@@ -83,8 +85,8 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
         attempt = await _attempt(job, bound, environ, place, start)
     finally:
         await runtime_call(runtime, runtime.end, job)
-    if attempt.succeeded:
-        _remove(job)
+    if attempt.succeeded and not _remove_empty(job):
+        await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
     return attempt
 
 
@@ -100,6 +102,8 @@ async def _attempt(
     except (OSError, ValueError) as error:
         program = bound.words[0] if bound.words else job.action.command[0]
         return Attempt(False, message=explain_start(str(program), error), kind="error")
+    except LostProcessError as error:
+        return Attempt(False, message=str(error), kind="error")
     except LostOutputError as error:
         return Attempt(False, message=f"its output cannot be written: {error}", kind="error")
     if runtime.name == "process" and (end.reason is not None or end.exit_code != 0):
@@ -232,6 +236,8 @@ async def _run(
     log = place.open_log(bound.path, start.number)
     try:
         launch = await runtime_call(place.runtime, place.runtime.launch, job, bound.words, environ)
+        if start.limits.reached is not None:  # while the inputs were put in place
+            return ProcessEnd(start.limits.reached, 0, Usage(0.0, None)), b""
         streams, flush = _streams(log, kept if is_read else None, place.secrets)
         end = await run_process(
             launch.words,
@@ -324,11 +330,12 @@ async def runtime_call(
     return await asyncio.to_thread(call, *args, **kwargs)
 
 
-def _remove(job: Job) -> None:
-    """Remove the folder of an attempt; what a process has made read-only stays."""
+def _remove_empty(job: Job) -> bool:
+    """Remove the folder of an attempt if nothing is in it, and tell whether that is so."""
     try:
         os.rmdir(job.work)
         if not job.is_bare:
             os.rmdir(job.folder)
-    except OSError:  # not empty
-        shutil.rmtree(job.folder, ignore_errors=True)
+    except OSError:
+        return False
+    return True

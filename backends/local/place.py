@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
@@ -75,14 +76,14 @@ class Place:
             os.write(log, b"%s--- attempt %d ---\n" % (b"\n" if is_cut else b"", number))
         return log
 
-    def job(self, bound: Bound, number: int, gpus: tuple[str, ...]) -> Job:
+    async def job(self, bound: Bound, number: int, gpus: tuple[str, ...]) -> Job:
         """Make the folder of an attempt and return what its runtime is to know."""
         name = f"{_file_name(bound.path)}.{number}"
         folder = Path(f"{self.folder}/{WORK}/{name}")
         try:
             os.mkdir(folder)
         except FileExistsError:  # of an attempt that was not recorded, as its engine ended before
-            shutil.rmtree(folder)
+            await asyncio.to_thread(shutil.rmtree, folder)
             os.mkdir(folder)
         digest = hashlib.sha256(f"{self.run_id}/{name}".encode()).hexdigest()
         return Job(

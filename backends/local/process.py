@@ -31,6 +31,10 @@ class LostOutputError(Exception):
     """What a process wrote could not be taken in, as where a disk is full."""
 
 
+class LostProcessError(Exception):
+    """How a process ended cannot be told, as something else has waited for it."""
+
+
 class Usage(t.NamedTuple):
     """What a process and those it waited for have used."""
 
@@ -106,6 +110,8 @@ async def run_process(
         be given.
     LostOutputError
         A function that takes its output could not; the process is ended.
+    LostProcessError
+        Its end came, but not to here.
     """
     shared = streams.stdout is streams.stderr
     process = subprocess.Popen(
@@ -118,13 +124,16 @@ async def run_process(
         start_new_session=True,
     )
     own_peak = _own_peak()
-    watch = _Watch(process, streams)
-    forget = limits.on_end(lambda: watch.end_softly(grace_s))
+    watch = _Watch(process)
     try:
-        on_start(process.pid)
-        status, used = await watch.ended
+        watch.follow(streams)
+        forget = limits.on_end(lambda: watch.end_softly(grace_s))
+        try:
+            on_start(process.pid)
+            status, used = await watch.ended
+        finally:
+            forget()
     finally:
-        forget()
         watch.close()
     code = os.waitstatus_to_exitcode(status)
     peak = used.ru_maxrss * _RSS_UNIT
@@ -146,25 +155,32 @@ def _pipe_or(log: int | None, take: Take | None) -> int | None:
 class _Watch:
     """Follows a process in the event loop until it and its group have ended."""
 
-    def __init__(self, process: subprocess.Popen[bytes], streams: Streams) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.reason: str | None = None
         loop = asyncio.get_running_loop()
         self._loop = loop
         self._process = process
         self._pipes: dict[int, Take] = {}
         self._timers: list[asyncio.TimerHandle] = []
+        self._end_fd: int | None = None
         self.ended: asyncio.Future[tuple[int, resource.struct_rusage]] = loop.create_future()
+
+    def follow(self, streams: Streams) -> None:
+        """Have the loop tell of the outputs and of the end."""
+        loop, process = self._loop, self._process
         for pipe, take in ((process.stdout, streams.stdout), (process.stderr, streams.stderr)):
             if pipe is not None and take is not None:
                 os.set_blocking(pipe.fileno(), False)
                 self._pipes[pipe.fileno()] = take
                 loop.add_reader(pipe.fileno(), self._read, pipe.fileno())
-        self._end_fd: int | None = None
         if hasattr(os, "pidfd_open"):
-            self._end_fd = os.pidfd_open(process.pid)
-            loop.add_reader(self._end_fd, self._reap)
-        else:
+            # An old kernel, a sandbox or a limit of open files may refuse it.
+            with contextlib.suppress(OSError):
+                self._end_fd = os.pidfd_open(process.pid)
+        if self._end_fd is None:
             self._timers.append(loop.call_later(_POLL_S, self._poll))
+        else:
+            loop.add_reader(self._end_fd, self._reap)
 
     def end_softly(self, grace_s: float) -> None:
         """Ask the group to end, and end it by force after some seconds."""
@@ -181,8 +197,8 @@ class _Watch:
         if self._end_fd is not None:
             self._loop.remove_reader(self._end_fd)
             os.close(self._end_fd)
-        if self._process.returncode is None:
-            self._signal(signal.SIGKILL)
+        # What became another user's is not waited for, as it does not end for us.
+        if self._process.returncode is None and self._signal(signal.SIGKILL):
             self._process.wait()
         for descriptor in tuple(self._pipes):
             self._drain(descriptor)
@@ -192,19 +208,32 @@ class _Watch:
                 pipe.close()
 
     def _poll(self) -> None:
-        pid, status, used = os.wait4(self._process.pid, os.WNOHANG)
-        if pid:
-            self._signal(signal.SIGKILL)
-            self._end(status, used)
-        else:
+        if not self._reap_with(os.WNOHANG):
             self._timers.append(self._loop.call_later(_POLL_S, self._poll))
 
     def _reap(self) -> None:
         if self.ended.done():
             return
         self._signal(signal.SIGKILL)  # first: then the number of the group is free for others
-        _, status, used = os.wait4(self._process.pid, 0)
+        self._reap_with(0)
+
+    def _reap_with(self, options: int) -> bool:
+        """Take the end of the process, and tell whether it has come."""
+        try:
+            pid, status, used = os.wait4(self._process.pid, options)
+        except ChildProcessError as error:
+            self._process.returncode = 1  # its number may be another's by now
+            if not self.ended.done():
+                lost = LostProcessError("how it ended is unknown: something else waited for it")
+                lost.__cause__ = error
+                self.ended.set_exception(lost)
+            return True
+        if not pid:
+            return False
+        if options:  # it was not known to have ended
+            self._signal(signal.SIGKILL)
         self._end(status, used)
+        return True
 
     def _end(self, status: int, used: resource.struct_rusage) -> None:
         self._process.returncode = os.waitstatus_to_exitcode(status)
@@ -236,6 +265,11 @@ class _Watch:
         while self._read(descriptor) and time.monotonic() < until:
             continue
 
-    def _signal(self, number: int) -> None:
+    def _signal(self, number: int) -> bool:
+        """Send a signal to the group; False if it is another user's by now."""
         with contextlib.suppress(ProcessLookupError):  # all of it has ended
-            os.killpg(self._process.pid, number)
+            try:
+                os.killpg(self._process.pid, number)
+            except PermissionError:  # a program with the set-user-ID bit
+                return False
+        return True

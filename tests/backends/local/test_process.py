@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
+import signal
+import threading
 import time
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
 from couler.backends.local.masking import Masker
 from couler.backends.local.process import (
     LostOutputError,
+    LostProcessError,
     ProcessEnd,
     Streams,
     run_process,
@@ -202,3 +205,57 @@ def test_lines_of_a_long_secret_are_masked_one_by_one() -> None:
 
 def test_stream_without_secrets_is_not_held_back() -> None:
     assert Masker([]).feed(b"at once") == b"at once"
+
+
+@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EPERM, errno.EMFILE], ids=errno.errorcode.get)
+def test_process_is_followed_where_the_system_gives_no_descriptor_of_it(
+    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_pid: int) -> int:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "pidfd_open", refuse, raising=False)
+    end, written = run_shell("sleep 60 & echo $!; exit 3", tmp_path)
+    assert (end.reason, end.exit_code) == (None, 3)
+    assert ends(int(written))
+
+
+def test_process_that_cannot_be_followed_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children: list[int] = []
+
+    def refuse(descriptor: int, blocking: bool) -> None:
+        children.extend(children_of_this())
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "set_blocking", refuse)
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)):
+        run_shell("exec sleep 60", tmp_path)
+    assert children
+    assert not any(map(is_running, children))
+
+
+def children_of_this() -> list[int]:
+    listed = Path(f"/proc/self/task/{threading.get_native_id()}/children")
+    return [int(pid) for pid in listed.read_text(encoding="utf-8").split()]
+
+
+def test_process_that_became_another_users_is_reaped_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_group: int, _number: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "killpg", refuse)
+    end, written = run_shell("echo here; sleep 0.6; exit 3", tmp_path, timeout_s=0.3)
+    assert (end.reason, end.exit_code, written) == (OUT_OF_TIME, 3, "here\n")
+
+
+def test_end_that_something_else_has_waited_for_is_an_error_of_the_step(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        with pytest.raises(LostProcessError, match="something else waited for it"):
+            run_shell("true", tmp_path)
+    finally:
+        signal.signal(signal.SIGCHLD, before)
