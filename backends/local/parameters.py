@@ -2,18 +2,95 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
 
+from couler.backends.local.stored import read_outputs, write_outputs
 from couler.backends.local.values import Single, as_type, from_json
 from couler.errors import ParameterError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode, matches
 from couler.ir.workflow import Parameter
+from couler.state.records import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """The parameters of a run.
+
+    Attributes
+    ----------
+    values
+        The value of each.
+    kept
+        Names of those that are as an earlier session has recorded them.
+    defaults
+        Of those that were not given: the text of the default that they had.
+    """
+
+    values: dict[str, Single]
+    kept: frozenset[str]
+    defaults: Mapping[str, str]
+
+    def to_record(self) -> dict[str, Json]:
+        """Return them as the database holds them, for `merge_parameters`."""
+        record = write_outputs(self.values)
+        for name, text in self.defaults.items():
+            record[name]["default"] = text
+        return record
+
+
+def merge_parameters(
+    declared: tuple[Parameter, ...],
+    given: Mapping[str, object],
+    recorded: Mapping[str, Json],
+) -> Parameters:
+    """Return the parameters of a run that may have been recorded before.
+
+    A value that was given stays until another is. One that was a default stays while the default
+    is the same. Those that are declared no more fall away.
+
+    Parameters
+    ----------
+    declared
+        The parameters of the workflow, which may have changed since.
+    given
+        Values by name, as for `bind_parameters`.
+    recorded
+        `Parameters.to_record` of the session before; empty for a run that begins.
+
+    Raises
+    ------
+    ParameterError
+        As `bind_parameters`.
+    """
+    earlier = read_outputs(recorded)
+    kept: dict[str, Single] = {}
+    defaults: dict[str, str] = {}
+    for parameter in declared:
+        name, value = parameter.name, earlier.get(parameter.name)
+        if name in given:
+            continue
+        default = None if parameter.required else _default(parameter).text
+        had = recorded[name].get("default") if isinstance(value, Single) else None
+        is_kept = isinstance(value, Single) and value.type == parameter.type
+        if is_kept and (had is None or default in (None, had)):
+            kept[name] = t.cast(Single, value)
+        elif default is not None:
+            had = default
+        if had is not None:
+            defaults[name] = had
+    values = bind_parameters(declared, given, kept)
+    return Parameters(values, frozenset(kept), defaults)
 
 
 def bind_parameters(
-    declared: tuple[Parameter, ...], given: Mapping[str, object]
+    declared: tuple[Parameter, ...],
+    given: Mapping[str, object],
+    kept: Mapping[str, Single] = MappingProxyType({}),
 ) -> dict[str, Single]:
     """Return the value of each parameter of a run.
 
@@ -23,6 +100,8 @@ def bind_parameters(
         The parameters of the workflow.
     given
         Values by name. Text for a parameter of another type is read as JSON.
+    kept
+        Values of those that are not given, in place of their defaults.
 
     Raises
     ------
@@ -44,7 +123,7 @@ def bind_parameters(
     bound: dict[str, Single] = {}
     for parameter in declared:
         try:
-            bound[parameter.name] = _bind(parameter, given)
+            bound[parameter.name] = _bind(parameter, given, kept)
         except (ParameterError, WireError) as error:
             problems.append(f'parameter "{parameter.name}": {error}')
     if problems:
@@ -52,18 +131,31 @@ def bind_parameters(
     return bound
 
 
-def _bind(parameter: Parameter, given: Mapping[str, object]) -> Single:
-    if parameter.name not in given:
+def _bind(parameter: Parameter, given: Mapping[str, object], kept: Mapping[str, Single]) -> Single:
+    name = parameter.name
+    if name in kept and name not in given:
+        if parameter.choices:  # which may be others than they were
+            _check_choice(parameter, decode(kept[name].text, parameter.type))
+        return kept[name]
+    if name not in given:
         if parameter.required:
             raise ParameterError("a value is required")
-        return as_type(from_json(parameter.default), parameter.type)
-    value = _read(parameter, given[parameter.name])
-    if parameter.choices and not any(_same(value, choice) for choice in parameter.choices):
-        choices = ", ".join(repr(choice) for choice in parameter.choices)
-        raise ParameterError(f"{value!r} is none of its choices: {choices}")
+        return _default(parameter)
+    value = _read(parameter, given[name])
+    _check_choice(parameter, value)
     bound = as_type(from_json(value), parameter.type)
     check_size(bound.text, MAX_VALUE_BYTES, "the value")
     return bound
+
+
+def _default(parameter: Parameter) -> Single:
+    return as_type(from_json(parameter.default), parameter.type)
+
+
+def _check_choice(parameter: Parameter, value: object) -> None:
+    if parameter.choices and not any(_same(value, choice) for choice in parameter.choices):
+        choices = ", ".join(repr(choice) for choice in parameter.choices)
+        raise ParameterError(f"{value!r} is none of its choices: {choices}")
 
 
 def _read(parameter: Parameter, value: object) -> object:

@@ -8,7 +8,7 @@ import os
 import socket
 import typing as t
 import uuid
-from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from couler.backends.local.limits import CANCELLED
 from couler.backends.local.locks import Locks
 from couler.backends.local.orphans import MARK, end_orphans, end_run
 from couler.backends.local.packages import require_packages
-from couler.backends.local.parameters import bind_parameters
+from couler.backends.local.parameters import Parameters, merge_parameters
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now
 from couler.backends.local.replay import PlannedStep, plan_retry
@@ -36,7 +36,7 @@ from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.secrets import Entries, require_entries, secret_values
 from couler.backends.local.session import Session, read_outside
 from couler.backends.local.signals import Interrupts, listen
-from couler.backends.local.stored import read_outputs, write_outputs
+from couler.backends.local.stored import read_outputs
 from couler.backends.local.values import RunFacts, Single, View
 from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError
@@ -112,12 +112,12 @@ def begin(
     StateError
         What happens cannot be written down.
     """
-    bound = bind_parameters(workflow.parameters, parameters)
+    bound = merge_parameters(workflow.parameters, parameters, {})
     _require_files(bound)
     _require_surroundings(workflow, around)
     home = around.home
     store = ObjectStore(home.store_url)
-    _store_files(bound, store, tuple(bound), home)
+    _store_files(bound, store, home)
     text = _text(workflow)
     run_id = f"{workflow.name}-{uuid.uuid4().hex[:8]}"
     started = now()
@@ -128,7 +128,7 @@ def begin(
         engine=ENGINE,
         created=started,
         started=started,
-        parameters=write_outputs(bound),
+        parameters=bound.to_record(),
         logical_date=started.isoformat(timespec="seconds"),
         folder=str(home.run_folder(run_id)),
         host=socket.gethostname(),
@@ -175,13 +175,14 @@ def take_up(
     RunBusyError
         Another process works on the run.
     """
-    bound = merge_parameters(run, workflow, parameters)
+    bound = merge_parameters(workflow.parameters, parameters, run.parameters)
+    _require_files(bound)
     _require_surroundings(workflow, around)
     store = ObjectStore(around.home.store_url)
-    _store_files(bound, store, parameters, around.home)
+    _store_files(bound, store, around.home)
     text = _text(workflow)
     with own_run(_folder(run, around)):
-        again = replace(run, parameters=write_outputs(bound), workflow_digest=_digest(text))
+        again = replace(run, parameters=bound.to_record(), workflow_digest=_digest(text))
         return _Work(workflow, text, again, around, database, store, interrupts).to_end()
 
 
@@ -201,44 +202,13 @@ def plan(
     StateError
         What is recorded of the run cannot be read.
     """
-    bound = merge_parameters(run, workflow, parameters)
+    bound = merge_parameters(workflow.parameters, parameters, run.parameters)
+    _require_files(bound)
     store = ObjectStore(around.home.store_url)
-    _store_files(bound, store, parameters, around.home)
-    view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound)
+    _store_files(bound, store, around.home)
+    view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound.values)
     earlier = Earlier({step.path: step for step in runs.steps_of(database, run.id)}, store.exists)
     return plan_retry(workflow, view, earlier, _keys(workflow, around), read=read_outside(workflow))
-
-
-def merge_parameters(
-    run: RunRecord, workflow: Workflow, parameters: Mapping[str, object]
-) -> dict[str, Single]:
-    """Return the parameters of a run with some changed.
-
-    Those that the workflow no longer has fall away, and new ones have their defaults.
-
-    Raises
-    ------
-    ParameterError
-        A value does not fit.
-    """
-    earlier = read_outputs(run.parameters)
-    bound = bind_parameters(
-        tuple(
-            parameter.model_copy(update={"required": False})
-            if parameter.name in earlier
-            else parameter
-            for parameter in workflow.parameters
-        ),
-        parameters,
-    )
-    _require_files({name: bound[name] for name in parameters})
-    for parameter in workflow.parameters:
-        value = earlier.get(parameter.name)
-        if parameter.name in parameters or not isinstance(value, Single):
-            continue
-        if value.type == parameter.type:
-            bound[parameter.name] = value
-    return bound
 
 
 def run_coroutine(make: Callable[[], Coroutine[t.Any, t.Any, T]]) -> T:
@@ -421,8 +391,10 @@ def _require_surroundings(workflow: Workflow, around: Surroundings) -> None:
     require_entries(workflow, Entries(around.environ))
 
 
-def _require_files(parameters: Mapping[str, Single]) -> None:
-    for name, value in parameters.items():
+def _require_files(parameters: Parameters) -> None:
+    for name, value in parameters.values.items():
+        if name in parameters.kept:
+            continue
         path = Path(value.text) if is_file(value.type) else None
         if path is not None and not (
             path.is_dir() if value.type == "directory" else path.is_file()
@@ -430,12 +402,9 @@ def _require_files(parameters: Mapping[str, Single]) -> None:
             raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
 
 
-def _store_files(
-    parameters: dict[str, Single], store: ObjectStore, names: Collection[str], home: Home
-) -> None:
-    """Put the files that some parameters name into the store, as the values that travel."""
-    for name in names:
-        value = parameters[name]
-        if is_file(value.type):
+def _store_files(parameters: Parameters, store: ObjectStore, home: Home) -> None:
+    """Put the files that new parameters name into the store, as the values that travel."""
+    for name, value in tuple(parameters.values.items()):
+        if is_file(value.type) and name not in parameters.kept:
             with explain_writing(home.root, f'keep the parameter "{name}"'):
-                parameters[name] = Single(store.put(Path(value.text)), value.type)
+                parameters.values[name] = Single(store.put(Path(value.text)), value.type)

@@ -67,9 +67,7 @@ def test_it_counts_where_variables_and_mounts_come_from() -> None:
     """The names alone may stay when something else is read."""
 
     def secret(**fields: object) -> EnvVar:
-        return EnvVar.model_validate(
-            {"name": "A", "secret": {"secret": "db", "key": "k", **fields}}
-        )
+        return EnvVar(name="A", secret=SecretKey(secret="db", key="k").model_copy(update=fields))
 
     variables = (
         EnvVar(name="A", value="x"),

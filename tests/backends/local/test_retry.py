@@ -12,7 +12,8 @@ from couler.backends.local import LocalBackend
 from couler.backends.local.result import Event, RunResult
 from couler.errors import ParameterError, RunBusyError, RunNotFoundError
 from couler.ir.policies import Retry
-from couler.ir.workflow import ExitHandler, Step, Workflow
+from couler.ir.wire import ValueType
+from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
 from couler.state.ownership import own_run
 from tests.corpus.build import (
     compare,
@@ -180,6 +181,55 @@ def test_a_changed_parameter_runs_what_reads_it(home: Path, ledger: Path) -> Non
     assert second.outputs == {"n": "2"}
     with pytest.raises(ParameterError, match='no parameter "k"'):
         retry(first, home, parameters={"k": "2"})
+
+
+def test_a_default_counts_as_it_is_now_where_no_value_was_given(home: Path, ledger: Path) -> None:
+    def workflow(n: int, m: int) -> Workflow:
+        step = sh("a", f"echo $1 $2 >> {ledger}; false", param("n"), param("m"))
+        return flow("w", step, parameters=[parameter("n", n, "int"), parameter("m", m, "int")])
+
+    first = run(workflow(1, 1), home, parameters={"m": 5})
+    retry(first, home, workflow(2, 2))
+    retry(first, home, workflow(2, 2), parameters={"n": "1"})
+    retry(first, home, workflow(3, 3))
+    assert ledger.read_text(encoding="utf-8").splitlines() == ["1 5", "2 5", "1 5", "1 5"]
+
+
+def test_a_parameter_that_is_new_may_be_a_file(home: Path, ledger: Path, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.write_text("one", encoding="utf-8")
+    first = run(flow("w", sh("a", "false")), home)
+    step = sh(
+        "a", 'cat "$COULER_INPUT_d"; false', inputs=[given("d", param("data"), "file")], result=None
+    )
+    changed = flow("w", step, parameters=[parameter("data", str(data), "file")])
+    second = retry(first, home, changed)
+    # It stays as it was while nobody gives another.
+    data.unlink()
+    last_of = retry(second, home)
+    assert last_of.steps["a"].log is not None
+    assert last_of.steps["a"].log.read_text(encoding="utf-8").count("one") == 2
+
+
+def test_a_value_that_is_no_choice_any_more_is_refused(home: Path) -> None:
+    def workflow(*choices: str) -> Workflow:
+        declared = Parameter(name="p", default=choices[0], choices=choices)
+        return flow("w", sh("a", "false", param("p")), parameters=[declared])
+
+    first = run(workflow("x", "y"), home, parameters={"p": "y"})
+    with pytest.raises(ParameterError, match="'y' is none of its choices: 'q'"):
+        retry(first, home, workflow("q"))
+    assert retry(first, home, workflow("q"), parameters={"p": "q"}).status == "failed"
+
+
+def test_a_value_of_another_type_than_the_parameter_is_required_again(home: Path) -> None:
+    def workflow(type_: ValueType) -> Workflow:
+        declared = Parameter(name="p", type=type_, required=True)
+        return flow("w", sh("a", "false", param("p")), parameters=[declared])
+
+    first = run(workflow("str"), home, parameters={"p": "y"})
+    with pytest.raises(ParameterError, match="a value is required"):
+        retry(first, home, workflow("int"))
 
 
 def test_files_travel_between_sessions(home: Path, ledger: Path) -> None:
