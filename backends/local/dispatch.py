@@ -2,8 +2,9 @@
 
 Model: a request waits until all that it asks for is free at the same time, and then takes it all.
 Among the requests that fit, that of the highest priority starts, the oldest of several. A request
-that does not fit is passed over by smaller ones, but at most `PATIENCE` times; then nothing starts
-before it, so that many small steps cannot keep a large one waiting for ever.
+for which the machine has no room is passed over by smaller ones, but at most `PATIENCE` times;
+then nothing starts before it, so that many small steps cannot keep a large one waiting for ever.
+One that waits for a lock or a bound keeps nothing waiting: what runs meanwhile is not in its way.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from couler.backends.local.limits import Limits
 from couler.backends.local.locks import Locks
 
 PATIENCE = 16
-"""How many requests may start before one that is more important but does not fit."""
+"""How many requests may start before one that is more important but has no room."""
 
 _LOCK_POLL_S = 0.2
 
@@ -93,6 +94,11 @@ class Dispatcher:
     _lines: dict[Shape, _Line] = field(default_factory=dict)
     _count: Iterator[int] = field(default_factory=itertools.count)
     _is_due: bool = False
+    _is_closed: bool = False
+    _elsewhere: set[str] = field(default_factory=set)
+    """Locks that another run has had at the last look."""
+    _look: asyncio.TimerHandle | None = None
+    """The next look at these: nobody tells when another run is done with one."""
     _jobs: int = field(init=False)
     _cpus: float = field(init=False)
     _memory: int = field(init=False)
@@ -103,7 +109,13 @@ class Dispatcher:
         self._memory, self._gpus = self.capacity.memory_bytes, list(self.capacity.gpus)
 
     def submit(self, request: Request) -> None:
-        """Take a request in; it starts in a later turn of the event loop."""
+        """Take a request in; it starts in a later turn of the event loop.
+
+        One whose limits have ended is given up at once.
+        """
+        if request.limits.reached is not None:
+            request.start(None)
+            return
         line = self._lines.setdefault(request.shape, [])
         heapq.heappush(line, (-request.priority, next(self._count), request))
         self._wake()
@@ -149,14 +161,20 @@ class Dispatcher:
         for _, _, request in sorted(given_up, key=lambda entry: entry[1]):
             request.start(None)
 
+    def close(self) -> None:
+        """Start nothing any more."""
+        self._is_closed = True
+        if self._look is not None:
+            self._look.cancel()
+
     def _wake(self) -> None:
-        if not self._is_due:
+        if not (self._is_due or self._is_closed):
             self._is_due = True
             asyncio.get_running_loop().call_soon(self._start_all)
 
     def _start_all(self) -> None:
         self._is_due = False
-        while (request := self._choose()) is not None:
+        while not self._is_closed and (request := self._choose()) is not None:
             request.start(self._take(request))
 
     def _choose(self) -> Request | None:
@@ -164,7 +182,13 @@ class Dispatcher:
         heads = sorted((line[0], shape) for shape, line in self._lines.items())  # no two are equal
         before: list[Request] = []
         for (_, _, request), shape in heads:
-            if self._fits(shape):
+            if _is_bounded(shape) or self._is_locked(shape.mutex):
+                continue
+            if not self._has_room(shape.need):
+                if request.passed_over >= PATIENCE:
+                    return None
+                before.append(request)
+            elif self._take_lock(shape.mutex):
                 for other in before:
                     other.passed_over += 1
                 line = self._lines[shape]
@@ -172,26 +196,33 @@ class Dispatcher:
                 if not line:
                     del self._lines[shape]
                 return request
-            if request.passed_over >= PATIENCE and not _is_bounded(shape):
-                return None
-            before.append(request)
         return None
 
-    def _fits(self, shape: Shape) -> bool:
-        need = shape.need
-        if (
-            need.jobs > self._jobs
-            or need.cpus > self._cpus + _ROUNDING
-            or need.memory_bytes > self._memory
-            or need.gpus > len(self._gpus)
-            or _is_bounded(shape)
-        ):
-            return False
-        if shape.mutex is None or self.locks.take(shape.mutex):
+    def _has_room(self, need: Need) -> bool:
+        return (
+            need.jobs <= self._jobs
+            and need.cpus <= self._cpus + _ROUNDING
+            and need.memory_bytes <= self._memory
+            and need.gpus <= len(self._gpus)
+        )
+
+    def _is_locked(self, mutex: str | None) -> bool:
+        """Return whether a lock is known not to be free."""
+        return mutex is not None and (mutex in self._elsewhere or self.locks.is_ours(mutex))
+
+    def _take_lock(self, mutex: str | None) -> bool:
+        if mutex is None or self.locks.take(mutex):
             return True
-        if not self.locks.is_ours(shape.mutex):  # nobody will tell when another run is done with it
-            asyncio.get_running_loop().call_later(_LOCK_POLL_S, self._wake)
+        self._elsewhere.add(mutex)
+        if self._look is None:
+            loop = asyncio.get_running_loop()
+            self._look = loop.call_later(_LOCK_POLL_S, self._look_again)
         return False
+
+    def _look_again(self) -> None:
+        self._look = None
+        self._elsewhere.clear()
+        self._wake()
 
     def _take(self, request: Request) -> Grant:
         need = request.shape.need

@@ -170,6 +170,7 @@ class Interpreter:
     async def abandon(self) -> None:
         """End all that is under way, without a word to anybody; nothing starts any more."""
         self.is_abandoned = True
+        self._dispatcher.close()
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

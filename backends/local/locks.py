@@ -51,6 +51,11 @@ class Locks:
         """Let go of a lock that `take` has given."""
         os.close(self._held.pop(name))
 
+    def close(self) -> None:
+        """Let go of all; what was to run under them does not run any more."""
+        for name in tuple(self._held):
+            self.release(name)
+
     def is_ours(self, name: str) -> bool:
         """Return whether this run holds a lock."""
         return name in self._held

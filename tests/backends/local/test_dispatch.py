@@ -193,6 +193,74 @@ def test_lock_of_another_run_is_waited_for(tmp_path: Path) -> None:
     asyncio.run(play())
 
 
+def test_one_that_waits_for_a_lock_keeps_nothing_waiting(tmp_path: Path) -> None:
+    def work(floor: Floor):  # type: ignore[no-untyped-def]
+        floor.submit("holder", Shape(Need(), mutex="m"))
+        yield
+        floor.submit("waits", Shape(Need(), mutex="m"), priority=9)
+        for number in range(PATIENCE + 5):
+            floor.submit(f"small{number}")
+            yield
+            assert floor.started[-1] == f"small{number}"
+            floor.end(f"small{number}")
+        floor.end("holder")
+        yield
+        assert floor.started[-1] == "waits"
+
+    scene(work, tmp_path)
+
+
+def test_lock_of_another_run_is_looked_at_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[str] = []
+    take = Locks.take
+
+    def counted(locks: Locks, name: str) -> bool:
+        looks.append(name)
+        return take(locks, name)
+
+    async def play() -> None:
+        floor, others = Floor(tmp_path), Locks(tmp_path)
+        assert others.take("m")
+        monkeypatch.setattr(Locks, "take", counted)
+        floor.submit("a", Shape(Need(), mutex="m"), priority=9)
+        for number in range(50):
+            floor.submit(f"s{number}")
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            floor.end(f"s{number}")
+        await asyncio.sleep(0.5)
+        floor.dispatcher.close()
+        await asyncio.sleep(0.3)
+
+    asyncio.run(play())
+    assert 2 <= len(looks) <= 4
+
+
+def test_nothing_starts_once_the_dispatcher_is_closed(tmp_path: Path) -> None:
+    def work(floor: Floor):  # type: ignore[no-untyped-def]
+        floor.submit("a", Shape(Need(), mutex="m"))
+        yield
+        floor.submit("b", Shape(Need(), mutex="m"))
+        floor.dispatcher.close()
+        floor.end("a")
+        yield
+
+    assert scene(work, tmp_path).started == ["a"]
+    assert Locks(tmp_path).take("m")
+
+
+def test_request_whose_limits_have_ended_is_given_up_at_once(tmp_path: Path) -> None:
+    def work(floor: Floor):  # type: ignore[no-untyped-def]
+        floor.limits.end(CANCELLED)
+        floor.submit("late")
+        yield
+
+    floor = scene(work, tmp_path)
+    assert (floor.started, floor.given_up) == ([], ["late"])
+
+
 def test_end_of_the_limits_gives_up_what_waits(tmp_path: Path) -> None:
     def work(floor: Floor):  # type: ignore[no-untyped-def]
         floor.submit("runs")
