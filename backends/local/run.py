@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import os
 import socket
@@ -18,7 +19,7 @@ from couler.backends.local.attempting import LocalAttempter
 from couler.backends.local.cache import StepCache
 from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
-from couler.backends.local.earlier import Earlier
+from couler.backends.local.earlier import Earlier, left_out_items
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import CANCELLED
@@ -39,7 +40,7 @@ from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.stored import read_outputs
 from couler.backends.local.values import RunFacts, Single, View
 from couler.backends.local.writing import explain_writing
-from couler.errors import ParameterError
+from couler.errors import ParameterError, StateError
 from couler.ir.serialize import write_json
 from couler.ir.wire import is_file
 from couler.ir.workflow import Workflow
@@ -48,7 +49,7 @@ from couler.state.database import Database, open_database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
-from couler.state.records import RunRecord
+from couler.state.records import AttemptStatus, RunRecord
 from couler.store import ObjectStore
 
 T = t.TypeVar("T")
@@ -211,14 +212,26 @@ def plan(
     return plan_retry(workflow, view, earlier, _keys(workflow, around), read=read_outside(workflow))
 
 
-def run_coroutine(make: Callable[[], Coroutine[t.Any, t.Any, T]]) -> T:
-    """Run a coroutine to its end, also where an event loop runs already, as in a notebook."""
+def run_coroutine(
+    make: Callable[[], Coroutine[t.Any, t.Any, T]], interrupt: Callable[[], object]
+) -> T:
+    """Run a coroutine to its end, also where an event loop runs already, as in a notebook.
+
+    `interrupt` is called for each interrupt that its host turns into an error meanwhile.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(make())
     with ThreadPoolExecutor(1, "couler-run") as threads:
-        return threads.submit(lambda: asyncio.run(make())).result()
+        running = threads.submit(lambda: asyncio.run(make()))
+        while True:
+            try:
+                return running.result()
+            except KeyboardInterrupt:
+                if running.done():
+                    raise
+                interrupt()
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,9 +251,10 @@ class _Work:
         run, database = self.run, self.database
         lost = runs.attempts_of(database, run.id, status="running")
         end_orphans(run.id, {attempt.pid: attempt.started for attempt in lost if attempt.pid})
-        for session in runs.sessions_of(database, run.id):
-            runtime = make_runtime(session.options["runtime"], self.around.environ)
-            runtime.end_orphans(run.id)
+        sessions = runs.sessions_of(database, run.id)
+        unclean = [it for it in sessions if it.status not in ("succeeded", "failed")]
+        for name in dict.fromkeys(session.options["runtime"] for session in unclean):
+            make_runtime(name, self.around.environ).end_orphans(run.id)
         number = runs.begin_session(
             database,
             run.id,
@@ -263,22 +277,21 @@ class _Work:
                 )
             try:
                 try:
-                    result = run_coroutine(lambda: self._run(journal))
+                    result = run_coroutine(lambda: self._run(journal), self.interrupts.ring)
                 finally:
                     end_run(run.id)
             except KeyboardInterrupt:
                 journal.flush()
-                for attempt in runs.attempts_of(database, run.id, status="running"):
-                    journal.attempt_ended(
-                        attempt.path,
-                        attempt.number,
-                        status="cancelled",
-                        finished=now(),
-                        message=CANCELLED,
-                    )
+                self._end_attempts(journal, "cancelled", CANCELLED)
                 journal.run_updated(status="cancelled", finished=now(), message=CANCELLED)
                 journal.session_ended("cancelled")
                 journal.flush()
+                raise
+            except BaseException:  # what has ended is not to run again
+                with contextlib.suppress(StateError):  # perhaps the reason
+                    journal.flush()
+                    self._end_attempts(journal, "interrupted", "the engine ended before it")
+                    journal.flush()
                 raise
             journal.run_updated(
                 status=result.status,
@@ -290,6 +303,13 @@ class _Work:
             journal.flush()
         return result
 
+    def _end_attempts(self, journal: Journal, status: AttemptStatus, message: str) -> None:
+        """Record the end of the attempts that the session has cut off."""
+        for attempt in runs.attempts_of(self.database, self.run.id, status="running"):
+            journal.attempt_ended(
+                attempt.path, attempt.number, status=status, finished=now(), message=message
+            )
+
     async def _run(self, journal: Journal) -> RunResult:
         run, around, store = self.run, self.around, self.store
         place = self._place()
@@ -299,9 +319,8 @@ class _Work:
         attempts: dict[str, int] = {}
         for attempt in runs.attempts_of(self.database, run.id):
             attempts[attempt.path] = max(attempt.number, attempts.get(attempt.path, 0))
-        dispatcher = Dispatcher(
-            Capacity.choose(around.options, self.workflow), Locks(around.home.root / "locks")
-        )
+        locks = Locks(around.home.root / "locks")
+        dispatcher = Dispatcher(Capacity.choose(around.options, self.workflow), locks)
         doorbell = Doorbell(self._resumed)
         recorder = Recorder(
             journal,
@@ -333,10 +352,13 @@ class _Work:
             interpreter,
             self.interrupts,
         )
-        result = await session.run()
-        if result.status == "succeeded":
-            # Items and branches that the run does not have any more, with other parameters.
-            journal.forget(steps.keys() - result.steps.keys())
+        with contextlib.closing(locks):  # an abandoned step does not give its lock back
+            result = await session.run()
+        # Items and branches that the run does not have any more, with other parameters.
+        gone = steps.keys() - result.steps.keys()
+        if result.status != "succeeded":  # branches may not have been reached
+            gone = left_out_items(gone, result.steps.keys())
+        journal.forget(gone)
         return result
 
     def _place(self) -> Place:

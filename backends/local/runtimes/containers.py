@@ -261,7 +261,14 @@ class ContainerRuntime:
         EngineError
             They cannot be found, or one cannot be removed.
         """
-        done = self._call("ps", "--all", "--quiet", "--filter", f"label={RUN_LABEL}={run_id}")
+        try:
+            done = self._call("ps", "--all", "--quiet", "--filter", f"label={RUN_LABEL}={run_id}")
+        except OSError as error:
+            raise EngineError(
+                f"{self.command[0]} cannot be run here ({error.strerror}), and an earlier session "
+                f"of {run_id} may have left containers of {self.name}. Install it again, or begin "
+                "a new run"
+            ) from error
         if done.returncode != 0:
             raise EngineError(f"{self.name} does not tell its containers: {done.stderr.strip()}")
         found = done.stdout.split()

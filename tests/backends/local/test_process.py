@@ -207,7 +207,9 @@ def test_stream_without_secrets_is_not_held_back() -> None:
     assert Masker([]).feed(b"at once") == b"at once"
 
 
-@pytest.mark.parametrize("number", [errno.ENOSYS, errno.EPERM, errno.EMFILE], ids=errno.errorcode.get)
+@pytest.mark.parametrize(
+    "number", [errno.ENOSYS, errno.EPERM, errno.EMFILE], ids=errno.errorcode.get
+)
 def test_process_is_followed_where_the_system_gives_no_descriptor_of_it(
     number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -229,6 +229,12 @@ def test_orphans(fake: Make, tmp_path: Path) -> None:
         fake("podman", "echo no >&2; exit 1").end_orphans("run-1")
 
 
+def test_orphans_of_a_tool_that_is_gone(tmp_path: Path) -> None:
+    gone = ContainerRuntime("podman", (str(tmp_path / "podman"),))
+    with pytest.raises(EngineError, match="an earlier session of run-1 may have left containers"):
+        gone.end_orphans("run-1")
+
+
 def test_outputs_are_copied_from_the_container(
     fake: Make, make_job: Make, shell: Make, tmp_path: Path
 ) -> None:

@@ -1,0 +1,142 @@
+"""Signals that reach an engine, whoever has started it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import threading
+import time
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from couler.backends.base import RunOptions
+from couler.backends.local import LocalBackend
+from couler.backends.local.cache import Found, StepCache
+from couler.backends.local.result import Event, RunResult
+from couler.ir.policies import Cache
+from couler.state import Home, attempts_of, find_run, open_database, steps_of
+from couler.store import ObjectStore
+from tests.corpus.build import flow, given, param, parameter, sh
+
+pytestmark = pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="signals go to the main one"
+)
+
+LOCAL = LocalBackend()
+
+
+def test_run_under_a_parent_that_ignores_the_ends_of_children(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        result = LOCAL.run(flow("w", sh("a", "exit 3")), options=RunOptions(home=tmp_path))
+        assert signal.getsignal(signal.SIGCHLD) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert (result.steps["a"].status, result.steps["a"].exit_code) == ("failed", 3)
+
+
+def test_one_interrupt_cancels_a_run_inside_of_an_event_loop(tmp_path: Path) -> None:
+    def hear(event: Event) -> None:
+        if event.kind == "started":
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    async def host() -> RunResult:
+        workflow = flow("w", sh("a", "sleep 20"))
+        return LOCAL.run(workflow, options=RunOptions(home=tmp_path), on_event=hear)
+
+    begun = time.monotonic()
+    assert asyncio.run(host()).status == "cancelled"
+    assert time.monotonic() - begun < 10
+
+
+def test_interrupt_that_a_host_turns_into_an_error_cancels_the_run(tmp_path: Path) -> None:
+    def hear(event: Event) -> None:
+        if event.kind == "started":
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+
+    def handle(_number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+    async def host() -> RunResult:
+        signal.signal(signal.SIGINT, handle)  # as some notebooks do
+        workflow = flow("w", sh("a", "sleep 20"))
+        return LOCAL.run(workflow, options=RunOptions(home=tmp_path), on_event=hear)
+
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        assert asyncio.run(host()).status == "cancelled"
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_error_of_what_hears_events_loses_no_end_and_no_lock(tmp_path: Path) -> None:
+    class HearingError(Exception):
+        pass
+
+    def hear(event: Event) -> None:
+        if event.kind == "finished" and str(event.path) == "b":
+            raise HearingError
+
+    ledger = tmp_path / "ledger"
+    workflow = flow(
+        "w",
+        sh("a", f"echo a >> {ledger}"),
+        sh("b", f"echo b >> {ledger}", depends_on=["a"]),
+        sh("holds", "sleep 20", mutex="m"),
+        sh("waits", "true", mutex="m"),
+    )
+    home = tmp_path / "home"
+    with pytest.raises(HearingError):
+        LOCAL.run(workflow, options=RunOptions(home=home, jobs=2), on_event=hear)
+    with open_database(Home(home).database_url) as database:
+        run = find_run(database, "latest")
+        steps = {step.path for step in steps_of(database, run.id)}
+        attempts = {one.path: one.status for one in attempts_of(database, run.id)}
+    assert {"a", "b"} <= steps
+    assert attempts["holds"] == "interrupted"
+    again = flow("again", sh("a", "true", mutex="m"))
+    assert LOCAL.run(again, options=RunOptions(home=home)).status == "succeeded"
+    assert ledger.read_text(encoding="utf-8").split() == ["a", "b"]
+
+
+def test_step_does_not_start_when_the_run_was_cancelled_while_its_result_was_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = StepCache.find
+
+    def find_slowly(*args: t.Any, **named: t.Any) -> Found:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.3)
+        return find(*args, **named)
+
+    monkeypatch.setattr(StepCache, "find", find_slowly)
+    workflow = flow("w", sh("a", "true", cache=Cache()))
+    result = LOCAL.run(workflow, options=RunOptions(home=tmp_path))
+    assert (result.status, result.steps["a"].status) == ("cancelled", "omitted")
+
+
+def test_process_does_not_start_when_the_run_was_cancelled_while_inputs_were_fetched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fetch = ObjectStore.fetch
+
+    def fetched(store: ObjectStore, text: str, path: Path) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.3)
+        fetch(store, text, path)
+
+    monkeypatch.setattr(ObjectStore, "fetch", fetched)
+    data = tmp_path / "data"
+    data.write_text("x", encoding="utf-8")
+    mark = tmp_path / "mark"
+    step = sh("a", f"trap '' TERM; touch {mark}", inputs=[given("d", param("data"), "file")])
+    workflow = flow("w", step, parameters=[parameter("data", type="file")])
+    result = LOCAL.run(
+        workflow, options=RunOptions(home=tmp_path / "home"), parameters={"data": str(data)}
+    )
+    assert result.status == "cancelled"
+    assert result.steps["a"].message == "the run was cancelled"
+    assert not mark.exists()
