@@ -81,7 +81,8 @@ def end_attempt(work: Path) -> int:
 
 
 def _end_all(mark: str, recorded: Mapping[int, datetime], grace_s: float, whose: str) -> int:
-    found = set(_find(mark.encode(), recorded))
+    led: set[int] = set()
+    found = set(_find(mark.encode(), recorded, led))
     count = len(found)
     for number, seconds in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _FORCE_S)):
         until = time.monotonic() + seconds
@@ -92,7 +93,7 @@ def _end_all(mark: str, recorded: Mapping[int, datetime], grace_s: float, whose:
             if time.monotonic() > until:
                 break
             time.sleep(_POLL_S)
-            found = set(_find(mark.encode(), recorded))
+            found = set(_find(mark.encode(), recorded, led))
     if found:
         listed = ", ".join(map(str, sorted(found)))
         raise StateError(
@@ -101,7 +102,11 @@ def _end_all(mark: str, recorded: Mapping[int, datetime], grace_s: float, whose:
     return count
 
 
-def _find(mark: bytes, recorded: Mapping[int, datetime]) -> Iterator[int]:
+def _find(mark: bytes, recorded: Mapping[int, datetime], led: set[int]) -> Iterator[int]:
+    """Find the processes, and add to the sessions that are known to be theirs.
+
+    These stay known when the process that told of them has ended.
+    """
     sessions: dict[int, int] = {}
     begun: dict[int, float] = {}
     marked: set[int] = set()
@@ -119,22 +124,24 @@ def _find(mark: bytes, recorded: Mapping[int, datetime]) -> Iterator[int]:
             sessions[pid] = session
             if mark in environ:
                 marked.add(pid)
-    led = {sessions[pid] for pid in marked}
-    led.update(pid for pid, started in recorded.items() if _is_same(pid, started, begun))
+    led.update(sessions[pid] for pid in marked)
+    led.update(pid for pid, at in recorded.items() if _is_same(pid, at, begun, sessions))
     led.discard(os.getsid(0))
     yield from (pid for pid, session in sessions.items() if pid in marked or session in led)
 
 
-def _is_same(pid: int, started: datetime, begun: Mapping[int, float]) -> bool:
+def _is_same(
+    pid: int, started: datetime, begun: Mapping[int, float], sessions: Mapping[int, int]
+) -> bool:
     """Return whether a number is still that of a recorded process or of the session it led.
 
-    A number is not given away while a session has it; so only a new process by that number, which
-    began at another time, tells that it has been.
+    A number is not given away while a session has it. So the process by that number tells by the
+    time of its own start; where there is none, one of its session must have begun when the attempt
+    did. In doubt, as where all of them began later, the session counts as somebody else's.
     """
-    if pid not in begun:
-        return True
     since_boot = time.time() - time.clock_gettime(time.CLOCK_BOOTTIME)
-    return abs(since_boot + begun[pid] - started.timestamp()) < _START_S
+    known = [pid] if pid in begun else [one for one, session in sessions.items() if session == pid]
+    return any(abs(since_boot + begun[one] - started.timestamp()) < _START_S for one in known)
 
 
 def _read_stat(folder: Path) -> tuple[str, int, int]:
