@@ -9,6 +9,7 @@ import os
 import socket
 import time
 import typing as t
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -105,6 +106,19 @@ def shown_status(run: RunRecord) -> ShownStatus:
     return "running" if owner_of(Path(run.folder)) else "interrupted"
 
 
+_OPEN: weakref.WeakSet[_Lock] = weakref.WeakSet()
+"""The locks of this process: the system takes one function for forks, and keeps it for ever."""
+
+
+def _close_in_child() -> None:
+    """Let go of what a child that goes on as a copy of this process would share."""
+    for lock in tuple(_OPEN):
+        lock.close()
+
+
+os.register_at_fork(after_in_child=_close_in_child)
+
+
 class _Lock:
     """A lock file that is open. The lock ends when it is closed, in this process alone."""
 
@@ -112,6 +126,7 @@ class _Lock:
         # Python's descriptors are closed in a program that a child executes.
         flags = os.O_RDWR | os.O_CREAT if create else os.O_RDONLY
         self._descriptor: int | None = os.open(path, flags, 0o666)
+        _OPEN.add(self)
 
     @property
     def _file(self) -> int:
@@ -121,8 +136,6 @@ class _Lock:
 
     def take(self) -> bool:
         """Try to own; wait for those that only look."""
-        # A child that goes on as a copy of this process would share the lock.
-        os.register_at_fork(after_in_child=self.close)
         until = time.monotonic() + _PATIENCE_S
         while not self._try(fcntl.LOCK_EX):
             if time.monotonic() > until:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gc
 import os
 import signal
 import socket
@@ -19,7 +20,7 @@ from pathlib import Path
 import pytest
 
 from couler.errors import RunBusyError, StateError
-from couler.state import Owner, own_run, owner_of, shown_status
+from couler.state import Owner, own_run, owner_of, ownership, shown_status
 from tests.state.samples import RUN
 
 OWN = """
@@ -222,3 +223,11 @@ def test_locks_tell_nothing_of_other_runs(folder: Path) -> None:
     assert shown_status(replace(here, status="failed")) == "failed"
     assert shown_status(replace(here, host="another")) == "running"
     assert shown_status(replace(here, folder=None)) == "running"
+
+
+def test_lock_that_was_given_back_is_not_kept(folder: Path) -> None:
+    for _ in range(3):
+        with own_run(folder):
+            pass
+    gc.collect()
+    assert [one for one in gc.get_objects() if isinstance(one, ownership._Lock)] == []
