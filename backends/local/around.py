@@ -21,8 +21,6 @@ class Around:
         What can end them early.
     lanes
         Bounds on how many of them run at the same time.
-    mutexes
-        The locks that are held around them.
     priority
         Seconds of the longest path that waits for the end of the scope.
     since
@@ -33,7 +31,6 @@ class Around:
     view: View
     limits: Limits
     lanes: tuple[Lane, ...] = ()
-    mutexes: frozenset[str] = frozenset()
     priority: float = 0.0
     since: int = 0
 

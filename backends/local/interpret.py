@@ -314,20 +314,6 @@ class Interpreter:
         return End(state, last.outputs, last.message, last.exit_code, number, key, since=RUNS)
 
     async def _run_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
-        step, mutex = instance.step, instance.step.mutex
-        if mutex is not None and mutex not in around.mutexes:
-            shape = Shape(need_of(step), mutex=mutex)
-            grant = await self._dispatcher.acquire(shape, around.priority, around.limits)
-            if grant is None:
-                return End("failed", message=too_late(around.limits))
-            try:
-                held = replace(around, mutexes=around.mutexes | {mutex})
-                return await self._attempt_group(instance, group, held)
-            finally:
-                self._dispatcher.release(grant)
-        return await self._attempt_group(instance, group, around)
-
-    async def _attempt_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
         step, attempts = instance.step, 0
         since = around.since
         inside = around.with_lane(step.max_parallel)
@@ -379,8 +365,7 @@ class Interpreter:
 
 
 def _shape(step: ir.Step, around: Around) -> Shape:
-    mutex = None if step.mutex in around.mutexes else step.mutex
-    return Shape(need_of(step), around.lanes, mutex)
+    return Shape(need_of(step), around.lanes, step.mutex)
 
 
 _WELL: tuple[State, ...] = ("succeeded", "cached")

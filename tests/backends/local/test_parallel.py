@@ -94,13 +94,6 @@ def test_lock_holds_between_runs(tmp_path: Path) -> None:
     assert [result.status for result in results] == ["succeeded", "succeeded"]
 
 
-def test_lock_of_a_group_covers_its_steps_and_is_taken_once(tmp_path: Path) -> None:
-    inner = [alone("a", tmp_path, mutex="m"), alone("b", tmp_path)]
-    one = group("one", *inner, mutex="m", max_parallel=1)
-    two = group("two", *inner, mutex="m", max_parallel=1)
-    assert run(flow("w", one, two), tmp_path / "home", jobs=4).status == "succeeded"
-
-
 def test_what_a_step_used_is_recorded(tmp_path: Path) -> None:
     result = run(flow("w", sh("a", "exit 3")), tmp_path)
     with open_database(Home(tmp_path).database_url) as database:
