@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from couler.backends.local.ends import End
 from couler.backends.local.stored import read_outputs, references
 from couler.backends.local.values import Outputs
 from couler.errors import ArtifactError
-from couler.ir.paths import StepPath
+from couler.ir.paths import PathPart, StepPath
 from couler.state.records import StepRecord
 
 
@@ -96,6 +96,40 @@ class Earlier:
             return all(map(self.has_file, references(outputs)))
         except ArtifactError:  # a manifest of a directory that is not what it was
             return False
+
+
+def left_out_items(recorded: Iterable[str], ended: Collection[str]) -> set[str]:
+    """Return what is recorded in items that their foreachs do not have any more.
+
+    Parameters
+    ----------
+    recorded
+        Texts of paths that earlier sessions have recorded.
+    ended
+        Those of what has ended in this session; a foreach that ended has told of all its items.
+
+    Examples
+    --------
+    >>> sorted(left_out_items(["m[0]", "m[1]", "m[2]/x", "n[0]"], ["m[0]", "m", "n"]))
+    ['m[1]', 'm[2]/x']
+    """
+    having_items = {str(whole) for text in ended for whole, _ in _items_around(text)}
+    return {
+        text
+        for text in recorded
+        for whole, item in _items_around(text)
+        if str(whole) in having_items and str(whole) in ended and str(item) not in ended
+    }
+
+
+def _items_around(text: str) -> Iterator[tuple[StepPath, StepPath]]:
+    """Yield the foreachs around a path, each with the item in it."""
+    path = StepPath.parse(text)
+    for depth, part in enumerate(path):
+        if part.item is not None:
+            outer = path[:depth]
+            whole = StepPath((*outer, PathPart(part.name)))
+            yield whole, StepPath((*outer, PathPart(part.name, part.item)))
 
 
 _WELL = ("succeeded", "cached")

@@ -26,6 +26,9 @@ SCHEMA_VERSION = 2
 ACTIVE = ("running", "retrying", "suspended")
 """States of steps that have begun and not ended, in a run that goes on."""
 
+_RAN = ("succeeded", "failed", "error")
+"""States of attempts that ended by themselves."""
+
 
 @dataclass(frozen=True, slots=True)
 class StepView:
@@ -168,7 +171,7 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
     records = steps_of(database, run.id)
     session = max((one.number for one in sessions_of(database, run.id)), default=1)
     workflow = read_json(workflow_of(database, run.id))
-    reader = _Reader(workflow, home, is_running=status == "running", session=session)
+    reader = _Reader(workflow, home, status, session)
     return Snapshot(run, status, tuple(reader.views(records, attempts)), critical_steps(workflow))
 
 
@@ -188,10 +191,11 @@ def critical_steps(workflow: Workflow) -> frozenset[str]:
 
 
 class _Reader:
-    def __init__(self, workflow: Workflow, home: Home, *, is_running: bool, session: int) -> None:
+    def __init__(self, workflow: Workflow, home: Home, status: ShownStatus, session: int) -> None:
         from couler.store import ObjectStore
 
-        self._is_running = is_running
+        self._is_running = status == "running"
+        self._has_ended = status not in ("running", "interrupted")
         self._session = session
         self._store = ObjectStore(home.store_url)
         self._steps: dict[tuple[str, ...], tuple[Step | None, tuple[int, ...]]] = {}
@@ -213,8 +217,11 @@ class _Reader:
         found: dict[StepPath, StepView] = {}
         for text in ended.keys() | tried.keys():
             path = StepPath.parse(text)
-            if _names(path) in self._steps:  # a changed workflow may have it no more
-                found[path] = self._view(path, ended.get(text), tried.get(text, []))
+            if _names(path) not in self._steps:  # a changed workflow may have it no more
+                continue
+            if text not in ended and self._has_ended and tried[text][-1].status in _RAN:
+                continue  # an item that the run has had, and does not have any more
+            found[path] = self._view(path, ended.get(text), tried.get(text, []))
         for path in tuple(found):
             self._add_wholes(path, found)
         for names in self._own:

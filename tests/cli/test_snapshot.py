@@ -29,6 +29,7 @@ from couler.state import (
     own_run,
 )
 from tests.corpus import Case, cases
+from tests.corpus.build import flow, group, item, param, parameter, sh
 
 SHOWN = (
     "exit_handlers_of_failure",
@@ -77,6 +78,31 @@ def test_it_agrees_with_the_result(case: Case, tmp_path: Path) -> None:
     for view in snapshot.steps:
         if len(view.path) > 1:
             assert texts.index(str(view.path.parent)) < texts.index(str(view.path))
+
+
+@pytest.mark.parametrize("status", ["failed", "succeeded"])
+def test_items_that_a_run_does_not_have_any_more_are_not_shown(status: str, tmp_path: Path) -> None:
+    each = sh("each", "test $1 != 9", item(), foreach=param("items"))
+    inner = group("inner", sh("deep", "true"), foreach=param("items"))
+    last = sh("last", "test $1 = succeeded", param("status"), depends_on=["each", "inner"])
+    declared = [parameter("items", [1, 9, 3], type="list"), parameter("status", "failed")]
+    options = RunOptions(home=tmp_path, jobs=4)
+    local = LocalBackend()
+    first = local.run(flow("w", each, inner, last, parameters=declared), options=options)
+    changed = {"items": [1], "status": status}
+    result = local.retry(first.run_id, parameters=changed, options=options)
+    home = Home(tmp_path)
+    with open_database(home.database_url) as database:
+        snapshot = take_snapshot(database, home, first.run_id)
+    assert snapshot.status == result.status == status
+    assert {str(view.path): view.status for view in snapshot.steps} == {
+        "each": "succeeded",
+        "each[0]": "succeeded",
+        "inner": "succeeded",
+        "inner[0]": "succeeded",
+        "inner[0]/deep": "succeeded",
+        "last": status,
+    }
 
 
 @pytest.fixture
