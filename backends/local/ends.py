@@ -29,9 +29,14 @@ class Instance:
 
     @property
     def is_shown(self) -> bool:
-        """Whether it has a place in the results; a group that a pass made has none."""
-        action = self.step.action
-        return not (isinstance(action, Group) and action.transparent)
+        """Whether it has a place in the results; a group that a pass made has none.
+
+        It has one all the same where its steps run more than once, to tell these apart.
+        """
+        step = self.step
+        if not (isinstance(step.action, Group) and step.action.transparent):
+            return True
+        return not (step.foreach is None and step.loop is None and step.retry is None)
 
     @property
     def is_whole_list(self) -> bool:

@@ -232,7 +232,8 @@ class Interpreter:
             since = max(since, end.since)
             ended = partial(End, since=since)
             if end.state not in _WELL:
-                return ended("failed", message=f"round {number} failed")
+                why = around.limits.reached or f"round {number} failed"
+                return ended("failed", message=why)
             previous = end.outputs
             try:
                 if not holds(loop.condition, replace(around.view, round=previous)):

@@ -12,7 +12,7 @@ from couler.backends.local.around import Around
 from couler.backends.local.ends import End, Instance, ScopeEnd
 from couler.backends.local.exporting import export, remove_tree
 from couler.backends.local.interpret import Interpreter
-from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
 from couler.backends.local.outputs import read_results, scope_outputs
 from couler.backends.local.place import OUTPUTS, Place
 from couler.backends.local.recording import Recorder, now
@@ -34,6 +34,8 @@ from couler.ir.values import StepRef, Value
 from couler.ir.walk import references
 from couler.ir.wire import is_file
 from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow
+
+TIME_LIMIT = "the time limit of the workflow ended it"
 
 
 @dataclass(slots=True)
@@ -113,6 +115,7 @@ class _Work:
         self._interpreter = session.interpreter
         self._limits = Limits()
         self._is_cancelled = False
+        self._is_out_of_time = False
 
     def interrupt(self) -> None:
         """End the steps that run; at the second call, all at once."""
@@ -126,6 +129,8 @@ class _Work:
         session, recorder = self._session, self._session.recorder
         end = await self._run_steps()
         outputs, message = self._read_outputs(end)
+        if self._is_out_of_time:
+            message = f"{TIME_LIMIT}; {message}" if message else message
         succeeded = not (end.failed or message or self._is_cancelled)
         self._limits = Limits()  # the handlers run; the next signal ends them
         handled = await self._run_handlers(end, "succeeded" if succeeded else "failed")
@@ -157,7 +162,9 @@ class _Work:
         with self._limits.within(workflow.timeout_s) as limits:
             view = View(session.facts, parameters=session.parameters)
             around = Around(view, limits).with_lane(workflow.max_parallel)
-            return await self._interpreter.run_scope(workflow.steps, StepPath(), around, read=read)
+            end = await self._interpreter.run_scope(workflow.steps, StepPath(), around, read=read)
+            self._is_out_of_time = limits.reached == OUT_OF_TIME
+            return end
 
     def _read_outputs(self, end: ScopeEnd) -> tuple[Outputs, str | None]:
         if end.failed:

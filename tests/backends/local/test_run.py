@@ -16,9 +16,10 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.result import Event, RunResult
 from couler.errors import ConfigurationError, ParameterError
-from couler.ir.policies import Retry
+from couler.ir.policies import Foreach, Retry
 from couler.ir.serialize import write_json
 from couler.ir.storage import EnvVar, SecretKey
+from couler.ir.values import Literal
 from couler.ir.wire import ValueType
 from couler.ir.workflow import (
     Container,
@@ -331,6 +332,45 @@ def test_group_made_by_a_pass_does_not_show(tmp_path: Path) -> None:
     )
     result = run(flow("w", part, sh("c", 'echo "$1"', ref("couler-part-1", "b"))), tmp_path)
     assert states(result) == {"a": "succeeded", "b": "succeeded", "c": "succeeded"}
+
+
+def test_group_made_by_a_pass_shows_where_its_steps_run_more_than_once(tmp_path: Path) -> None:
+    inner = Group(steps=(sh("i", "echo $1", param("v")),), transparent=True)
+    each = Step(
+        name="t",
+        action=inner,
+        inputs=(given("v", item()),),
+        foreach=Foreach(over={"item": Literal(value=[1, 2])}),
+    )
+    result = run(flow("w", each), tmp_path)
+    assert [result.steps[f"t[{index}]/i"].outputs["result"] for index in (0, 1)] == ["1", "2"]
+
+
+def test_steps_beside_a_group_made_by_a_pass_are_not_forgotten_at_its_retry(
+    tmp_path: Path,
+) -> None:
+    once = sh("i", f"test -e {tmp_path}/x || {{ touch {tmp_path}/x; false; }}")
+    part = Step(
+        name="t",
+        action=Group(steps=(once,), transparent=True),
+        depends_on=("s",),
+        retry=Retry(limit=1),
+    )
+    result = run(flow("w", group("o", sh("s", "echo 1"), part)), tmp_path / "home")
+    assert result.status == "succeeded"
+    assert result.steps["o/s"].outputs == {"result": "1"}
+
+
+def test_message_tells_that_a_time_limit_ended_the_run(tmp_path: Path) -> None:
+    workflow = flow("w", sh("slow", "sleep 60"), timeout_s=0.5)
+    result = run(workflow, tmp_path)
+    assert result.message == "the time limit of the workflow ended it; failed: slow"
+
+
+def test_message_of_a_loop_that_was_cut_off_tells_why(tmp_path: Path) -> None:
+    loop = sh("again", "sleep 60", loop=while_(compare(last(), "==", "1")))
+    result = run(flow("w", loop, timeout_s=0.5), tmp_path)
+    assert result.steps["again"].message == "it did not end within its time limit"
 
 
 def test_schedule_is_noted_and_has_no_effect(tmp_path: Path) -> None:
