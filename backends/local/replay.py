@@ -1,7 +1,7 @@
 """What `couler retry` would do: which steps are taken over, which run, and why.
 
 It walks the workflow as the interpreter does, with the recorded outputs, and stops at what would
-run: what depends on that runs too.
+run: what depends on that runs too. Exit handlers are planned for a run that succeeds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from couler.backends.local.status import State, failed_leaves, refuse_start
 from couler.backends.local.values import VALUE_ERRORS, Outputs, View, bind_input, holds
 from couler.ir import workflow as ir
 from couler.ir.graph import Graph
-from couler.ir.paths import StepPath
+from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.policies import Foreach, Loop
 
 Verdict: t.TypeAlias = t.Literal["reused", "runs", "skipped", "omitted"]
@@ -68,7 +68,16 @@ def plan_retry(
         Names of the steps of the workflow whose standard output something reads.
     """
     planner = _Planner(earlier, keys)
-    planner.walk_scope(workflow.steps, StepPath(), view, read)
+    ends, _ = planner.walk_scope(workflow.steps, StepPath(), view, read)
+    outputs = {name: end.outputs for name, end in ends.items()}
+    after = replace(view, run=replace(view.run, status="succeeded"), steps=outputs)
+    since = max((end.since for end in ends.values()), default=0)
+    why = "it runs after the steps, and not all of them are reused" if since == RUNS else None
+    for handler in workflow.exit_handlers:
+        if handler.on != "failure":
+            path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
+            inside = read_results(handler.steps, ())
+            planner.walk_scope(handler.steps, path, after, inside, why=why, since=since)
     return tuple(planner.steps)
 
 

@@ -123,6 +123,7 @@ def test_what_waits_for_a_step_that_ran_again_runs_again_after_a_kill_too(runs: 
         "b": "runs",
         "c": "runs",
         "other": "reused",
+        "exit:end/t": "runs",
     }
     assert runs.retry().status == "succeeded"
     assert runs.lines() == sorted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import typing as t
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from couler.backends.local import LocalBackend
 from couler.backends.local.result import Event, RunResult
 from couler.errors import ParameterError, RunBusyError, RunNotFoundError
 from couler.ir.policies import Retry
+from couler.ir.values import RunRef
 from couler.ir.wire import ValueType
 from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
 from couler.state.ownership import own_run
@@ -350,6 +352,42 @@ def test_plan_says_why(home: Path) -> None:
         "b": "it depends on a, which runs",
         "c": "it has not run",
     }
+
+
+def test_plan_has_the_exit_handlers_of_a_run_that_succeeds(home: Path, ledger: Path) -> None:
+    gate = ledger.with_name("gate")
+    read = given("r", RunRef(field="status"))
+
+    def handler(name: str, on: t.Literal["success", "failure", "any"], then: str) -> ExitHandler:
+        told = sh("m", f"echo {name} >> {ledger}; {then}", ref("a"), inputs=[read])
+        return ExitHandler(name=name, on=on, steps=(told, sh("n", "true", depends_on=["m"])))
+
+    def workflow(then: str) -> Workflow:
+        handlers = [
+            handler("good", "success", "true"),
+            handler("bad", "failure", "true"),
+            handler("always", "any", f"test -e {gate}"),
+        ]
+        return flow("w", sh("a", then), exit_handlers=handlers)
+
+    first = run(workflow("echo 1"), home)
+    assert (first.status, ran(ledger)) == ("failed", ["always", "good"])
+    assert plan(first, home) == {
+        "a": "reused",
+        "exit:good/m": "reused",
+        "exit:good/n": "reused",
+        "exit:always/m": "runs",
+        "exit:always/n": "runs",
+    }
+    gate.touch()
+    assert retry(first, home).status == "succeeded"
+    assert ran(ledger) == ["always"]
+    assert set(plan(first, home).values()) == {"reused"}
+    planned = plan(first, home, workflow("echo 2"))
+    assert len(planned) == 5
+    assert set(planned.values()) == {"runs"}
+    retry(first, home, workflow("echo 2"))
+    assert ran(ledger) == ["always", "good"]
 
 
 def first_of_all() -> Workflow:
