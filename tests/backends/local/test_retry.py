@@ -12,7 +12,7 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.result import Event, RunResult
 from couler.errors import ParameterError, RunBusyError, RunNotFoundError
-from couler.ir.policies import Retry
+from couler.ir.policies import Cache, Retry
 from couler.ir.values import RunRef
 from couler.ir.wire import ValueType
 from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
@@ -232,6 +232,25 @@ def test_a_value_of_another_type_than_the_parameter_is_required_again(home: Path
     first = run(workflow("str"), home, parameters={"p": "y"})
     with pytest.raises(ParameterError, match="a value is required"):
         retry(first, home, workflow("int"))
+
+
+@pytest.mark.parametrize(
+    ("max_age_s", "told"), [(None, ("cached", ["a"])), (1e-6, ("succeeded", ["a", "b"]))]
+)
+def test_a_cached_step_after_one_that_runs_is_looked_for_in_the_cache_alone(
+    home: Path, ledger: Path, max_age_s: float | None, told: tuple[str, list[str]]
+) -> None:
+    workflow = flow(
+        "w",
+        sh("a", f"echo a >> {ledger}; echo $1", param("p")),
+        note(ledger, "b", depends_on=["a"], cache=Cache(max_age_s=max_age_s)),
+        parameters=[parameter("p", "1")],
+    )
+    first = run(workflow, home)
+    assert ran(ledger) == ["a", "b"]
+    b = retry(first, home, parameters={"p": "2"}).steps["b"]
+    assert not b.reused
+    assert (b.status, ran(ledger)) == told
 
 
 def test_files_travel_between_sessions(home: Path, ledger: Path) -> None:
