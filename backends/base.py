@@ -14,7 +14,8 @@ from pathlib import Path
 
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
-from couler.ir.features import Feature, find_uses
+from couler.ir.features import Feature
+from couler.ir.uses import find_uses
 from couler.ir.workflow import Workflow
 
 UNSUPPORTED_CODE = "CLR301"

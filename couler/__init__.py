@@ -25,6 +25,7 @@ __all__ = [
     "ImagePullPolicy",
     "ImagePullSecret",
     "LocalArtifact",
+    "LocalForm",
     "Parameter",
     "Retry",
     "Schedule",
@@ -121,6 +122,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.edges import failure as failure
     from couler.dsl.handles import Value as Value
     from couler.dsl.iteration import map as map
+    from couler.dsl.jobs import run_job as run_job
     from couler.dsl.loops import exec_while as exec_while
     from couler.dsl.loops import loop as loop
     from couler.dsl.objects import Cache as Cache
@@ -130,6 +132,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.objects import Gpu as Gpu
     from couler.dsl.objects import HostVolume as HostVolume
     from couler.dsl.objects import ImagePullSecret as ImagePullSecret
+    from couler.dsl.objects import LocalForm as LocalForm
     from couler.dsl.objects import Parameter as Parameter
     from couler.dsl.objects import Retry as Retry
     from couler.dsl.objects import Schedule as Schedule
@@ -141,7 +144,6 @@ if _t.TYPE_CHECKING:
     from couler.dsl.objects import VolumeMount as VolumeMount
     from couler.dsl.options import ImagePullPolicy as ImagePullPolicy
     from couler.dsl.processes import run_container as run_container
-    from couler.dsl.processes import run_job as run_job
     from couler.dsl.processes import run_script as run_script
     from couler.dsl.secrets import Secret as Secret
     from couler.dsl.settings import WFStatus as WFStatus
@@ -185,6 +187,7 @@ _EXPORTS: dict[str, str] = {
     "ImagePullPolicy": "couler.dsl.options",
     "ImagePullSecret": "couler.dsl.objects",
     "LocalArtifact": "couler.dsl.artifacts",
+    "LocalForm": "couler.dsl.objects",
     "Parameter": "couler.dsl.objects",
     "Retry": "couler.dsl.objects",
     "Schedule": "couler.dsl.objects",
@@ -231,7 +234,7 @@ _EXPORTS: dict[str, str] = {
     "or_else": "couler.dsl.control",
     "run": "couler.dsl.submit",
     "run_container": "couler.dsl.processes",
-    "run_job": "couler.dsl.processes",
+    "run_job": "couler.dsl.jobs",
     "run_script": "couler.dsl.processes",
     "set_default_submitter": "couler.dsl.submit",
     "set_dependencies": "couler.dsl.dag",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Defaults, Group, Http, Job, Script, Step, Workflow
 
 
@@ -43,11 +44,21 @@ def _resolve(step: Step, defaults: Defaults) -> Step:
         for field in ("retry", "timeout_s"):
             if getattr(step, field) is None:
                 update[field] = getattr(defaults, field)
+    if isinstance(action, Job) and action.local is not None:
+        form = action.local
+        merged: dict[str, t.Any] = {"env": _with_defaults(form.env, defaults)}
+        if form.resources is None:
+            merged["resources"] = defaults.resources
+        local = form.model_copy(update=merged)
+        update["action"] = action.model_copy(update={"local": local})
     if isinstance(action, Container | Script):
         for field in ("resources", "placement", "pull_policy"):
             if getattr(step, field) is None:
                 update[field] = getattr(defaults, field)
-        own = {variable.name for variable in step.env}
-        inherited = tuple(variable for variable in defaults.env if variable.name not in own)
-        update["env"] = (*inherited, *step.env)
+        update["env"] = _with_defaults(step.env, defaults)
     return step.model_copy(update=update) if update else step
+
+
+def _with_defaults(own: tuple[EnvVar, ...], defaults: Defaults) -> tuple[EnvVar, ...]:
+    names = {variable.name for variable in own}
+    return (*(variable for variable in defaults.env if variable.name not in names), *own)

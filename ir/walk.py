@@ -6,9 +6,23 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.ir.conditions import operands
+from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import StepRef, Text, Value, walk
-from couler.ir.workflow import Container, Group, Http, Job, Script, Step, Suspend, Workflow
+from couler.ir.workflow import (
+    Container,
+    Group,
+    Http,
+    Job,
+    LocalForm,
+    Script,
+    Step,
+    Suspend,
+    Workflow,
+)
+
+LOCAL = "local."
+"""Where the names of fields begin that only the local form of a job has."""
 
 Outcome: t.TypeAlias = t.Literal["success", "failure", "completion"]
 
@@ -23,6 +37,11 @@ class Scope(t.NamedTuple):
     """The step whose group this is; None for the workflow and for exit handlers."""
     handler: str | None = None
     """Name of the exit handler that it belongs to."""
+
+    def path_of(self, step: Step) -> str:
+        """Return the path of one of its steps, as messages and `couler.ir.paths` write it."""
+        handler = () if self.handler is None else (f"{HANDLER_PREFIX}{self.handler}",)
+        return "/".join((*handler, *self.path, step.name))
 
 
 def scopes(workflow: Workflow) -> Iterator[Scope]:
@@ -44,6 +63,13 @@ def all_steps(workflow: Workflow) -> Iterator[Step]:
     """Yield every step of a workflow, those of exit handlers last."""
     for scope in scopes(workflow):
         yield from scope.steps
+
+
+def steps_by_path(workflow: Workflow) -> Iterator[tuple[str, Step]]:
+    """Yield every step of a workflow with its path, those of exit handlers last."""
+    for scope in scopes(workflow):
+        for step in scope.steps:
+            yield scope.path_of(step), step
 
 
 def step_values(step: Step) -> Iterator[tuple[str, Text]]:
@@ -82,10 +108,26 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
                     yield f"headers.{header.name}", header.value
             if action.body is not None:
                 yield "body", action.body
-        case Script() | Job() | Suspend() | Group():
+        case Job():
+            if action.local is not None:
+                yield from _form_values(action.local)
+        case Script() | Suspend() | Group():
             pass
         case _:
             t.assert_never(action)
+
+
+def _form_values(form: LocalForm) -> Iterator[tuple[str, Text]]:
+    for given in form.inputs:
+        yield f"{LOCAL}inputs.{given.name}", given.value
+    for variable in form.env:
+        if variable.value is not None:
+            yield f"{LOCAL}env.{variable.name}", variable.value
+    if isinstance(form.action, Container):
+        for word in form.action.command:
+            yield f"{LOCAL}command", word
+        for word in form.action.args:
+            yield f"{LOCAL}args", word
 
 
 def read_values(step: Step) -> list[Value]:
@@ -112,6 +154,8 @@ def read_values(step: Step) -> list[Value]:
         found += [header.value for header in action.headers if header.value is not None]
         if action.body is not None:
             found.append(action.body)
+    elif isinstance(action, Job) and action.local is not None:
+        found += [text for _, text in _form_values(action.local)]
     return [value for value in found if not isinstance(value, str)]
 
 

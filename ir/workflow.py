@@ -66,6 +66,8 @@ class Job(Variant):
     success_condition: str | None = None
     failure_condition: str | None = None
     set_owner_reference: bool = False
+    local: LocalForm | None = None
+    """What runs in its place on an engine that has no cluster."""
 
 
 class Http(Variant):
@@ -132,6 +134,22 @@ class Output(Node):
     value: Value | None = None
     default: Json | None = None
     """Taken where the process did not write the file."""
+
+
+class LocalForm(Node):
+    """What runs in place of a job on an engine without a cluster, such as a single machine.
+
+    It takes over the name, the order and the policies of the job's step; what a process has
+    besides, it states here. Its outputs are some of those that the step declares, by the same
+    names: those that it lacks cannot be read there.
+    """
+
+    action: t.Annotated[Container | Script, ModelField(discriminator="kind")]
+    inputs: tuple[Input, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    env: tuple[EnvVar, ...] = ()
+    resources: Resources | None = None
+    working_dir: str | None = None
 
 
 class Step(Node):
@@ -262,4 +280,5 @@ class Workflow(Node):
     source: SourceRef | None = None
 
 
-Group.model_rebuild()
+for _node in (LocalForm, Job, Group):
+    _node.model_rebuild()

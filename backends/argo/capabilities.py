@@ -72,6 +72,7 @@ _NATIVE = (
 )
 
 _LOWERED = {
+    Feature.JOB_LOCAL_FORM: "the resource; the local form is left out",
     Feature.PACKAGES: "pip install before the script",
     Feature.LOOP: "a template that calls itself, bounded",
     Feature.LOOP_GROUP: "a template that calls itself, bounded",
@@ -91,6 +92,7 @@ _LOWERED = {
     Feature.DEPENDS_ON_COMPLETION: "depends logic",
     Feature.DEPENDS_ON_ANY: "depends logic",
     Feature.RETRY_EXIT_CODES: "an expression on the last exit code",
+    Feature.OUTPUT_JSON_PATH_LOCAL: "the field of the resource",
     Feature.FILE: "artifacts by key",
     Feature.DIRECTORY: "artifacts by key, not archived",
     Feature.FOREACH_FILES: "artifacts by key, one an item",

@@ -11,6 +11,7 @@ from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag
 from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
 from couler.ir.walk import read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
@@ -33,6 +34,7 @@ _INTERPRETERS = ("python", "sh", "bash", "zsh", "perl", "ruby", "node")
 
 def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
+    workflow = leave_out_local_forms(workflow)
     for parameter in workflow.parameters:
         for value in (parameter.default, *parameter.choices):
             if isinstance(value, str) and has_tag(value):
@@ -42,7 +44,7 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
     for scope in scopes(workflow):
         siblings = {step.name: step for step in scope.steps}
         for step in scope.steps:
-            yield from _check_step(step, "/".join((*scope.path, step.name)), siblings)
+            yield from _check_step(step, scope.path_of(step), siblings)
 
 
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:

@@ -18,6 +18,7 @@ from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
+from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps, references
 from couler.ir.workflow import ExitHandler, Parameter, Schedule, Workflow
@@ -149,7 +150,7 @@ def _parameter(given: Parameter) -> Tree:
 
 
 def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree], int]:
-    workflow = lower(workflow)
+    workflow = lower(leave_out_local_forms(workflow))
     kept = frozenset(
         reference.step
         for handler in workflow.exit_handlers

@@ -25,8 +25,9 @@ from couler.errors import (
 )
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.local_forms import local_form, use_local_forms
 from couler.ir.serialize import read_json, write_json, write_yaml
-from couler.ir.walk import scopes
+from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step, Workflow
 
 if t.TYPE_CHECKING:
@@ -56,15 +57,26 @@ class LocalBackend:
         from couler.backends.local.runtimes import make_runtime
 
         options = self._options(target)
+        jobs, workflow = workflow, use_local_forms(workflow)
+        yield from self._check_forms(jobs, workflow, target)
         yield from make_runtime(options.runtime, os.environ).check(workflow)
         yield from check_needs(workflow, Capacity.choose(options, workflow))
         if self.name in workflow.engine:
             yield _refuse_override("the workflow", None)
-        for scope in scopes(workflow):
-            for step in scope.steps:
-                path = "/".join((*scope.path, step.name))
-                if self.name in step.engine:
-                    yield _refuse_override(f'step "{path}"', step, path)
+        for path, step in steps_by_path(workflow):
+            if self.name in step.engine:
+                yield _refuse_override(f'step "{path}"', step, path)
+
+    def _check_forms(
+        self, jobs: Workflow, processes: Workflow, target: Target
+    ) -> Iterator[Diagnostic]:
+        """Yield what local forms ask for that the engine lacks; as jobs they did not show it."""
+        if jobs is processes:
+            return
+        paths = {path for path, step in steps_by_path(jobs) if local_form(step) is not None}
+        for diagnostic in unsupported_uses(processes, self, target, {}):
+            if diagnostic.step in paths:
+                yield diagnostic
 
     def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
         """Return the workflow as a file that `couler run` takes.
@@ -247,7 +259,7 @@ class LocalBackend:
             return cancel(record, around, database)
 
     def _accept(self, workflow: Workflow, options: RunOptions) -> Workflow:
-        """Return a workflow without defaults, if it can run here."""
+        """Return a workflow without defaults and jobs, if it can run here."""
         workflow = resolve_defaults(workflow)
         target = Target(options=options.as_json())
         missing = tuple(unsupported_uses(workflow, self, target, {}))
@@ -256,7 +268,7 @@ class LocalBackend:
         found = tuple(self.check(workflow, target))
         if found:
             raise InvalidWorkflowError(f'local cannot run "{workflow.name}"', found)
-        return workflow
+        return use_local_forms(workflow)
 
     def _options(self, target: Target) -> RunOptions:
         """Return what the options of a target say of a run."""

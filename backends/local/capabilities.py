@@ -13,7 +13,10 @@ _NO_VOLUMES = Unsupported(
     "this machine has no such volumes. Pass files between steps as File or Directory, or mount a "
     "folder of the machine"
 )
-_NO_CLUSTER = Unsupported("there is no cluster on this machine to create the resource in")
+_NO_CLUSTER = Unsupported(
+    "there is no cluster on this machine to create the resource in. Give the job a local form"
+)
+_LOCAL_FORM = Lowered("the local form of the job, as a step of its own")
 
 _SPECIAL: dict[Feature, Support] = {
     Feature.CONTAINER: _PROCESS,
@@ -25,7 +28,12 @@ _SPECIAL: dict[Feature, Support] = {
         "checking at the start that they are installed; versions are not compared"
     ),
     Feature.JOB: _NO_CLUSTER,
-    Feature.OUTPUT_JSON_PATH: _NO_CLUSTER,
+    Feature.JOB_LOCAL_FORM: _LOCAL_FORM,
+    Feature.OUTPUT_JSON_PATH: Unsupported(
+        "it is a field of a resource, and there is no cluster on this machine. Let the local form "
+        "of the job give the output"
+    ),
+    Feature.OUTPUT_JSON_PATH_LOCAL: _LOCAL_FORM,
     Feature.DAEMON: Unsupported(
         "a daemon would have to be ended with the steps that need it. Start what it gives inside "
         "of the step, or run it beside the workflow"

@@ -123,7 +123,7 @@ def check_needs(workflow: Workflow, capacity: Capacity) -> Iterator[Diagnostic]:
         for step in scope.steps:
             lacking = ", and ".join(capacity.lacks(need_of(step)))
             if lacking:
-                path = "/".join((*scope.path, step.name))
+                path = scope.path_of(step)
                 yield Diagnostic(
                     TOO_LARGE_CODE,
                     f'step "{path}" asks for {lacking} for this run. '

@@ -6,7 +6,7 @@ Their first arguments are those of the ancestor's classes of the same names.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 Duration: t.TypeAlias = int | float | str
@@ -69,6 +69,50 @@ class Gpu:
     count: int
     type: str | None = None
     resource: str = "nvidia.com/gpu"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalForm:
+    """What runs in place of a job on an engine without a cluster, such as this machine.
+
+    Attributes
+    ----------
+    source
+        A Python function without arguments, or a script; None to run `command` alone.
+    command
+        The program and its first arguments; with a source its interpreter, by default `python`.
+    args
+        Arguments, as for `run_container` and `run_script`.
+    image
+        Where steps run in containers; by default that of the workflow's defaults, or the Python
+        of this program.
+    packages
+        Packages that a Python source imports.
+    input
+        Files of other steps, as for `run_container`.
+    output
+        What it writes to files, as for `run_container`: outputs of the job, by their names. Those
+        that are missing here cannot be read where the form runs.
+    env
+        Its environment.
+    cpu, memory, gpu
+        What it asks for: numbers, or Kubernetes quantities.
+    working_dir
+        Where it runs, instead of a folder of its own.
+    """
+
+    source: str | Callable[..., object] | None = None
+    command: str | Sequence[object] | None = None
+    args: object = None
+    image: str | None = None
+    packages: Sequence[str] = ()
+    input: object = None
+    output: object = None
+    env: Mapping[str, object] | None = None
+    cpu: int | float | str | None = None
+    memory: int | float | str | None = None
+    gpu: int | Gpu | None = None
+    working_dir: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

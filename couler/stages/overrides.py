@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from couler.ir.diagnostics import Diagnostic, did_you_mean
-from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import SourceRef
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
@@ -63,10 +62,9 @@ def find_overrides(workflow: Workflow) -> Iterator[Override]:
     """Yield every override, the workflow's own first, then the steps' in program order."""
     yield from _of(workflow, None)
     for scope in scopes(workflow):
-        prefix = "" if scope.handler is None else f"{HANDLER_PREFIX}{scope.handler}/"
         for step in scope.steps:
             if step.engine:  # few have any, and a path takes time
-                yield from _of(step, prefix + "/".join((*scope.path, step.name)))
+                yield from _of(step, scope.path_of(step))
 
 
 def _of(owner: Step | Workflow, path: str | None) -> Iterator[Override]:

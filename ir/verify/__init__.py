@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.local_forms import as_process
 from couler.ir.paths import HANDLER_PREFIX
+from couler.ir.policies import Resources
 from couler.ir.verify.actions import (
     check_action,
     check_inputs,
+    check_local_outputs,
     check_output_defaults,
     check_outputs_of_process,
 )
@@ -18,12 +21,13 @@ from couler.ir.verify.flow import check_cycles, check_dependencies, check_output
 from couler.ir.verify.limits import MAX_DEPTH
 from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
 from couler.ir.verify.policies import check_foreach, check_policies, check_step_loop
+from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.report import Report
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.settings import check_default_values, check_settings
 from couler.ir.verify.types import Kind
 from couler.ir.verify.values import Reader
-from couler.ir.workflow import Group, Step, Workflow
+from couler.ir.workflow import Group, Job, Step, Workflow
 
 __all__ = ["verify"]
 
@@ -113,6 +117,21 @@ def _check_step(reader: Reader, step: Step) -> None:
         check_foreach(reader, step.foreach)
     if step.loop is not None:
         check_step_loop(reader, step, step.loop)
+    _check_content(reader, step)
+    check_policies(reader, step)
+    if isinstance(step.action, Job) and step.action.local is not None:
+        process = as_process(step)
+        check_local_outputs(view, step, process)
+        _check_content(reader, process)
+        check_resources(process.resources or Resources(), reader.add)
+
+
+_NONE: Mapping[str, str] = {}
+
+
+def _check_content(reader: Reader, step: Step) -> None:
+    """Check what a step runs, and what it takes in and gives out."""
+    view = reader.view
     if step.inputs:
         check_value_names((given.name for given in step.inputs), "input", reader.add)
         check_inputs(reader, step)
@@ -126,10 +145,6 @@ def _check_step(reader: Reader, step: Step) -> None:
     check_action(reader, step)
     if step.mounts or step.inputs:
         check_paths(view, step)
-    check_policies(reader, step)
-
-
-_NONE: Mapping[str, str] = {}
 
 
 def _check_group(outer: ScopeView, step: Step, group: Group, depth: int) -> None:

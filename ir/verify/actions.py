@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from couler.ir.diagnostics import did_you_mean
 from couler.ir.storage import EnvVar
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
@@ -212,6 +213,27 @@ def check_outputs_of_process(view: ScopeView, step: Step) -> None:
             problem = "is never there: a daemon does not end before its readers start. Remove it"
         if problem is not None:
             view.add("CLR169", step, f"{field} {problem}.")
+
+
+def check_local_outputs(view: ScopeView, step: Step, process: Step) -> None:
+    """Check that the local form of a job gives nothing that its step does not declare."""
+    declared = {output.name: output.type for output in step.outputs}
+    for output in process.outputs:
+        field = f"outputs.{output.name} of its local form"
+        if output.name not in declared:
+            view.add(
+                "CLR169",
+                step,
+                f"{field} is no output of the step.{did_you_mean(output.name, declared)} "
+                "Declare it there, too, or remove it.",
+            )
+        elif output.type != declared[output.name]:
+            view.add(
+                "CLR169",
+                step,
+                f"{field} is declared {output.type}, but that of the step "
+                f"{declared[output.name]}. Declare both alike.",
+            )
 
 
 def check_output_defaults(view: ScopeView, step: Step) -> None:

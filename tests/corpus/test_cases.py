@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from couler.ir.features import Feature, features
+from couler.ir.features import Feature
 from couler.ir.serialize import read_json, write_json
+from couler.ir.uses import features
 from couler.ir.verify import verify
 from tests.corpus import FOLDER, Case, cases
 
 NEEDS_MORE_THAN_A_RUN = {
     Feature.IMAGE_ENTRYPOINT: "an image",
     Feature.JOB: "a cluster",
+    Feature.JOB_LOCAL_FORM: "a cluster, on engines that have one",
     Feature.OUTPUT_JSON_PATH: "a cluster",
+    Feature.OUTPUT_JSON_PATH_LOCAL: "a cluster, on engines that have one",
     Feature.HTTP: "a server",
     Feature.SUSPEND: "a person",
     Feature.DAEMON: "a network between steps",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import typing as t
 from pathlib import Path
 
 import pytest
 
 import couler
 from couler import File
+from couler.dsl.shipping import default_image
 from couler.ir.policies import (
     Backoff,
     Cache,
@@ -22,7 +24,7 @@ from couler.ir.policies import (
 )
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey
 from couler.ir.values import StepRef
-from couler.ir.workflow import Container, Input, Job, Output, Script
+from couler.ir.workflow import Container, Input, Job, LocalForm, Output, Script
 from tests.dsl.look import box, codes, steps
 
 
@@ -385,6 +387,87 @@ def test_jobs() -> None:
     )
     assert [one.name for one in step.outputs] == ["job_name", "job_id"]
     assert step.retry.limit == 1
+
+
+MANIFEST = {"apiVersion": "batch/v1", "kind": "Job"}
+
+
+def fit() -> None:
+    import sys
+
+    sys.stdout.write("fitted")
+
+
+def test_the_local_form_of_a_job() -> None:
+    with couler.Workflow("w") as wf:
+        data = box("data", output={"rows": couler.File("rows.csv")})
+        form = couler.LocalForm(
+            command=["train", "--rows"],
+            args=[data.rows, 3],
+            input={"inputs/more.csv": data.rows},
+            output={"loss": "loss.txt"},
+            env={"DEVICE": "cpu"},
+            cpu=2,
+            working_dir="/srv",
+        )
+        job = couler.run_job(
+            MANIFEST, outputs={"loss": "{.status.loss}"}, local=form, step_name="train"
+        )
+        box("tell", job.loss)
+    step = steps(wf)["train"]
+    rows = StepRef(step="data", output="rows")
+    assert step.outputs == (Output(name="loss", json_path="{.status.loss}"),)
+    assert step.action.local == LocalForm(
+        action=Container(
+            image=default_image(),
+            command=("train", "--rows"),
+            args=("/tmp/couler/inputs/data", "3"),
+        ),
+        inputs=(
+            Input(name="more_csv", value=rows, type="file", path="inputs/more.csv"),
+            Input(name="data", value=rows, type="file", path="/tmp/couler/inputs/data"),
+        ),
+        outputs=(Output(name="loss", path="loss.txt"),),
+        env=(EnvVar(name="DEVICE", value="cpu"),),
+        resources=Resources(cpu="2"),
+        working_dir="/srv",
+    )
+    assert codes(wf) == []
+
+
+def test_a_function_is_a_local_form() -> None:
+    with couler.Workflow("w") as wf:
+        first = box("first")
+        couler.run_job(MANIFEST, local=fit, step_name="bare")
+        form = couler.LocalForm(fit, args=[first], image="python:3", packages=["numpy"])
+        couler.run_job(MANIFEST, local=form, step_name="full")
+    bare, full = (steps(wf)[name].action.local for name in ("bare", "full"))
+    assert "fitted" in bare.action.source
+    assert bare.action.command == ("python",)
+    assert (full.action.image, full.action.packages) == ("python:3", ("numpy",))
+    assert full.inputs == (Input(name="arg_0", value=StepRef(step="first")),)
+    assert codes(wf) == []
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "words"),
+    [
+        ({"local": 3}, "CLR105", "neither a couler.LocalForm nor a function"),
+        ({"local": couler.LocalForm()}, "CLR141", "neither a source nor a command"),
+        ({"local": couler.LocalForm(fit, cpu=[])}, "CLR105", "cpu"),
+        ({"local": couler.LocalForm(fit, input="x")}, "CLR105", "no file of a step"),
+        ({"outputs": {"job_id": "{.x}"}}, "CLR105", "every job has an output"),
+        ({"outputs": {"x": 3}}, "CLR105", "no text"),
+    ],
+)
+def test_wrong_local_forms_and_outputs_of_jobs(
+    options: dict[str, t.Any], code: str, words: str
+) -> None:
+    with couler.Workflow("w") as wf:
+        couler.run_job(MANIFEST, step_name="train", **options)
+    [problem] = wf.diagnostics
+    assert (problem.code, problem.step) == (code, "train")
+    assert words in problem.message
 
 
 @pytest.mark.parametrize("manifest", ["{", "- 1", {"x": object()}])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from couler.ir.features import Feature, features, find_uses
+from couler.ir.features import Feature
+from couler.ir.uses import features, find_uses
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow, group

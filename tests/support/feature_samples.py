@@ -55,6 +55,7 @@ from couler.ir.workflow import (
     Http,
     Input,
     Job,
+    LocalForm,
     Output,
     Parameter,
     PodSettings,
@@ -142,6 +143,11 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
         Script(image="python:3.12-slim", source="import numpy", packages=("numpy",))
     ),
     Feature.JOB: _does(_JOB),
+    Feature.JOB_LOCAL_FORM: _does(
+        _JOB.model_copy(
+            update={"local": LocalForm(action=Script(image="python:3.12-slim", source="print(1)"))}
+        )
+    ),
     Feature.HTTP: _does(Http(url="https://example.org/")),
     Feature.SUSPEND: _does(Suspend()),
     Feature.SUSPEND_SECONDS: _does(Suspend(seconds=1)),
@@ -242,6 +248,17 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.OUTPUT_DEFAULT: _has(outputs=(Output(name="n", type="int", path="n.txt", default=0),)),
     Feature.OUTPUT_JSON_PATH: _does(
         _JOB, outputs=(Output(name="done", json_path="{.status.succeeded}"),)
+    ),
+    Feature.OUTPUT_JSON_PATH_LOCAL: _does(
+        _JOB.model_copy(
+            update={
+                "local": LocalForm(
+                    action=Container(image="alpine:3", command=("echo", "Complete")),
+                    outputs=(Output(name="phase"),),
+                )
+            }
+        ),
+        outputs=(Output(name="phase", json_path="{.status.phase}"),),
     ),
     Feature.FILE: _has(outputs=(_FILE,)),
     Feature.DIRECTORY: _has(outputs=(Output(name="d", type="directory", path="/tmp/d"),)),

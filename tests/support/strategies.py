@@ -45,6 +45,7 @@ from couler.ir.workflow import (
     Http,
     Input,
     Job,
+    LocalForm,
     Output,
     Parameter,
     Schedule,
@@ -133,6 +134,7 @@ def _process(draw: Draw, scope: _Scope, items: tuple[Value, ...]) -> Action:
             return Job(
                 manifest=FrozenDict(manifest),
                 success_condition=draw(st.sampled_from([None, "status.succeeded > 0"])),
+                local=draw(st.none() | st.just(_local_form(values, items))),
             )
         case "http":
             return Http(
@@ -144,6 +146,14 @@ def _process(draw: Draw, scope: _Scope, items: tuple[Value, ...]) -> Action:
             )
         case _:
             return Suspend(seconds=draw(st.sampled_from([None, 1.5])))
+
+
+def _local_form(values: list[Value], items: tuple[Value, ...]) -> LocalForm:
+    return LocalForm(
+        action=Container(image="alpine:3", command=("echo",), args=(*values, *items)),
+        env=(EnvVar(name="HERE", value="yes"),),
+        outputs=(Output(name="phase", path="phase"),),
+    )
 
 
 def _outputs(draw: Draw, action: Action) -> tuple[Output, ...]:

@@ -131,7 +131,7 @@ class ContainerRuntime:
             self._probe()
         for scope in scopes(workflow):
             for step in scope.steps:
-                path = "/".join((*scope.path, step.name))
+                path = scope.path_of(step)
                 yield from refuse_paths(step, path, refuse_absolute=lambda _path: None)
 
     def is_bare(self, step: Step) -> bool:

@@ -58,7 +58,7 @@ class HostRuntime:
         for scope in scopes(workflow):
             for step in scope.steps:
                 if isinstance(step.action, Container | Script):
-                    path = "/".join((*scope.path, step.name))
+                    path = scope.path_of(step)
                     yield from refuse_paths(step, path, self._refuse_absolute)
                     yield from self._check_program(step, path, which)
 

@@ -17,6 +17,8 @@ from couler.ir.workflow import (
     Container,
     Group,
     Input,
+    Job,
+    LocalForm,
     Output,
     Parameter,
     Script,
@@ -175,3 +177,15 @@ def test_unknown_settings_are_refused_with_the_nearest_name() -> None:
         backend.compile(workflow, Target(), format="xml")
     with pytest.raises(EngineOptionError, match="argo-minimal-crd"):
         backend.compile(workflow, Target(profile="argo-minimal"))
+
+
+def test_the_local_form_of_a_job_leaves_no_trace_but_the_order() -> None:
+    action = Container(image="x", command=("echo",), args=(TAG, StepRef(step="data")))
+    job = Job(manifest={"apiVersion": "batch/v1", "kind": "Job"})
+    both = Step(name="train", action=job.model_copy(update={"local": LocalForm(action=action)}))
+    alone = Step(name="train", action=job, depends_on=("data",))
+    assert codes(of(run("data"), both)) == []
+    first, second = (
+        ArgoBackend().compile(of(run("data"), step), FULL).to_text() for step in (both, alone)
+    )
+    assert first == second

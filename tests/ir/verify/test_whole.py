@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from couler.ir.features import features
+from couler.ir.uses import features
 from couler.ir.values import ParamRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import Parameter, Step, Workflow

@@ -1,0 +1,217 @@
+"""Steps that create a resource of the cluster and wait for its end."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping
+
+from couler.dsl import objects
+from couler.dsl._problems import ProgramError
+from couler.dsl.artifacts import read_outputs
+from couler.dsl.builder import Builder, current_scope
+from couler.dsl.checks import attempt, checked_text, checked_texts, name_step
+from couler.dsl.drafts import Draft, Returns
+from couler.dsl.handles import ProcessHandle
+from couler.dsl.options import step_fields, text_of
+from couler.dsl.processes import PRINTS, finish, make_script
+from couler.dsl.shipping import default_image
+from couler.dsl.types import is_json, spec_of_wire
+from couler.dsl.words import add_files, words_of
+from couler.ir.workflow import Container, Job, LocalForm, Output, Script
+
+_TEXT = spec_of_wire("str")
+_JOB = Returns(
+    specs={"job_name": _TEXT, "job_id": _TEXT, "job_obj": spec_of_wire("json")},
+    main="job_name",
+    on_read={
+        "job_name": Output(name="job_name", json_path="{.metadata.name}"),
+        "job_id": Output(name="job_id", json_path="{.metadata.uid}"),
+        "job_obj": Output(name="job_obj", json_path="{@}", type="json"),
+    },
+)
+
+_ANY_MANIFEST = {"apiVersion": "v1", "kind": "Unknown"}
+"""Stands for one that was reported as wrong."""
+
+
+def run_job(
+    manifest: str | Mapping[str, object] | None = None,
+    success_condition: str | None = None,
+    failure_condition: str | None = None,
+    timeout: objects.Duration | None = None,
+    retry: int | objects.Retry | None = None,
+    step_name: str | None = None,
+    pool: str | None = None,
+    env: Mapping[str, object] | None = None,
+    action: t.Literal["create", "apply", "replace", "patch", "delete"] = "create",
+    set_owner_reference: bool = True,
+    cache: bool | objects.Cache | None = None,
+    *,
+    name: str | None = None,
+    outputs: Mapping[str, str] | None = None,
+    local: objects.LocalForm | Callable[[], object] | None = None,
+    **options: t.Any,
+) -> ProcessHandle:
+    """Create a resource of the cluster, such as a training job, and wait for its end.
+
+    Parameters
+    ----------
+    manifest
+        The resource, as a dict or as YAML.
+    success_condition, failure_condition
+        When it has ended: conditions on its fields, such as `status.succeeded > 0`.
+    timeout, retry, step_name, name, cache
+        As for `run_container`.
+    env
+        Added to the manifest, at `spec.env`.
+    action
+        What to do with the resource.
+    set_owner_reference
+        The cluster removes the resource together with the run.
+    pool
+        Kept for programs of the ancestor.
+    outputs
+        Fields of the resource that are outputs of the step, each by a JSONPath such as
+        `{.status.phase}`.
+    local
+        What runs in its place on an engine without a cluster: a `LocalForm`, or a Python function
+        without arguments.
+    options
+        The other options of `StepOptions` that do not need a process.
+
+    Returns
+    -------
+    ProcessHandle
+        The step; its outputs are `job_name`, `job_id`, `job_obj` and those of `outputs`.
+
+    Raises
+    ------
+    DefinitionError
+        There is no manifest.
+    """
+    if manifest is None:
+        raise ProgramError("CLR141", "couler.run_job needs a manifest: a dict or YAML")
+    options.update(timeout=timeout, retry=retry, pool=pool, cache=cache)
+    scope = current_scope()
+    builder = scope.builder
+    own_name, place = builder.locate("job")
+    base = name_step(builder, own_name, step_name, name)
+    draft = Draft(scope, None, _returns(builder, outputs, base), place)
+    tree = _manifest(builder, manifest, env, base)
+    form = _local_form(draft, local, base)
+    made = attempt(
+        builder,
+        "run_job",
+        lambda: Job(
+            manifest=tree,
+            action=action,
+            success_condition=success_condition,
+            failure_condition=failure_condition,
+            set_owner_reference=set_owner_reference,
+            local=form,
+        ),
+        base,
+    )
+    draft.action = made or Job(manifest=tree)
+    return finish(scope, draft, base, None, options)
+
+
+def _returns(builder: Builder, outputs: Mapping[str, str] | None, step: str) -> Returns:
+    """Return what a job gives: fields of its resource, those that every job has and its own."""
+    own: dict[str, Output] = {}
+    for name, path in (outputs or {}).items():
+        if name in _JOB.specs:
+            builder.report(
+                "CLR105",
+                f'step "{step}": outputs: every job has an output "{name}". Choose another name',
+                step=step,
+            )
+        own[name] = Output(name=name, json_path=checked_text(builder, "outputs", path, step))
+    specs = {**dict.fromkeys(own, _TEXT), **_JOB.specs}
+    return Returns(tuple(own.values()), specs, _JOB.main, on_read=_JOB.on_read)
+
+
+def _local_form(job: Draft, form: object, step: str) -> LocalForm | None:
+    """Return what runs in place of a job, or None."""
+    if form is None:
+        return None
+    builder = job.scope.builder
+    if callable(form):
+        form = objects.LocalForm(form)
+    if not isinstance(form, objects.LocalForm):
+        builder.report(
+            "CLR105",
+            f'step "{step}": local: {form!r:.60} is neither a couler.LocalForm nor a function',
+            step=step,
+        )
+        return None
+    process = Draft(job.scope, None, PRINTS, job.source)
+    if form.input is not None:
+        add_files(job.scope, process, form.input, step)
+    returns = PRINTS if form.output is None else read_outputs(builder, form.output, step)
+    options = {name: getattr(form, name) for name in ("env", "cpu", "memory", "gpu", "working_dir")}
+    return LocalForm(
+        action=_local_action(process, form, step),
+        inputs=tuple(process.inputs),
+        outputs=returns.outputs,
+        **step_fields(builder, options, step),
+    )
+
+
+def _local_action(process: Draft, form: objects.LocalForm, step: str) -> Container | Script:
+    builder = process.scope.builder
+    image = form.image or builder.default_image or default_image()
+    if form.source is not None:
+        words = checked_texts(builder, "local.command", form.command, step) or ("python",)
+        return make_script(
+            process,
+            step,
+            form.source,
+            image=image,
+            command=words,
+            args=form.args,
+            packages=form.packages,
+        )
+    if not form.command:
+        builder.report(
+            "CLR141",
+            f'step "{step}": its local form has neither a source nor a command',
+            step=step,
+        )
+    return Container(
+        image=checked_text(builder, "local.image", image, step),
+        command=words_of(process.scope, process, form.command),
+        args=words_of(process.scope, process, form.args),
+    )
+
+
+def _manifest(
+    builder: Builder,
+    manifest: str | Mapping[str, object],
+    env: Mapping[str, object] | None,
+    step: str,
+) -> dict[str, t.Any]:
+    """Return a manifest as a dict; report one that cannot be read."""
+    tree: t.Any = manifest
+    if isinstance(manifest, str):
+        import yaml
+
+        try:
+            tree = yaml.safe_load(manifest)
+        except yaml.YAMLError as error:
+            builder.report("CLR136", f'step "{step}": its manifest is no YAML: {error}', step=step)
+            return dict(_ANY_MANIFEST)
+    if not isinstance(tree, Mapping) or not is_json(tree):
+        builder.report("CLR136", f'step "{step}": its manifest must be one object', step=step)
+        return dict(_ANY_MANIFEST)
+    if not env:
+        return dict(tree)
+    filled = attempt(builder, "env", lambda: _with_env(tree, env), step)
+    return dict(filled or tree)
+
+
+def _with_env(tree: Mapping[str, t.Any], env: Mapping[str, object]) -> dict[str, t.Any]:
+    spec = dict(tree.get("spec") or {})
+    variables = [{"name": key, "value": text_of(value)} for key, value in env.items()]
+    spec["env"] = [*spec.get("env", ()), *variables]
+    return {**tree, "spec": spec}

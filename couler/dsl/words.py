@@ -1,0 +1,139 @@
+"""What processes are given on their command lines: words, files of other steps, arguments."""
+
+from __future__ import annotations
+
+import os
+import re
+import typing as t
+from collections.abc import Mapping
+
+from couler.dsl.artifacts import Artifact
+from couler.dsl.builder import Builder
+from couler.dsl.drafts import Draft
+from couler.dsl.handles import OutputHandle, Value, literal
+from couler.dsl.options import text_of
+from couler.dsl.scope import free_among
+from couler.dsl.shipping import python_preamble
+from couler.ir.workflow import Input
+
+if t.TYPE_CHECKING:
+    from couler.dsl.scope import Scope
+
+INPUT_FOLDER = "/tmp/couler/inputs"
+"""Where a container finds the files that its arguments name."""
+
+_PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
+_SHELL = re.compile(r"(?:.*/)?(?:sh|bash|dash|ash|ksh|zsh)")
+
+
+def words_of(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
+    """Return words of a command line: text, and values of the workflow."""
+    if given is None:
+        return ()
+    if type(given) is not list and not isinstance(given, list | tuple):
+        given = (given,)
+    words: list[t.Any] = []
+    for word in given:
+        if type(word) is str:
+            words.append(word)
+        elif isinstance(word, Value):
+            words.append(_value_word(scope, draft, word))
+        elif isinstance(word, list | tuple):  # the outputs of another step, as a list
+            words += words_of(scope, draft, word)
+        else:
+            words.append(_plain_word(word))
+    return tuple(words)
+
+
+def _plain_word(word: object) -> str:
+    """Return a word that is known as text; report one that has no JSON form."""
+    return str(text_of(word if isinstance(word, str) else literal(word).value))
+
+
+def _value_word(scope: Scope, draft: Draft, word: Value) -> t.Any:
+    value = word if word._home is scope else scope.bring(word)
+    if value._spec.wire not in ("file", "directory"):
+        return value._ir()
+    return _add_file(draft, value._hint(), value, _path_of(word))
+
+
+def _path_of(value: Value) -> str | None:
+    """Return the absolute path where a step writes a file, if it is one."""
+    if isinstance(value, OutputHandle):
+        for output in value._draft.outputs:
+            if output.name == value._output and output.path and output.path.startswith("/"):
+                return output.path
+    return None
+
+
+def _add_file(draft: Draft, hint: str, value: Value, path: str | None) -> str:
+    """Give a container a file of another step, and return the path where it finds it."""
+    taken = {one.name for one in draft.inputs}
+    name = free_among(taken, re.sub(r"\W+", "_", hint))
+    path = path or f"{INPUT_FOLDER}/{name}"
+    draft.inputs = (
+        *draft.inputs,
+        Input(name=name, value=value._ir(), type=value._spec.wire, path=path),
+    )
+    return path
+
+
+def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
+    """Give a process files of other steps, as its argument `input` names them."""
+    if isinstance(given, Mapping):
+        entries = [(str(name), value) for name, value in given.items()]
+    else:
+        items = given if isinstance(given, list | tuple) else [given]
+        entries = [("", item) for item in items]
+    for key, item in entries:
+        if isinstance(item, Artifact):
+            continue  # the ancestor repeated the producer's declaration; it names no step
+        value = scope.bring(item) if isinstance(item, Value) else None
+        if value is None or not value._spec.is_file:
+            scope.builder.report(
+                "CLR105", f'step "{step}": input: {item!r:.60} is no file of a step', step=step
+            )
+            continue
+        path = key if "/" in key else _path_of(item)
+        _add_file(draft, os.path.basename(key) or value._hint(), value, path)
+
+
+def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
+    """Give a script its arguments as inputs, and return how many there are."""
+    if args is None:
+        return 0
+    count = 0
+    for arg in args if isinstance(args, list | tuple) else (args,):
+        if isinstance(arg, Value):
+            value = scope.bring(arg)
+            wire = value._spec.wire if value._spec.is_file else "str"
+            given = Input(name=f"arg_{count}", value=value._ir(), type=wire)
+        else:
+            given = Input(name=f"arg_{count}", value=literal(_plain_word(arg)))
+        draft.inputs = (*draft.inputs, given)
+        count += 1
+    return count
+
+
+def with_arguments(
+    builder: Builder, text: str, command: tuple[str, ...], count: int, step: str
+) -> str:
+    """Return a script that finds its inputs `arg_0`, `arg_1` ... where arguments are found."""
+    if count == 0:
+        return text
+    program = command[0] if command else ""
+    if _PYTHON.fullmatch(program):
+        names = ", ".join(f'"COULER_INPUT_arg_{index}"' for index in range(count))
+        return python_preamble(
+            text, f"import os, sys; sys.argv[1:] = [os.environ[name] for name in ({names},)]\n"
+        )
+    if _SHELL.fullmatch(program):
+        words = " ".join(f'"$COULER_INPUT_arg_{index}"' for index in range(count))
+        return f"set -- {words}\n{text}"
+    builder.report(
+        "CLR137",
+        f'step "{step}": arguments can be given to scripts of Python and of shells, not of '
+        f"{program}; the script can read them as COULER_INPUT_arg_0 and so on",
+        step=step,
+    )
+    return text
