@@ -60,7 +60,7 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 
 .PHONY: test
 test: $(STAMP) ## Tests that need no network
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 .PHONY: test-slow
 test-slow: argo-oracle containers ## Slow tests; some install from the package index
