@@ -12,7 +12,7 @@ MAKEFLAGS += --no-builtin-rules
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: setup
 setup: $(STAMP) ## Make .venv with couler and all that development needs
@@ -81,6 +81,10 @@ containers: ## Install podman, in which slow tests run steps (on Debian, as root
 .PHONY: goldens
 goldens: $(STAMP) ## Write the golden files anew; read the diff before you commit it
 	$(BIN)/python -m pytest -m "golden and not (airflow or cluster or llm)" --update-goldens
+
+.PHONY: argo-coverage
+argo-coverage: $(STAMP) ## Print which fields of Argo's API are not reached, and write the page
+	$(BIN)/python -m tests.support.argo_coverage
 
 .PHONY: bench
 bench: $(STAMP) ## Run the benchmarks and print their tables

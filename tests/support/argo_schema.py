@@ -13,12 +13,23 @@ import pytest
 SCHEMAS = Path(__file__).parents[2].parent / "shared" / "schemas" / "argo"
 
 
+def available() -> bool:
+    """Whether the schemas are here."""
+    return SCHEMAS.is_dir()
+
+
 @functools.cache
-def _validator(kind: str) -> jsonschema.Draft202012Validator:
+def schema(kind: str) -> dict[str, t.Any]:
+    """Return the schema of a kind; skip without it."""
     path = SCHEMAS / f"{kind}.json"
     if not path.is_file():
         pytest.skip(f"the schema of {kind} is not beside this checkout (../shared/schemas/argo)")
-    return jsonschema.Draft202012Validator(json.loads(path.read_text()))
+    return t.cast("dict[str, t.Any]", json.loads(path.read_text()))
+
+
+@functools.cache
+def _validator(kind: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(schema(kind))
 
 
 def problems(manifest: dict[str, t.Any]) -> list[str]:
