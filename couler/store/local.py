@@ -31,10 +31,18 @@ class LocalPlace:
     renames or touches an object, and whoever deletes holds it alone: an object that was just
     made young is never deleted for its age. An object whose content turns out to be altered moves
     to `tmp`, so that it is missing from then on and is made again.
+
+    Parameters
+    ----------
+    root
+        The folder.
+    sets_aside
+        Whether it does so with what was altered.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, *, sets_aside: bool = True) -> None:
         self._root = root
+        self._sets_aside = sets_aside
         self._objects = f"{root}/objects"
 
     def add(self, source: int) -> tuple[str, int]:
@@ -156,12 +164,13 @@ class LocalPlace:
         """Raise if an object that was read has another digest, and set it aside."""
         if found == digest:
             return
-        path = self._path(digest)
-        # A store that cannot be written to keeps it.
-        with contextlib.suppress(OSError), self._locked(fcntl.LOCK_EX):
-            # Another process may have put a whole one in its place.
-            if os.path.samestat(os.stat(path), os.fstat(source)):
-                os.replace(path, f"{self._root}/tmp/altered-{digest}")
+        if self._sets_aside:
+            path = self._path(digest)
+            # A store that cannot be written to keeps it.
+            with contextlib.suppress(OSError), self._locked(fcntl.LOCK_EX):
+                # Another process may have put a whole one in its place.
+                if os.path.samestat(os.stat(path), os.fstat(source)):
+                    os.replace(path, f"{self._root}/tmp/altered-{digest}")
         raise altered(digest, self.url_of(digest))
 
     @contextlib.contextmanager

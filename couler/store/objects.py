@@ -15,6 +15,7 @@ from couler.errors import ArtifactError
 from couler.store.local import LocalPlace
 from couler.store.manifest import Empty, Entry, File, Link, read_manifest, write_manifest
 from couler.store.places import Object, Place
+from couler.store.read_only import ReadOnlyPlace
 from couler.store.reference import Reference, parse_reference
 
 __all__ = ["Object", "ObjectStore"]
@@ -36,6 +37,9 @@ class ObjectStore:
     url
         Of a folder: `file:///path` (not percent-encoded), or an address that fsspec knows, such as
         `s3://bucket/prefix`. It is made at the first write.
+    read_only
+        Whether nothing in it is to change. What is put is then known by its reference, and counts
+        as there; nothing is made young, nor set aside if it is found to be altered.
     options
         For the filesystem of fsspec.
 
@@ -59,8 +63,9 @@ class ObjectStore:
     '<p>good</p>'
     """
 
-    def __init__(self, url: str, **options: object) -> None:
+    def __init__(self, url: str, *, read_only: bool = False, **options: object) -> None:
         self.url = url
+        self.read_only = read_only
         self._options = options
 
     def put(self, path: Path, *, root: Path | None = None) -> str:
@@ -220,12 +225,17 @@ class ObjectStore:
 
     @cached_property
     def _place(self) -> Place:
+        place = self._open(sets_aside=not self.read_only)
+        return ReadOnlyPlace(place) if self.read_only else place
+
+    def _open(self, *, sets_aside: bool) -> Place:
         protocol, separator, path = self.url.partition("://")
         if not separator or protocol in ("file", "local"):
-            return LocalPlace(Path(os.path.abspath(path if separator else self.url)))
+            root = Path(os.path.abspath(path if separator else self.url))
+            return LocalPlace(root, sets_aside=sets_aside)
         from couler.store.remote import RemotePlace
 
-        return RemotePlace(self.url, self._options)
+        return RemotePlace(self.url, self._options, sets_aside=sets_aside)
 
     def _put_file(self, path: str) -> tuple[str, int, bool]:
         # Opening a fifo would wait for somebody to write to it.

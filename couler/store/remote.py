@@ -39,10 +39,18 @@ class RemotePlace:
     A writer makes a file in `tmp` and moves it, since a file whose writing was interrupted is
     complete to some filesystems. An object that is there already is not sent again; one whose
     content turns out to be altered is deleted, so that it is.
+
+    Parameters
+    ----------
+    url, options
+        Of the folder, as fsspec knows it.
+    sets_aside
+        Whether it does so with what was altered.
     """
 
-    def __init__(self, url: str, options: Mapping[str, object]) -> None:
+    def __init__(self, url: str, options: Mapping[str, object], *, sets_aside: bool = True) -> None:
         self._url = url.rstrip("/")
+        self._sets_aside = sets_aside
         self._filesystem, self._root = _open_filesystem(url, options)
         self._has_buckets = url.partition("://")[0] in _OF_BUCKETS
 
@@ -196,7 +204,8 @@ class RemotePlace:
         except FileNotFoundError:
             raise missing(digest, self.url_of(digest)) from None
         if found != digest:
-            self.delete(digest, None)
+            if self._sets_aside:
+                self.delete(digest, None)
             raise altered(digest, self.url_of(digest))
 
     def _read(self, source: t.BinaryIO, size: int) -> bytes:
