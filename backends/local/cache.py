@@ -48,7 +48,8 @@ class StepCache:
     database
         Holds the entries.
     store
-        Holds their files.
+        Holds their files. If it is read-only, what is found counts as looked at, not as used:
+        nothing changes, in the store or in the database.
     run_id, workflow
         The run, and the name of its workflow.
     policy
@@ -75,8 +76,8 @@ class StepCache:
     ) -> Found:
         """Look for the outputs of a step, and check that all of their files are whole.
 
-        What is found cannot be collected as garbage before the step is recorded, if that is done
-        within the grace period.
+        What is found counts as used, and cannot be collected as garbage before the step is
+        recorded, if that is done within the grace period.
 
         Parameters
         ----------
@@ -99,7 +100,8 @@ class StepCache:
             found = self._take(entry, outputs)
         except _UnusableError as error:
             return Found(_decision(path, key, "miss", str(error), now))
-        touch_entry(self._database, key, now)
+        if not self._store.read_only:
+            touch_entry(self._database, key, now)
         reason = f"the entry was {_made(entry)}"
         return Found(_decision(path, key, "hit", reason, now), found, entry.run_id)
 

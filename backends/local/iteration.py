@@ -63,13 +63,15 @@ def gather(names: Iterable[str], items: Sequence[Outputs | None]) -> Outputs:
     WireError
         A list is too large to travel.
     """
-    gathered = {
-        name: Gathered(tuple(None if item is None else _single(item[name]) for item in items))
-        for name in names
-    }
+    gathered = {name: gather_one(name, items) for name in names}
     for name, values in gathered.items():
         check_size(_list_text(values), MAX_LIST_BYTES, f'the gathered list "{name}"')
     return gathered
+
+
+def gather_one(name: str, items: Sequence[Outputs | None]) -> Gathered:
+    """Return the list of what the items gave as one output, however large it is."""
+    return Gathered(tuple(None if item is None else _single(item[name]) for item in items))
 
 
 def _single(stored: Stored) -> Single:

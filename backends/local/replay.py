@@ -1,28 +1,35 @@
 """What `couler retry` would do: which steps are taken over, which run, and why.
 
-It walks the workflow as the interpreter does, with the recorded outputs, and stops at what would
-run: what depends on that runs too. Exit handlers are planned for a run that succeeds.
+It walks the workflow as the interpreter does, with the outputs that are recorded or cached. What
+runs is taken to succeed, with outputs that are not known yet: a condition that reads them is taken
+to hold, and what else reads them runs. Exit handlers are planned for a run that succeeds.
 """
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from couler.backends.local.earlier import Earlier
-from couler.backends.local.ends import RUNS, End, Instance, readable_defaults
-from couler.backends.local.iteration import foreach_items, gather
-from couler.backends.local.keys import StepKeys
-from couler.backends.local.outputs import outputs_of, read_results, scope_outputs
-from couler.backends.local.status import State, failed_leaves, refuse_start
-from couler.backends.local.values import VALUE_ERRORS, Outputs, View, bind_input, holds
+from couler.backends.local.ends import RUNS, Instance, readable_defaults
+from couler.backends.local.iteration import foreach_items
+from couler.backends.local.outputs import outputs_of, read_results
+from couler.backends.local.reuse import Known
+from couler.backends.local.status import State, refuse_start
+from couler.backends.local.unknown import (
+    UnknownValueError,
+    bind_known,
+    gather_known,
+    known_outputs,
+    unknown_outputs,
+)
+from couler.backends.local.values import VALUE_ERRORS, Outputs, View, holds
 from couler.ir import workflow as ir
 from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.policies import Foreach, Loop
 
-Verdict: t.TypeAlias = t.Literal["reused", "runs", "skipped", "omitted"]
+Verdict: t.TypeAlias = t.Literal["reused", "cached", "runs", "skipped", "omitted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +39,11 @@ class PlannedStep:
     Attributes
     ----------
     path
-        Place of the instance; of the whole where its items are not known yet.
+        Place of the instance; of the whole where its items or rounds are not known yet.
     verdict
         What would become of it.
     reason
-        Why, in words; None for what is taken over.
+        Why, in words; None for what is taken over from an earlier session of the run.
     """
 
     path: str
@@ -45,12 +52,7 @@ class PlannedStep:
 
 
 def plan_retry(
-    workflow: ir.Workflow,
-    view: View,
-    earlier: Earlier,
-    keys: StepKeys,
-    *,
-    read: Collection[str],
+    workflow: ir.Workflow, view: View, known: Known, *, read: Collection[str]
 ) -> tuple[PlannedStep, ...]:
     """Return what a retry would do with each step, in the order in which they could run.
 
@@ -60,166 +62,241 @@ def plan_retry(
         The workflow, which may have changed since; without defaults.
     view
         Facts and parameters of the run.
-    earlier
-        What is recorded of it.
-    keys
-        The keys of its steps, as they would run now.
+    known
+        Finds what need not run, as it does for the run; on a store that is read-only.
     read
         Names of the steps of the workflow whose standard output something reads.
     """
-    planner = _Planner(earlier, keys)
-    ends, _ = planner.walk_scope(workflow.steps, StepPath(), view, read)
+    planner = _Planner(known)
+    ends = planner.walk_scope(workflow.steps, StepPath(), _Around(view), read)
     outputs = {name: end.outputs for name, end in ends.items()}
-    after = replace(view, run=replace(view.run, status="succeeded"), steps=outputs)
-    since = max((end.since for end in ends.values()), default=0)
-    why = "it runs after the steps, and not all of them are reused" if since == RUNS else None
+    after = _Around(
+        replace(view, run=replace(view.run, status="succeeded"), steps=outputs),
+        since=max((end.since for end in ends.values()), default=0),
+        why="it runs after the steps, and not all of them are reused",
+    )
     for handler in workflow.exit_handlers:
         if handler.on != "failure":
             path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
-            inside = read_results(handler.steps, ())
-            planner.walk_scope(handler.steps, path, after, inside, why=why, since=since)
+            planner.walk_scope(handler.steps, path, after, read_results(handler.steps, ()))
     return tuple(planner.steps)
 
 
+_How: t.TypeAlias = t.Literal["runs", "is cached", "comes after what is not reused"]
+_HOWS: tuple[_How, ...] = t.get_args(_How)
+"""The first one tells most to those that wait for several steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """How a step is expected to end; `since` as of an `End`, `how` where that is `RUNS`."""
+
+    state: State
+    outputs: Outputs
+    since: int = 0
+    how: _How = "comes after what is not reused"
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What holds for everything in a scope.
+
+    Attributes
+    ----------
+    view, since
+        As of the interpreter's `Around`.
+    why
+        Why nothing in it is taken over from earlier, where `since` is `RUNS`.
+    is_sure
+        Whether all conditions that it stands under are known.
+    """
+
+    view: View
+    since: int = 0
+    why: str = ""
+    is_sure: bool = True
+
+
 class _Planner:
-    def __init__(self, earlier: Earlier, keys: StepKeys) -> None:
+    def __init__(self, known: Known) -> None:
         self.steps: list[PlannedStep] = []
-        self._earlier = earlier
-        self._keys = keys
+        self._known = known
 
     def walk_scope(
         self,
         steps: tuple[ir.Step, ...],
         path: StepPath,
-        view: View,
+        around: _Around,
         read: Collection[str],
-        *,
-        why: str | None = None,
-        since: int = 0,
-    ) -> tuple[Mapping[str, End], tuple[str, ...]]:
-        """Plan a scope; `why` tells why all in it runs, where it does; `since` as of `Around`."""
+    ) -> Mapping[str, _Expected]:
+        """Plan the steps of a scope, each after those that it waits for."""
         by_name = {step.name: step for step in steps}
         graph = Graph.of(steps)
-        ends: dict[str, End] = {}
+        ends: dict[str, _Expected] = {}
         states: dict[str, State] = {}
-        readable: dict[str, Outputs] = dict(view.steps)
+        readable: dict[str, Outputs] = dict(around.view.steps)
+        view = replace(around.view, steps=readable)
         for name in graph.topological_order:
             step = by_name[name]
             instance = Instance(step, path / name, outputs_of(step, is_read=name in read))
             if not instance.is_shown:
                 instance = instance.at(path)
-            latest = max((since, *(ends[before].since for before in graph.predecessors[name])))
-            running = [before for before in graph.predecessors[name] if _runs(ends[before])]
-            because = f"it depends on {running[0]}, which runs" if running else why
-            end = self._plan_step(instance, replace(view, steps=readable), latest, states, because)
+            before = {it: ends[it] for it in graph.predecessors[name]}
+            since = max((around.since, *(end.since for end in before.values())))
+            inside = replace(around, view=view, since=since, why=_why(before) or around.why)
+            end = self._plan_step(instance, inside, states)
             # As in a run: what is left out hands on what it would have waited for.
-            ends[name] = end = replace(end, since=max(latest, end.since))
+            ends[name] = end = replace(end, since=max(since, end.since))
             states[name] = end.state
             readable[name] = end.outputs
-        return ends, failed_leaves(graph, states)
+        return ends
 
     def _plan_step(
-        self,
-        instance: Instance,
-        view: View,
-        since: int,
-        states: Mapping[str, State],
-        why: str | None,
-    ) -> End:
+        self, instance: Instance, around: _Around, states: Mapping[str, State]
+    ) -> _Expected:
         step = instance.step
-        if why is not None:
-            return self._run(instance, why)
         refusal = refuse_start(step, states)
         if refusal is not None:
-            return self._leave_out(instance, refusal.state, refusal.reason)
+            assumed = "it needs a failure, and a plan has what runs succeed"
+            reason = assumed if around.since == RUNS else refusal.reason
+            return self._leave_out(instance, refusal.state, reason)
         try:
-            if step.when is not None and not holds(step.when, view):
+            if step.when is not None and not holds(step.when, around.view):
                 return self._leave_out(instance, "skipped", "its condition is false")
-            if step.foreach is not None:
-                return self._plan_foreach(instance, step.foreach, view, since)
+        except UnknownValueError:
+            end = self._plan_all(instance, replace(around, is_sure=False))
+            return replace(end, outputs=unknown_outputs(instance.outputs))
         except VALUE_ERRORS as error:
-            return self._run(instance, f"it failed: {error}")
-        return self._plan_item(instance, view, since)
+            return self._run(instance, around, f"it failed: {error}")
+        return self._plan_all(instance, around)
 
-    def _plan_foreach(self, instance: Instance, foreach: Foreach, view: View, since: int) -> End:
-        items = foreach_items(foreach, view)
+    def _plan_all(self, instance: Instance, around: _Around) -> _Expected:
+        step = instance.step
+        try:
+            if step.foreach is None:
+                return self._plan_item(instance, around)
+            return self._plan_foreach(instance, step.foreach, around)
+        except UnknownValueError:
+            return self._run(instance, around, around.why)
+        except VALUE_ERRORS as error:
+            return self._run(instance, around, f"it failed: {error}")
+
+    def _plan_foreach(self, instance: Instance, foreach: Foreach, around: _Around) -> _Expected:
         ends = [
             self._plan_item(
-                instance.at(instance.path.at_item(index)), replace(view, items=item), since
+                instance.at(instance.path.at_item(index)),
+                replace(around, view=replace(around.view, items=item)),
             )
-            for index, item in enumerate(items)
+            for index, item in enumerate(foreach_items(foreach, around.view))
         ]
-        if any(map(_runs, ends)):
-            return _RUNS
-        names = [output.name for output in instance.outputs]
-        latest = max((end.since for end in ends), default=0)
-        return End("succeeded", gather(names, [end.outputs for end in ends]), since=latest)
+        return _whole(ends, gather_known(instance.outputs, [end.outputs for end in ends]))
 
-    def _plan_item(self, instance: Instance, view: View, since: int) -> End:
+    def _plan_item(self, instance: Instance, around: _Around) -> _Expected:
         loop = instance.step.loop
         if loop is None:
-            return self._plan_once(instance, view, since)
-        try:
-            return self._plan_loop(instance, loop, view, since)
-        except VALUE_ERRORS as error:
-            return self._run(instance, f"it failed: {error}")
+            return self._plan_once(instance, around)
+        return self._plan_loop(instance, loop, around)
 
-    def _plan_loop(self, instance: Instance, loop: Loop, view: View, since: int) -> End:
-        previous: Outputs | None = None
+    def _plan_loop(self, instance: Instance, loop: Loop, around: _Around) -> _Expected:
+        ends: list[_Expected] = []
         for number in range(loop.max_iterations):
-            round_ = instance.at(instance.path.at_round(number))
-            end = self._plan_once(round_, replace(view, round=previous), since)
-            if _runs(end):
-                return end
-            since = max(since, end.since)
-            previous = end.outputs
-            if not holds(loop.condition, replace(view, round=previous)):
-                return End("succeeded", previous, since=since)
-        return self._run(instance, f"it needs more than {loop.max_iterations} rounds")
+            end = self._plan_once(instance.at(instance.path.at_round(number)), around)
+            ends.append(end)
+            around = replace(around, view=replace(around.view, round=end.outputs))
+            try:
+                if not holds(loop.condition, around.view):
+                    return _whole(ends, end.outputs)
+            except UnknownValueError:
+                if end.how != "runs":  # that others may follow is not told by the round itself
+                    self._run(instance, around, around.why)
+                return _running(instance)
+            except VALUE_ERRORS as error:
+                return self._run(instance, around, f"it failed: {error}")
+            if end.since == RUNS and around.since != RUNS:
+                around = replace(around, why=f"it follows round {number}, which {end.how}")
+            around = replace(around, since=max(around.since, end.since))
+        return self._run(instance, around, f"it needs more than {loop.max_iterations} rounds")
 
-    def _plan_once(self, instance: Instance, view: View, since: int) -> End:
+    def _plan_once(self, instance: Instance, around: _Around) -> _Expected:
         action = instance.step.action
         try:
             if isinstance(action, ir.Group):
-                return self._plan_group(instance, action, view, since)
-            key = self._keys.of(instance.step, view)
+                return self._plan_group(instance, action, around)
+            return self._plan_leaf(instance, around)
         except VALUE_ERRORS as error:
-            return self._run(instance, f"it failed: {error}")
-        path = str(instance.path)
-        names = [output.name for output in instance.outputs]
-        found = self._earlier.find(path, key, names, since)
-        if found is None:
-            return self._run(instance, self._earlier.why_not(path, key, names, since) or "")
-        self.steps.append(PlannedStep(path, "reused"))
-        return found[0]
+            return self._run(instance, around, f"it failed: {error}")
 
-    def _plan_group(self, instance: Instance, group: ir.Group, view: View, since: int) -> End:
+    def _plan_leaf(self, instance: Instance, around: _Around) -> _Expected:
+        known, since = self._known, around.since
+        try:
+            key = known.keys.of(instance.step, around.view)
+        except UnknownValueError:
+            asks = known.asks_cache(instance.step)
+            cache = "its inputs are not known yet" if asks else None
+            return self._run(instance, around, around.why, cache=cache)
+        taken = known.find_earlier(instance, key, since=since)
+        if taken is not None:
+            end, _ = taken
+            self._tell(instance, "reused", None)
+            return _Expected(end.state, end.outputs, end.since)
+        cached, decision = known.find_cached(instance, key)
+        cache = None if decision is None else decision.reason
+        if cached is not None:
+            self._tell(instance, "cached", _on_condition(cache or "", around))
+            return _Expected(cached.state, cached.outputs, cached.since, "is cached")
+        why = known.why_not_earlier(instance, key, since=since)
+        return self._run(instance, around, around.why if since == RUNS else why or "", cache=cache)
+
+    def _plan_group(self, instance: Instance, group: ir.Group, around: _Around) -> _Expected:
         step = instance.step
-        inputs = {given.name: bind_input(given, view) for given in step.inputs}
-        inside = View(view.run, parameters=inputs)
+        view = View(around.view.run, parameters=bind_known(step.inputs, around.view))
         read = read_results(group.steps, (output.value for output in step.outputs))
-        ends, failed = self.walk_scope(group.steps, instance.path, inside, read, since=since)
-        if failed or any(map(_runs, ends.values())):
-            return _RUNS
+        ends = self.walk_scope(group.steps, instance.path, replace(around, view=view), read)
         outputs = {name: end.outputs for name, end in ends.items()}
-        latest = max((end.since for end in ends.values()), default=0)
-        given = scope_outputs(step.outputs, replace(inside, steps=outputs))
-        return End("succeeded", given, since=max(since, latest))
+        given = known_outputs(step.outputs, replace(view, steps=outputs))
+        return _whole(ends.values(), given)
 
-    def _run(self, instance: Instance, why: str) -> End:
-        self.steps.append(PlannedStep(str(instance.path), "runs", why))
-        return _RUNS
+    def _run(
+        self, instance: Instance, around: _Around, why: str, *, cache: str | None = None
+    ) -> _Expected:
+        told = why if cache is None else f"{why}; cache: {cache}"
+        self._tell(instance, "runs", _on_condition(told, around))
+        return _running(instance)
 
     def _leave_out(
         self, instance: Instance, state: t.Literal["skipped", "omitted"], why: str
-    ) -> End:
-        self.steps.append(PlannedStep(str(instance.path), state, why))
-        return End(state, readable_defaults(instance))
+    ) -> _Expected:
+        self._tell(instance, state, why)
+        return _Expected(state, readable_defaults(instance))
+
+    def _tell(self, instance: Instance, verdict: Verdict, reason: str | None) -> None:
+        self.steps.append(PlannedStep(str(instance.path), verdict, reason))
 
 
-def _runs(end: End) -> bool:
-    return end.since == RUNS
+def _running(instance: Instance) -> _Expected:
+    return _Expected("succeeded", unknown_outputs(instance.outputs), RUNS, "runs")
 
 
-_RUNS = End("succeeded", since=RUNS)
-"""The end of what runs, as far as the plan goes: everything behind it runs too."""
+def _whole(ends: Iterable[_Expected], outputs: Outputs) -> _Expected:
+    """Return the end of what has others inside, by theirs."""
+    inside = tuple(ends)
+    hows = {end.how for end in inside if end.since == RUNS}
+    return _Expected(
+        "succeeded",
+        outputs,
+        max((end.since for end in inside), default=0),
+        next((how for how in _HOWS if how in hows), _HOWS[-1]),
+    )
+
+
+def _why(before: Mapping[str, _Expected]) -> str | None:
+    """Return why a step is not taken over from earlier, if that is for what it waits for."""
+    for how in _HOWS:
+        for name, end in before.items():
+            if end.since == RUNS and end.how == how:
+                return f"it depends on {name}, which {how}"
+    return None
+
+
+def _on_condition(why: str, around: _Around) -> str:
+    return why if around.is_sure else f"{why}, if its condition holds"

@@ -17,16 +17,15 @@ from couler.backends.local.keys import StepKeys
 from couler.backends.local.recording import Recorder
 from couler.backends.local.values import VALUE_ERRORS, View
 from couler.ir.workflow import Step
+from couler.state.records import CacheDecision, StepRecord
 
 
 @dataclass(slots=True)
-class Reuse:
-    """Finds what need not run.
+class Known:
+    """Decides what need not run, for a run and for its plan alike.
 
     Parameters
     ----------
-    recorder
-        Told of what is found.
     earlier
         What earlier sessions of the run have recorded.
     keys
@@ -35,50 +34,103 @@ class Reuse:
         Results of all runs; None where it is not to be used.
     """
 
-    recorder: Recorder
     earlier: Earlier
     keys: StepKeys
     cache: StepCache | None = None
 
+    def asks_cache(self, step: Step) -> bool:
+        """Return whether a step's outputs may be in the cache."""
+        return self.cache is not None and step.cache is not None
+
+    def find_earlier(
+        self, instance: Instance, key: str, *, since: int
+    ) -> tuple[End, StepRecord] | None:
+        """Return what an earlier session has recorded of an instance, if it still holds."""
+        return self.earlier.find(str(instance.path), key, _names(instance), since)
+
+    def why_not_earlier(self, instance: Instance, key: str, *, since: int) -> str | None:
+        """Return why nothing earlier holds, in words; None if it does."""
+        return self.earlier.why_not(str(instance.path), key, _names(instance), since)
+
+    def find_cached(self, instance: Instance, key: str) -> tuple[End | None, CacheDecision | None]:
+        """Look in the cache for the end of an instance.
+
+        This reads files. Without a decision the cache was not asked.
+        """
+        policy = instance.step.cache
+        if self.cache is None or policy is None:
+            return None, None
+        found = self.cache.find(
+            key, str(instance.path), _names(instance), max_age_s=policy.max_age_s
+        )
+        if found.outputs is None:
+            return None, found.decision
+        end = End("cached", found.outputs, key=key, since=RUNS, source_run=found.source_run)
+        return end, found.decision
+
+
+@dataclass(slots=True)
+class Reuse:
+    """Takes over, in a run, what need not run.
+
+    Parameters
+    ----------
+    recorder
+        Told of what is found.
+    known
+        Finds it.
+    """
+
+    recorder: Recorder
+    known: Known
+
+    @property
+    def earlier(self) -> Earlier:
+        """What earlier sessions of the run have recorded."""
+        return self.known.earlier
+
+    @property
+    def keys(self) -> StepKeys:
+        """The keys of the run's steps."""
+        return self.known.keys
+
     def may_know(self, instance: Instance, *, since: int) -> bool:
         """Return whether looking is worth while."""
-        return self._asks_cache(instance.step) or (
+        return self.known.asks_cache(instance.step) or (
             since != RUNS and str(instance.path) in self.earlier
         )
 
     async def find(self, instance: Instance, view: View, *, since: int) -> End | None:
         """Return the known end of an instance, and tell of it; None if it is to run."""
-        step, path = instance.step, str(instance.path)
         try:
-            key = self.keys.of(step, view)
+            key = self.keys.of(instance.step, view)
         except VALUE_ERRORS:  # it is told when the step is to run
             return None
-        names = [output.name for output in instance.outputs]
-        taken = self.earlier.find(path, key, names, since)
+        taken = self.known.find_earlier(instance, key, since=since)
         if taken is not None:
             end, record = taken
             self.recorder.reused(instance, end, record)
             return end
-        if self.cache is None or step.cache is None:
+        if not self.known.asks_cache(instance.step):
             return None
-        max_age_s = step.cache.max_age_s
-        found = await asyncio.to_thread(self.cache.find, key, path, names, max_age_s=max_age_s)
-        self.recorder.cache_decided(found.decision)
-        if found.outputs is None:
-            return None
-        end = End("cached", found.outputs, key=key, since=RUNS, source_run=found.source_run)
-        self.recorder.ended(instance, end, None)
-        return end
+        found, decision = await asyncio.to_thread(self.known.find_cached, instance, key)
+        if decision is not None:
+            self.recorder.cache_decided(decision)
+        if found is not None:
+            self.recorder.ended(instance, found, None)
+        return found
 
     async def keep(self, bound: Bound, key: str, last: Attempt, seconds: float) -> None:
         """Offer what a step has given to the cache, if it asks for one."""
-        if self.cache is None or bound.step.cache is None:
+        cache = self.known.cache
+        if cache is None or bound.step.cache is None:
             return
         decisions = await asyncio.to_thread(
-            self.cache.offer, key, str(bound.path), bound.step.name, last.outputs, cost_s=seconds
+            cache.offer, key, str(bound.path), bound.step.name, last.outputs, cost_s=seconds
         )
         for decision in decisions:
             self.recorder.cache_decided(decision)
 
-    def _asks_cache(self, step: Step) -> bool:
-        return self.cache is not None and step.cache is not None
+
+def _names(instance: Instance) -> list[str]:
+    return [output.name for output in instance.outputs]

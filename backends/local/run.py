@@ -32,7 +32,7 @@ from couler.backends.local.recording import Recorder, now
 from couler.backends.local.replay import PlannedStep, plan_retry
 from couler.backends.local.result import Event, RunResult
 from couler.backends.local.resuming import Doorbell
-from couler.backends.local.reuse import Reuse
+from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.secrets import Entries, require_entries, secret_values
 from couler.backends.local.session import Session, read_outside
@@ -49,7 +49,7 @@ from couler.state.database import Database, open_database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
-from couler.state.records import AttemptStatus, RunRecord
+from couler.state.records import AttemptStatus, RunRecord, StepRecord
 from couler.store import ObjectStore
 
 T = t.TypeVar("T")
@@ -196,6 +196,8 @@ def plan(
 ) -> tuple[PlannedStep, ...]:
     """Return what `take_up` would do with each step; the arguments are the same.
 
+    Nothing changes in the database or in the store.
+
     Raises
     ------
     ParameterError
@@ -205,11 +207,12 @@ def plan(
     """
     bound = merge_parameters(workflow.parameters, parameters, run.parameters)
     _require_files(bound)
-    store = ObjectStore(around.home.store_url)
-    _store_files(bound, store, around.home)
+    store = ObjectStore(around.home.store_url, read_only=True)
+    _store_files(bound, store, around.home)  # gives their references
     view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound.values)
-    earlier = Earlier({step.path: step for step in runs.steps_of(database, run.id)}, store.exists)
-    return plan_retry(workflow, view, earlier, _keys(workflow, around), read=read_outside(workflow))
+    steps = {step.path: step for step in runs.steps_of(database, run.id)}
+    known = _known(steps, run, workflow, around, database, store)
+    return plan_retry(workflow, view, known, read=read_outside(workflow))
 
 
 def run_coroutine(
@@ -334,12 +337,7 @@ class _Work:
             dispatcher,
             LocalAttempter(place, recorder, doorbell),
             recorder,
-            Reuse(
-                recorder,
-                Earlier(steps, store.exists),
-                _keys(self.workflow, around),
-                self._cache(),
-            ),
+            Reuse(recorder, _known(steps, run, self.workflow, around, self.database, store)),
         )
         facts = RunFacts(id=run.id, logical_date=run.logical_date or "")
         session = Session(
@@ -375,12 +373,6 @@ class _Work:
             secrets=tuple(secret_values(self.workflow, entries)),
         )
 
-    def _cache(self) -> StepCache | None:
-        if not self.around.options.use_cache:
-            return None
-        run = self.run
-        return StepCache(self.database, self.store, run_id=run.id, workflow=run.workflow)
-
     def _resumed(self) -> Iterator[str]:
         for signal in runs.take_signals(self.database, self.run.id):
             yield signal.path
@@ -391,8 +383,23 @@ def inherited(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if not name.startswith("COULER_")}
 
 
-def _keys(workflow: Workflow, around: Surroundings) -> StepKeys:
-    return StepKeys(workflow.volumes, in_images=around.options.runtime != "process")
+def _known(
+    steps: dict[str, StepRecord],
+    run: RunRecord,
+    workflow: Workflow,
+    around: Surroundings,
+    database: Database,
+    store: ObjectStore,
+) -> Known:
+    """Return what finds that which need not run."""
+    options = around.options
+    return Known(
+        Earlier(steps, store.exists),
+        StepKeys(workflow.volumes, in_images=options.runtime != "process"),
+        StepCache(database, store, run_id=run.id, workflow=run.workflow)
+        if options.use_cache
+        else None,
+    )
 
 
 def _folder(run: RunRecord, around: Surroundings) -> Path:

@@ -33,7 +33,9 @@ from couler.ir.serialize import read_json
     help="The workflow as it is now; by default that which the run has had.",
 )
 @param_option
-@click.option("--plan", "plan_only", is_flag=True, help="Show what would run and why, run nothing.")
+@click.option(
+    "--plan", "plan_only", is_flag=True, help="Show what would run and why, change nothing."
+)
 @run_options
 @passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
@@ -93,13 +95,15 @@ def command(
 
 
 def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedStep]) -> None:
-    """Say in a line what of a run is taken over and what runs."""
+    """Say in a line what of a run is taken over, what the cache has and what runs."""
     session.info(f"{run}: {_counts(planned)}")
 
 
 def _counts(planned: Sequence[stages.PlannedStep]) -> str:
     counts = Counter(step.verdict for step in planned)
-    told = [f"{counts['reused']} reused", f"{counts['runs']} to run"]
+    told = [f"{counts['reused']} reused", f"{counts['cached']} cached", f"{counts['runs']} to run"]
+    if not counts["cached"]:
+        del told[1]
     told += [f"{counts[one]} {one}" for one in ("skipped", "omitted") if counts[one]]
     return ", ".join(told)
 

@@ -145,17 +145,21 @@ class PlannedStep(t.Protocol):
 
     @property
     def path(self) -> str:
-        """Place of the instance; of the whole where its items are not known yet."""
+        """Place of the instance; of the whole where its items or rounds are not known yet."""
         ...
 
     @property
-    def verdict(self) -> t.Literal["reused", "runs", "skipped", "omitted"]:
-        """What would become of it."""
+    def verdict(self) -> t.Literal["reused", "cached", "runs", "skipped", "omitted"]:
+        """What would become of it.
+
+        `reused` is what an earlier session of the run has ended, `cached` what the cache has of
+        another one. What runs is taken to succeed.
+        """
         ...
 
     @property
     def reason(self) -> str | None:
-        """Why, in words; None for what is taken over."""
+        """Why, in words; None for what is reused."""
         ...
 
 
@@ -305,7 +309,7 @@ def plan_retry(
 ) -> tuple[PlannedStep, ...]:
     """Return what `retry` would do with each step and why, without doing it.
 
-    The arguments and errors are those of `retry`.
+    Nothing of what is kept of runs changes. The arguments and errors are those of `retry`.
     """
     changed = None if workflow is None else _plan(workflow, options, passes).workflow
     return _runner().plan_retry(run, workflow=changed, parameters=parameters, options=options)

@@ -61,6 +61,64 @@ def test_plan_shows_what_is_reused_and_why_all_else_runs(couler: Callable, faile
     assert couler("list", "--format", "json").json["runs"][0]["status"] == "failed"  # as it was
 
 
+CACHED = """
+ir_version: "1"
+name: kept
+parameters:
+- {name: n, default: 1, type: int}
+steps:
+- name: first
+  action: {kind: container, image: busybox, command: [sh, -c, "test -e FOLDER/ok"]}
+- name: list
+  cache: {}
+  depends_on: [first]
+  action: {kind: container, image: busybox, command: [sh, -c, 'echo "[1, $COULER_INPUT_n]"']}
+  inputs: [{name: n, type: int, value: {kind: param, name: n}}]
+  outputs: [{name: result, type: list}]
+- name: many
+  cache: {}
+  action: {kind: container, image: busybox, command: [sh, -c, "echo $COULER_INPUT_m"]}
+  inputs: [{name: m, value: {kind: item, name: m}}]
+  foreach: {over: {m: {kind: step, step: list}}}
+- name: few
+  when: {kind: compare, left: {kind: step, step: list}, op: "==", right: {kind: literal, value: []}}
+  action: {kind: container, image: busybox, command: ["true"]}
+"""
+
+
+def test_plan_shows_what_the_cache_has(couler: Callable, write: Callable, folder: Path) -> None:
+    file = write("kept.yaml", CACHED.replace("FOLDER", str(folder)))
+    (folder / "ok").touch()
+    other = couler("run", file, "-p", "n=2", "--format", "json", "-q").json["run"]
+    (folder / "ok").unlink()
+    run = couler("run", file, "-p", "n=2", "--format", "json", "-q").json["run"]
+    before = couler("cache", "ls", "--format", "json").out
+    told = couler("retry", run, "--plan")
+    made = f"the entry was made by {other} on "
+    lines = [line.split(maxsplit=2) for line in told.out.splitlines()]
+    assert [line[:2] for line in lines] == [
+        ["runs", "first"],
+        ["cached", "list"],
+        ["cached", "many[0]"],
+        ["cached", "many[1]"],
+        ["skipped", "few"],
+    ]
+    assert [line[2].startswith(made) for line in lines] == [False, True, True, True, False]
+    assert told.err == f"{run}: 0 reused, 3 cached, 1 to run, 1 skipped\n"
+    told = couler("retry", run, "--plan", "--format", "json").json
+    assert told["schema_version"] == 1
+    assert (told["steps"][1]["path"], told["steps"][1]["verdict"]) == ("list", "cached")
+    assert told["steps"][1]["reason"].startswith(made)
+    assert couler("cache", "ls", "--format", "json").out == before
+    told = couler("retry", run, "--plan", "--no-cache")
+    assert told.err == f"{run}: 0 reused, 4 to run\n"
+    (folder / "ok").touch()
+    told = couler("retry", run, "-p", "n=3")
+    assert told.err.startswith(f"{run}: 0 reused, 4 to run\n")
+    told = couler("retry", run, "-p", "n=2")
+    assert told.err.startswith(f"{run}: 1 reused, 3 cached, 0 to run, 1 skipped\n")
+
+
 def test_retry_says_first_what_runs(couler: Callable, failed: str, folder: Path) -> None:
     (folder / "ok").touch()
     told = couler("retry", failed, "-p", "who=us")

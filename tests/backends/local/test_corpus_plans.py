@@ -1,0 +1,88 @@
+"""Every workflow of the corpus that goes well: what a retry of it is planned to take, it takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from couler.backends.base import RunOptions
+from couler.backends.local import LocalBackend
+from couler.ir.policies import Cache
+from couler.ir.workflow import Container, Group, Script, Step, Workflow
+from couler.state.cache import list_entries, remove_entries
+from couler.state.database import open_database
+from couler.state.home import Home
+from tests.corpus import Case, cases
+from tests.corpus.build import flow, sh
+from tests.support.retry_plans import retry_as_planned
+
+COUNTING = ("retry_group", "retry_succeeds")
+"""They succeed once, by a count that lies outside of the run."""
+
+NEVER_CACHED = {"run_facts": {"id", "same"}, "suspend_for_seconds": {"pause"}}
+"""What reads the name of its run, and what runs nothing that gives outputs."""
+
+WELL = [
+    case
+    for case in cases()
+    if case.expected.status == "succeeded"
+    and not case.expected.failed
+    and case.name not in COUNTING
+]
+
+
+def kept(steps: tuple[Step, ...]) -> Iterator[Step]:
+    """Yield steps with a cache for all that run something."""
+    for step in steps:
+        match step.action:
+            case Group() as group:
+                inside = group.model_copy(update={"steps": tuple(kept(group.steps))})
+                yield step.model_copy(update={"action": inside})
+            case Container() | Script():
+                # Without it, steps that do the same would find what the first of them leaves.
+                yield step.model_copy(update={"cache": Cache(salt=step.name)})
+            case _:
+                yield step
+
+
+def all_kept(workflow: Workflow) -> Workflow:
+    handlers = tuple(
+        handler.model_copy(update={"steps": tuple(kept(handler.steps))})
+        for handler in workflow.exit_handlers
+    )
+    return workflow.model_copy(
+        update={"steps": tuple(kept(workflow.steps)), "exit_handlers": handlers}
+    )
+
+
+@pytest.mark.parametrize("case", WELL, ids=str)
+def test_a_retry_takes_what_its_plan_says(case: Case, tmp_path: Path) -> None:
+    home, shared = tmp_path / "home", tmp_path / "shared"
+    shared.mkdir()
+    entries = {
+        f"COULER_{kind}_{name}_{key}": value
+        for kind, maps in (("SECRET", case.secrets), ("CONFIG", case.config_maps))
+        for name, entries in maps.items()
+        for key, value in entries.items()
+    }
+    environ = {**os.environ, **entries}
+    parameters = case.parameters_with(shared)
+    workflow = all_kept(case.workflow)
+    options = RunOptions(home=home, jobs=4, gpus=1)
+    LocalBackend().run(workflow, parameters=parameters, options=options, environ=environ)
+
+    def retry_another() -> dict[str, str]:
+        """Retry a run that knows none of the steps: all that it can take is in the cache."""
+        run = LocalBackend().run(flow("w", sh("unrelated", "true")), options=options)
+        return retry_as_planned(run.run_id, workflow, home, environ=environ, **parameters).verdicts
+
+    planned = retry_another()
+    runs = {path for path, verdict in planned.items() if verdict == "runs"}
+    assert runs == NEVER_CACHED.get(case.name, set()), planned
+    with open_database(Home(home).database_url) as database:
+        keys = sorted(entry.key for entry in list_entries(database))
+        assert remove_entries(database, keys[::2])
+    retry_another()
