@@ -19,6 +19,8 @@ from tests.corpus import Case, cases
 from tests.corpus.build import flow, sh
 from tests.support.retry_plans import retry_as_planned
 
+pytestmark = pytest.mark.slow
+
 COUNTING = ("retry_group", "retry_succeeds")
 """They succeed once, by a count that lies outside of the run."""
 
