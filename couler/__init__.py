@@ -26,12 +26,14 @@ __all__ = [
     "ImagePullSecret",
     "LocalArtifact",
     "LocalForm",
+    "Mutex",
     "Parameter",
     "Retry",
     "Schedule",
     "ScratchVolume",
     "Secret",
     "SecretVolume",
+    "Semaphore",
     "StepDefaults",
     "Submitter",
     "Toleration",
@@ -123,6 +125,8 @@ if _t.TYPE_CHECKING:
     from couler.dsl.handles import Value as Value
     from couler.dsl.iteration import map as map
     from couler.dsl.jobs import run_job as run_job
+    from couler.dsl.locks import Mutex as Mutex
+    from couler.dsl.locks import Semaphore as Semaphore
     from couler.dsl.loops import exec_while as exec_while
     from couler.dsl.loops import loop as loop
     from couler.dsl.objects import Cache as Cache
@@ -188,12 +192,14 @@ _EXPORTS: dict[str, str] = {
     "ImagePullSecret": "couler.dsl.objects",
     "LocalArtifact": "couler.dsl.artifacts",
     "LocalForm": "couler.dsl.objects",
+    "Mutex": "couler.dsl.locks",
     "Parameter": "couler.dsl.objects",
     "Retry": "couler.dsl.objects",
     "Schedule": "couler.dsl.objects",
     "ScratchVolume": "couler.dsl.objects",
     "Secret": "couler.dsl.secrets",
     "SecretVolume": "couler.dsl.objects",
+    "Semaphore": "couler.dsl.locks",
     "StepDefaults": "couler.dsl.workflow",
     "Submitter": "couler.dsl.submit",
     "Toleration": "couler.dsl.objects",

@@ -136,6 +136,7 @@ CODES: dict[str, str] = {
     "CLR422": "bad DNS setting",
     "CLR423": "bad HTTP request",
     "CLR424": "empty script",
+    "CLR430": "lock that is never free",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

@@ -79,6 +79,11 @@ class Feature(enum.StrEnum):
     CACHE = "cache"
     CACHE_MAX_AGE = "cache-max-age"
     MUTEX = "mutex"
+    MUTEX_DATABASE = "mutex-in-database"
+    SEMAPHORE = "semaphore"
+    SEMAPHORE_DATABASE = "semaphore-in-database"
+    LOCK_NAMESPACE = "lock-of-other-namespace"
+    WORKFLOW_LOCK = "lock-of-workflow"
     MAX_PARALLEL = "max-parallel"
     MAX_PARALLEL_GROUP = "max-parallel-group"
     # pods

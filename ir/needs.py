@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator
 
+from couler.ir.locks import Lock, Semaphore
 from couler.ir.storage import ClaimVolume, ConfigVolume, EnvVar, SecretVolume
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Http, Workflow
@@ -41,11 +42,15 @@ def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
             variables += step.action.headers
         for variable in variables:
             yield from _of_variable(variable)
+        for lock in step.locks:
+            yield from _of_lock(lock)
         for source in step.env_from:
             if source.secret is not None:
                 yield "secret", source.secret, None
             if source.config_map is not None:
                 yield "config map", source.config_map, None
+    for lock in workflow.locks:
+        yield from _of_lock(lock)
     for volume in workflow.volumes:
         match volume:
             case ClaimVolume():
@@ -66,3 +71,8 @@ def _of_variable(variable: EnvVar) -> Iterator[tuple[str, str, str | None]]:
         yield "secret", variable.secret.secret, variable.secret.key
     if variable.config is not None and not variable.config.optional:
         yield "config map", variable.config.config_map, variable.config.key
+
+
+def _of_lock(lock: Lock) -> Iterator[tuple[str, str, str | None]]:
+    if isinstance(lock, Semaphore) and lock.namespace is None:
+        yield "config map", lock.limit.config_map, lock.limit.key

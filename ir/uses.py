@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from couler.ir.features import Feature
 from couler.ir.local_forms import local_form
+from couler.ir.locks import lock_features, locks_of
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, Resources, SourceRef
 from couler.ir.storage import (
     ClaimVolume,
@@ -161,6 +162,10 @@ def _add_workflow_features(workflow: Workflow, add: Add) -> None:
         add(Feature.KEEP)
     if workflow.max_parallel is not None:
         add(Feature.MAX_PARALLEL)
+    for lock in workflow.locks:
+        add(Feature.WORKFLOW_LOCK)
+        for feature in lock_features(lock):
+            add(feature)
     if workflow.labels or workflow.annotations:
         add(Feature.LABELS)
     if workflow.engine:
@@ -344,8 +349,10 @@ def _add_policy_features(step: Step, add: Add) -> None:
         add(Feature.CACHE)
         if step.cache.max_age_s is not None:
             add(Feature.CACHE_MAX_AGE)
-    if step.mutex is not None:
-        add(Feature.MUTEX)
+    if step.mutex is not None or step.locks:
+        for lock in locks_of(step):
+            for feature in lock_features(lock):
+                add(feature)
     if step.max_parallel is not None:
         add(Feature.MAX_PARALLEL_GROUP)
     if step.engine:

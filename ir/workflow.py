@@ -9,6 +9,7 @@ from pydantic import NonNegativeInt, PositiveInt
 
 from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
+from couler.ir.locks import Lock
 from couler.ir.policies import (
     AnyOf,
     Cache,
@@ -180,6 +181,8 @@ class Step(Node):
     working_dir: str | None = None
     pull_policy: t.Literal["Always", "IfNotPresent", "Never"] | None = None
     mutex: str | None = None
+    """Name of a lock; short for a `Mutex` among `locks`."""
+    locks: tuple[Lock, ...] = ()
     daemon: bool = False
     max_parallel: PositiveInt | None = None
     """For groups: how many of the steps inside run at the same time."""
@@ -272,6 +275,8 @@ class Workflow(Node):
     keep_s: NonNegativeInt | None = None
     """Seconds after its end at which the engine may forget the run."""
     max_parallel: PositiveInt | None = None
+    locks: tuple[Lock, ...] = ()
+    """Held from the start of the run to its end."""
     secrets: tuple[SecretKey, ...] = ()
     """Secrets that must exist where the workflow runs, beyond those that steps name."""
     labels: TextMap = FrozenDict()

@@ -256,6 +256,7 @@ def _shape_key(
         step.working_dir,
         step.pull_policy,
         step.mutex,
+        step.locks,
         step.daemon,
         step.labels or None,
         step.annotations or None,

@@ -11,6 +11,7 @@ from functools import cached_property
 from couler.backends.argo import pods
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.leaves import Leaves
+from couler.backends.argo.locks import synchronization
 from couler.backends.argo.loops import limit_template
 from couler.backends.argo.lower import lower
 from couler.backends.argo.names import Names, legal
@@ -113,6 +114,7 @@ def _spec(workflow: Workflow) -> Tree:
         "ttlStrategy": None
         if workflow.keep_s is None
         else {"secondsAfterCompletion": workflow.keep_s},
+        "synchronization": synchronization(workflow.locks),
         "volumes": [entry for volume in workflow.volumes if (entry := pods.volume(volume))],
         "volumeClaimTemplates": [
             pods.claim_template(volume)

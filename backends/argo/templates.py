@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from couler.backends.argo import pods
 from couler.backends.argo.cachekey import memo_key
+from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.scope import is_stdout, wire_text
@@ -20,6 +21,7 @@ from couler.backends.argo.text import (
     uses_brace_variable,
 )
 from couler.ir.cachekey import definition_digest
+from couler.ir.locks import locks_of
 from couler.ir.storage import Volume
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
@@ -211,8 +213,8 @@ class _Builder:
             fields["activeDeadlineSeconds"] = math.ceil(step.timeout_s)
         if step.cache is not None:
             fields["memoize"] = self._memoize()
-        if step.mutex is not None:
-            fields["synchronization"] = {"mutexes": [{"name": step.mutex}]}
+        if step.mutex is not None or step.locks:
+            fields["synchronization"] = synchronization(locks_of(step))
         if step.daemon:
             fields["daemon"] = True
         fields.update(pods.placement(step, self._options.gpu_type_label))

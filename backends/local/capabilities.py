@@ -39,6 +39,15 @@ _SPECIAL: dict[Feature, Support] = {
         "of the step, or run it beside the workflow"
     ),
     Feature.MUTEX: Lowered("a lock of this machine, which all runs of its user share"),
+    Feature.MUTEX_DATABASE: Lowered("a lock of this machine, which all runs of its user share"),
+    Feature.SEMAPHORE: Lowered(
+        "locks of this machine, as many as the entry of the config map says"
+    ),
+    Feature.SEMAPHORE_DATABASE: Unsupported(
+        "its size is in a database of a cluster's engine. Give the size by a config map"
+    ),
+    Feature.LOCK_NAMESPACE: Lowered("a part of the name of the lock"),
+    Feature.WORKFLOW_LOCK: Lowered("a lock that the run waits for before its first step"),
     Feature.RESOURCES: Lowered("keeping it free for the step; what takes more is not stopped"),
     Feature.GPU: Lowered("devices of the step's own, told by CUDA_VISIBLE_DEVICES"),
     Feature.GPU_TYPE: Lowered("devices of any type: they are not told apart"),

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from couler.backends.local.capacity import Capacity, Need
 from couler.backends.local.limits import Limits
-from couler.backends.local.locks import Locks
+from couler.backends.local.locks import Hold, Locks
 
 PATIENCE = 16
 """How many requests may start before one that is more important but has no room."""
@@ -40,7 +40,7 @@ class Shape:
 
     need: Need
     lanes: tuple[Lane, ...] = ()
-    mutex: str | None = None
+    locks: tuple[Hold, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -86,7 +86,7 @@ class Dispatcher:
     capacity
         What there is.
     locks
-        The locks of the steps with a mutex, which other runs share.
+        The locks of steps, which other runs share.
     """
 
     capacity: Capacity
@@ -95,7 +95,7 @@ class Dispatcher:
     _count: Iterator[int] = field(default_factory=itertools.count)
     _is_due: bool = False
     _is_closed: bool = False
-    _elsewhere: set[str] = field(default_factory=set)
+    _elsewhere: set[Hold] = field(default_factory=set)
     """Locks that another run has had at the last look."""
     _look: asyncio.TimerHandle | None = None
     """The next look at these: nobody tells when another run is done with one."""
@@ -140,8 +140,8 @@ class Dispatcher:
         self._gpus.extend(grant.gpus)
         for lane in shape.lanes:
             lane.free += 1
-        if shape.mutex is not None:
-            self.locks.release(shape.mutex)
+        for hold in shape.locks:
+            self.locks.release(hold)
         self._wake()
 
     def give_up(self) -> None:
@@ -182,13 +182,13 @@ class Dispatcher:
         heads = sorted((line[0], shape) for shape, line in self._lines.items())  # no two are equal
         before: list[Request] = []
         for (_, _, request), shape in heads:
-            if _is_bounded(shape) or self._is_locked(shape.mutex):
+            if _is_bounded(shape) or any(map(self._is_locked, shape.locks)):
                 continue
             if not self._has_room(shape.need):
                 if request.passed_over >= PATIENCE:
                     return None
                 before.append(request)
-            elif self._take_lock(shape.mutex):
+            elif self._take_locks(shape.locks):
                 for other in before:
                     other.passed_over += 1
                 line = self._lines[shape]
@@ -206,14 +206,15 @@ class Dispatcher:
             and need.gpus <= len(self._gpus)
         )
 
-    def _is_locked(self, mutex: str | None) -> bool:
+    def _is_locked(self, hold: Hold) -> bool:
         """Return whether a lock is known not to be free."""
-        return mutex is not None and (mutex in self._elsewhere or self.locks.is_ours(mutex))
+        return hold in self._elsewhere or self.locks.is_full(hold)
 
-    def _take_lock(self, mutex: str | None) -> bool:
-        if mutex is None or self.locks.take(mutex):
+    def _take_locks(self, holds: tuple[Hold, ...]) -> bool:
+        taken_elsewhere = self.locks.take_all(holds)
+        if taken_elsewhere is None:
             return True
-        self._elsewhere.add(mutex)
+        self._elsewhere.add(taken_elsewhere)
         if self._look is None:
             loop = asyncio.get_running_loop()
             self._look = loop.call_later(_LOCK_POLL_S, self._look_again)

@@ -8,15 +8,16 @@ once and call it later with the end, so that what only waits for its start costs
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 import typing as t
-from collections.abc import Callable, Collection, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
 from couler.backends.local.around import Around
-from couler.backends.local.capacity import need_of
+from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.dispatch import Dispatcher, Grant, Request, Shape
 from couler.backends.local.ends import (
     RUNS,
@@ -31,6 +32,7 @@ from couler.backends.local.ends import (
 from couler.backends.local.fan import run_all
 from couler.backends.local.iteration import foreach_items, gather
 from couler.backends.local.limits import Limits, too_late
+from couler.backends.local.locks import Hold
 from couler.backends.local.outputs import read_results, scope_outputs
 from couler.backends.local.recording import Recorder
 from couler.backends.local.retries import may_retry, wait_seconds
@@ -46,6 +48,7 @@ from couler.backends.local.values import (
     holds,
 )
 from couler.ir import workflow as ir
+from couler.ir.locks import Lock, locks_of
 from couler.ir.paths import StepPath
 from couler.ir.policies import Foreach, Loop
 
@@ -73,15 +76,23 @@ class Interpreter:
         Told of all starts and ends.
     reuse
         What need not run, as it is known from earlier.
+    hold_of
+        Gives what a lock of a step is here.
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, attempter: Attempter, recorder: Recorder, reuse: Reuse
+        self,
+        dispatcher: Dispatcher,
+        attempter: Attempter,
+        recorder: Recorder,
+        reuse: Reuse,
+        hold_of: Callable[[Lock], Hold],
     ) -> None:
         self._dispatcher = dispatcher
         self._attempter = attempter
         self._recorder = recorder
         self._reuse = reuse
+        self._hold_of = hold_of
         self._tasks: set[asyncio.Task[t.Any]] = set()
         self.is_abandoned = False
         """Whether nobody waits for the end of anything any more."""
@@ -271,7 +282,7 @@ class Interpreter:
 
     def _submit(self, instance: Instance, around: Around, ended: Ended) -> None:
         """Line up a step that runs something."""
-        shape = _shape(instance.step, around)
+        shape = self._shape(instance.step, around)
 
         def start(grant: Grant | None) -> None:
             if grant is None:
@@ -309,10 +320,28 @@ class Interpreter:
                 break
             if not await self._wait_for_retry(instance, limits, attempts, last):
                 break
-            shape = _shape(step, around)
+            shape = self._shape(step, around)
             grant = await self._dispatcher.acquire(shape, around.priority, limits)
         state: State = "succeeded" if last.succeeded else "failed"
         return End(state, last.outputs, last.message, last.exit_code, number, key, since=RUNS)
+
+    @contextlib.asynccontextmanager
+    async def holding(self, locks: tuple[Lock, ...], limits: Limits) -> AsyncIterator[None]:
+        """Hold locks while a block runs, which begins when they are free or the limits end."""
+        if not locks:
+            yield
+            return
+        shape = Shape(Need(jobs=0), locks=tuple(map(self._hold_of, locks)))
+        grant = await self._dispatcher.acquire(shape, 0.0, limits)
+        try:
+            yield
+        finally:
+            if grant is not None:
+                self._dispatcher.release(grant)
+
+    def _shape(self, step: ir.Step, around: Around) -> Shape:
+        locks = locks_of(step) if step.mutex is not None or step.locks else ()
+        return Shape(need_of(step), around.lanes, tuple(map(self._hold_of, locks)))
 
     async def _run_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
         step, attempts = instance.step, 0
@@ -363,10 +392,6 @@ class Interpreter:
         if wait_s:
             await limits.pause(wait_s)
         return limits.reached is None
-
-
-def _shape(step: ir.Step, around: Around) -> Shape:
-    return Shape(need_of(step), around.lanes, step.mutex)
 
 
 _WELL: tuple[State, ...] = ("succeeded", "cached")

@@ -1,13 +1,71 @@
-"""Locks by name that all runs of a machine's user share, for steps with a mutex."""
+"""Locks by name that all runs of a machine's user share."""
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
 import os
+import typing as t
 from pathlib import Path
 
+from couler.backends.local.secrets import Entries
 from couler.backends.local.writing import explain_writing
+from couler.errors import ConfigurationError
+from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
+from couler.ir.storage import ConfigKey
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Workflow
+
+
+class Hold(t.NamedTuple):
+    """A lock that a step asks for."""
+
+    name: str
+    places: int = 1
+    """How many can have it at the same time."""
+    kind: str = "mutex"
+
+
+def hold_of(lock: Lock, entries: Entries) -> Hold:
+    """Return what a lock of a workflow is on this machine.
+
+    Raises
+    ------
+    ConfigurationError
+        The size of a semaphore is not there, or is no number above 0.
+    """
+    namespace = "" if lock.namespace is None else f"{lock.namespace}/"
+    match lock:
+        case Mutex():
+            return Hold(f"{namespace}{lock.name}")
+        case Semaphore():
+            name = f"{namespace}{lock.limit.config_map}/{lock.limit.key}"
+            return Hold(name, _size(lock.limit, entries), "semaphore")
+        case DatabaseSemaphore():
+            raise TypeError("a semaphore in a database is refused before the start")
+    t.assert_never(lock)
+
+
+def require_sizes(workflow: Workflow, entries: Entries) -> None:
+    """Refuse to start a workflow with a semaphore whose size is none.
+
+    Raises
+    ------
+    ConfigurationError
+        As `hold_of`.
+    """
+    for lock in (*workflow.locks, *(lock for step in all_steps(workflow) for lock in step.locks)):
+        hold_of(lock, entries)
+
+
+def _size(key: ConfigKey, entries: Entries) -> int:
+    text = entries.require(key)
+    if text is None or not text.strip().isascii() or not text.strip().isdigit() or int(text) < 1:
+        raise ConfigurationError(
+            f'the entry "{key.key}" of the config map "{key.config_map}" is the size of a '
+            f"semaphore, so it must be a whole number above 0, not {text!r}"
+        )
+    return int(text)
 
 
 class Locks:
@@ -23,20 +81,26 @@ class Locks:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._held: dict[str, int] = {}
+        self._held: dict[tuple[str, str], dict[int, int]] = {}
+        """The descriptor of each place of a lock, by kind and name."""
 
-    def take(self, name: str) -> bool:
-        """Take a lock if nobody has it, and tell whether it was taken.
+    def take(self, hold: Hold) -> bool:
+        """Take a place of a lock if there is a free one, and tell whether it was taken.
 
         Raises
         ------
         StateError
             Its file cannot be made.
         """
-        if name in self._held:
-            return False
-        file = self._folder / hashlib.sha256(name.encode()).hexdigest()[:32]
-        with explain_writing(self._folder, f'make the lock of the mutex "{name}"'):
+        held = self._held.setdefault((hold.kind, hold.name), {})
+        for place in range(hold.places):
+            if place not in held and self._take_place(hold, place, held):
+                return True
+        return False
+
+    def _take_place(self, hold: Hold, place: int, held: dict[int, int]) -> bool:
+        file = self._folder / _file_name(hold, place)
+        with explain_writing(self._folder, f'make the lock of the {hold.kind} "{hold.name}"'):
             self._folder.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -44,18 +108,34 @@ class Locks:
         except BlockingIOError:
             os.close(descriptor)
             return False
-        self._held[name] = descriptor
+        held[place] = descriptor
         return True
 
-    def release(self, name: str) -> None:
-        """Let go of a lock that `take` has given."""
-        os.close(self._held.pop(name))
+    def take_all(self, holds: tuple[Hold, ...]) -> Hold | None:
+        """Take all of several locks, or none and return the one that is not free."""
+        for count, hold in enumerate(holds):
+            if not self.take(hold):
+                for taken in holds[:count]:
+                    self.release(taken)
+                return hold
+        return None
+
+    def release(self, hold: Hold) -> None:
+        """Let go of a place that `take` has given."""
+        _, descriptor = self._held[hold.kind, hold.name].popitem()
+        os.close(descriptor)
 
     def close(self) -> None:
         """Let go of all; what was to run under them does not run any more."""
-        for name in tuple(self._held):
-            self.release(name)
+        for held in self._held.values():
+            while held:
+                os.close(held.popitem()[1])
 
-    def is_ours(self, name: str) -> bool:
-        """Return whether this run holds a lock."""
-        return name in self._held
+    def is_full(self, hold: Hold) -> bool:
+        """Return whether this run has all places of a lock."""
+        return len(self._held.get((hold.kind, hold.name), ())) >= hold.places
+
+
+def _file_name(hold: Hold, place: int) -> str:
+    name = hold.name if hold.kind == "mutex" else f"{hold.kind} {hold.name} {place}"
+    return hashlib.sha256(name.encode()).hexdigest()[:32]

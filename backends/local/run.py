@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from couler.backends.base import RunOptions
@@ -23,7 +24,7 @@ from couler.backends.local.earlier import Earlier, left_out_items
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import CANCELLED
-from couler.backends.local.locks import Locks
+from couler.backends.local.locks import Locks, hold_of, require_sizes
 from couler.backends.local.orphans import MARK, end_orphans, end_run
 from couler.backends.local.packages import require_packages
 from couler.backends.local.parameters import Parameters, merge_parameters
@@ -338,6 +339,7 @@ class _Work:
             LocalAttempter(place, recorder, doorbell),
             recorder,
             Reuse(recorder, _known(steps, run, self.workflow, around, self.database, store)),
+            partial(hold_of, entries=place.entries),
         )
         facts = RunFacts(id=run.id, logical_date=run.logical_date or "")
         session = Session(
@@ -417,7 +419,9 @@ def _digest(text: str) -> str:
 def _require_surroundings(workflow: Workflow, around: Surroundings) -> None:
     if around.options.runtime == "process":  # in a container they are installed at its start
         require_packages(workflow)
-    require_entries(workflow, Entries(around.environ))
+    entries = Entries(around.environ)
+    require_entries(workflow, entries)
+    require_sizes(workflow, entries)
 
 
 def _require_files(parameters: Parameters) -> None:

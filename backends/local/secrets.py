@@ -9,10 +9,11 @@ secret. Config maps have `COULER_CONFIG_` and `COULER_CONFIGS_DIR`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from couler.errors import ConfigurationError
+from couler.ir.locks import Lock, Semaphore
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, SecretKey
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Http, Workflow
@@ -121,7 +122,9 @@ def secret_values(workflow: Workflow, entries: Entries) -> list[str]:
 
 def _named_entries(workflow: Workflow) -> Iterator[SecretKey | ConfigKey]:
     yield from workflow.secrets
+    yield from _sizes(workflow.locks)
     for step in all_steps(workflow):
+        yield from _sizes(step.locks)
         variables: tuple[EnvVar, ...] = step.env
         if isinstance(step.action, Http):
             variables += step.action.headers
@@ -130,6 +133,10 @@ def _named_entries(workflow: Workflow) -> Iterator[SecretKey | ConfigKey]:
                 yield variable.secret
             if variable.config is not None:
                 yield variable.config
+
+
+def _sizes(locks: Iterable[Lock]) -> Iterator[ConfigKey]:
+    return (lock.limit for lock in locks if isinstance(lock, Semaphore))
 
 
 def _place(key: SecretKey | ConfigKey) -> tuple[str, str]:

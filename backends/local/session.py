@@ -126,6 +126,11 @@ class _Work:
             self._interpreter.failure.set_exception(KeyboardInterrupt())
 
     async def to_end(self) -> RunResult:
+        locks = self._session.workflow.locks
+        async with self._interpreter.holding(locks, self._limits):
+            return await self._to_end()
+
+    async def _to_end(self) -> RunResult:
         session, recorder = self._session, self._session.recorder
         end = await self._run_steps()
         outputs, message = self._read_outputs(end)

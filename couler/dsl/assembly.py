@@ -57,6 +57,17 @@ def set_duration(builder: Builder, field: str, option: str, value: object) -> No
         builder.fields[field] = round(seconds) if field == "keep_s" else seconds
 
 
+def set_read(
+    builder: Builder, field: str, value: object, read: t.Callable[[t.Any], object]
+) -> None:
+    """Set a field to what is read of an argument; report a wrong one. None leaves it as it is."""
+    if value is None:
+        return
+    made = attempt(builder, field, lambda: read(value))
+    if made is not None:
+        builder.fields[field] = made
+
+
 def set_schedule(builder: Builder, schedule: str | objects.Schedule) -> None:
     """Make the workflow run by itself."""
     found = attempt(builder, "schedule", lambda: _schedule(schedule))

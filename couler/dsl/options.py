@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.dsl import objects, units
 from couler.dsl.checks import attempt
 from couler.dsl.handles import Value, as_value
+from couler.dsl.locks import AnyLock, read_locks
 from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
 from couler.ir.diagnostics import did_you_mean
@@ -69,6 +70,7 @@ class StepOptions(t.TypedDict, total=False):
     labels: Mapping[str, str] | None
     annotations: Mapping[str, str] | None
     mutex: str | None
+    locks: AnyLock | Sequence[AnyLock] | None
     max_parallel: int | None
     parallelism: int | None
     profile: policies.Profile | Mapping[str, float] | None
@@ -313,6 +315,7 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "labels": _field("labels", _text_map),
     "annotations": _field("annotations", _text_map),
     "mutex": _field("mutex", str),
+    "locks": _field("locks", read_locks),
     "max_parallel": _field("max_parallel", _count),
     "parallelism": _ignore("parallelism", "; max_parallel bounds a map, a group or a workflow"),
     "profile": _field("profile", _profile),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import ModuleType, TracebackType
 
@@ -13,6 +13,7 @@ from couler.dsl._places import caller_frame
 from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder
 from couler.dsl.handles import Expression
+from couler.dsl.locks import AnyLock, read_locks
 from couler.dsl.options import StepOptions
 from couler.dsl.scope import Scope
 from couler.dsl.types import JSON, STR, TypeSpec
@@ -114,6 +115,9 @@ class Workflow:
         For people.
     service_account
         Account of the cluster that the steps run as.
+    locks
+        Held from the start of the run to its end: a `couler.Mutex` or `couler.Semaphore`, or a
+        list of them.
     engine
         Settings for single engines, put into what they are given as they are.
     params
@@ -144,6 +148,7 @@ class Workflow:
         keep: objects.Duration | None = None,
         description: str | None = None,
         service_account: str | None = None,
+        locks: AnyLock | Sequence[AnyLock] | None = None,
         engine: Mapping[str, object] | None = None,
         params: Mapping[str, object] | None = None,
         **parameters: object,
@@ -166,6 +171,7 @@ class Workflow:
         assembly.set_duration(builder, "timeout_s", "timeout", timeout)
         assembly.set_duration(builder, "keep_s", "keep", keep)
         assembly.set_pod(builder, service_account=service_account)
+        assembly.set_read(builder, "locks", locks, read_locks)
         if schedule is not None:
             assembly.set_schedule(builder, schedule)
         assembly.set_defaults(builder, getattr(defaults, "options", defaults))

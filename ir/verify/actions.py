@@ -30,8 +30,8 @@ _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
     Script: ("max_parallel",),
     Job: (*_PROCESS_ONLY, "inputs", "max_parallel"),
     Http: (*_PROCESS_ONLY, "inputs", "max_parallel"),
-    Suspend: (*_PROCESS_ONLY, "inputs", "max_parallel", "retry", "cache", "loop", "mutex"),
-    Group: (*_PROCESS_ONLY, "mutex", "cache", "labels", "annotations"),
+    Suspend: (*_PROCESS_ONLY, "inputs", "max_parallel", "retry", "cache", "loop", "mutex", "locks"),
+    Group: (*_PROCESS_ONLY, "mutex", "locks", "cache", "labels", "annotations"),
 }
 _WORDS: dict[type, str] = {
     Container: "container",

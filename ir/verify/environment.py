@@ -88,14 +88,19 @@ def check_one_source(variable: EnvVar, field: str, add: Add) -> None:
     if variable.secret is not None:
         check_secret_key(variable.secret, add)
     if variable.config is not None:
-        check_object_name(variable.config.config_map, "config map", add)
-        _check_key(variable.config, "config map", add)
+        check_config_key(variable.config, add)
 
 
 def check_secret_key(key: SecretKey, add: Add) -> None:
     """Check the reference to an entry of a secret."""
     check_object_name(key.secret, "secret", add)
     _check_key(key, "secret", add)
+
+
+def check_config_key(key: ConfigKey, add: Add) -> None:
+    """Check the reference to an entry of a config map."""
+    check_object_name(key.config_map, "config map", add)
+    _check_key(key, "config map", add)
 
 
 def _check_key(key: SecretKey | ConfigKey, what: str, add: Add) -> None:

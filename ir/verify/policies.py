@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from couler.ir.policies import Cache, Foreach, Loop, Retry
@@ -10,13 +9,12 @@ from couler.ir.values import Literal
 from couler.ir.verify.conditions import check_loop
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_placement
 from couler.ir.verify.limits import MAX_ROUNDS
+from couler.ir.verify.locks import check_lock_name, check_step_locks
 from couler.ir.verify.names import check_value_names
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
 from couler.ir.verify.values import Reader
 from couler.ir.workflow import Step, Suspend
-
-_LOCK_NAME = re.compile(r"[a-zA-Z0-9](?:[-._a-zA-Z0-9]{0,251}[a-zA-Z0-9])?")
 
 
 def check_foreach(reader: Reader, foreach: Foreach) -> None:
@@ -90,8 +88,8 @@ def check_policies(reader: Reader, step: Step) -> None:
         check_labels(step.labels, "labels", add)
     if step.annotations:
         check_annotations(step.annotations, add)
-    if step.mutex is not None and _LOCK_NAME.fullmatch(step.mutex) is None:
-        add("CLR411", _bad_lock("mutex", step.mutex))
+    if step.mutex is not None or step.locks:
+        check_step_locks(view, step)
     if step.cache is not None:
         _check_cache(reader, step.cache)
 
@@ -99,15 +97,8 @@ def check_policies(reader: Reader, step: Step) -> None:
 def _check_cache(reader: Reader, cache: Cache) -> None:
     if cache.salt is not None and not isinstance(cache.salt, str):
         reader.text(cache.salt, "cache.salt")
-    if cache.name is not None and _LOCK_NAME.fullmatch(cache.name) is None:
-        reader.add("CLR411", _bad_lock("cache", cache.name))
-
-
-def _bad_lock(what: str, name: str) -> str:
-    return (
-        f'"{name}" is no name of a {what}: letters, digits, "-", "_" and "." between them, '
-        "at most 253 characters."
-    )
+    if cache.name is not None:
+        check_lock_name(cache.name, "cache", reader.add)
 
 
 def retry_problems(retry: Retry) -> Iterator[tuple[str, str]]:

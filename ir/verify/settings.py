@@ -17,6 +17,7 @@ from couler.ir.verify.kubernetes import (
     check_placement,
     check_toleration,
 )
+from couler.ir.verify.locks import check_locks
 from couler.ir.verify.names import Add, check_value_names, check_workflow_name
 from couler.ir.verify.policies import retry_problems
 from couler.ir.verify.quantities import check_resources
@@ -53,6 +54,7 @@ def check_settings(workflow: Workflow, report: Report) -> None:
         _check_pod(workflow.pod, add)
     for key in workflow.secrets:
         check_secret_key(key, add)
+    check_locks(workflow.locks, add)
     check_labels(workflow.labels, "labels", add)
     check_annotations(workflow.annotations, add)
 

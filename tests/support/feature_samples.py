@@ -7,6 +7,7 @@ import typing as t
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import Compare
 from couler.ir.features import Feature
+from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
 from couler.ir.policies import (
     AnyOf,
     Backoff,
@@ -131,6 +132,9 @@ _JOB = Job(
         spec=FrozenDict(),
     ),
     success_condition="status.succeeded > 0",
+)
+SEMAPHORE = Semaphore(
+    limit=ConfigKey(config_map="limits", key="gpus", optional=True), namespace="shared"
 )
 _FILE = Output(name="model", type="file", path="/tmp/model")
 
@@ -288,6 +292,11 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.CACHE: _has(cache=Cache()),
     Feature.CACHE_MAX_AGE: _has(cache=Cache(max_age_s=60)),
     Feature.MUTEX: _has(mutex="one-at-a-time"),
+    Feature.MUTEX_DATABASE: _has(locks=(Mutex(name="one-at-a-time", database=True),)),
+    Feature.SEMAPHORE: _has(locks=(SEMAPHORE,)),
+    Feature.SEMAPHORE_DATABASE: _has(locks=(DatabaseSemaphore(key="gpus"),)),
+    Feature.LOCK_NAMESPACE: _has(locks=(Mutex(name="one-at-a-time", namespace="shared"),)),
+    Feature.WORKFLOW_LOCK: flow(echo("a"), locks=(Mutex(name="one-at-a-time"), SEMAPHORE)),
     Feature.MAX_PARALLEL: flow(echo("a"), max_parallel=1),
     Feature.MAX_PARALLEL_GROUP: flow(group("g", echo("a"), max_parallel=1)),
     # pods

@@ -11,7 +11,7 @@ import pytest
 from couler.backends.local.capacity import Capacity, Need
 from couler.backends.local.dispatch import PATIENCE, Dispatcher, Grant, Lane, Request, Shape
 from couler.backends.local.limits import CANCELLED, Limits
-from couler.backends.local.locks import Locks
+from couler.backends.local.locks import Hold, Locks
 
 CAPACITY = Capacity(jobs=4, cpus=2.0, memory_bytes=100, gpus=("0", "1"))
 
@@ -168,8 +168,8 @@ def test_lanes_bound_their_own(tmp_path: Path) -> None:
 def test_those_of_one_lock_never_run_together(tmp_path: Path) -> None:
     def work(floor: Floor):  # type: ignore[no-untyped-def]
         for name in ("a", "b"):
-            floor.submit(name, Shape(Need(), mutex="m"))
-        floor.submit("other", Shape(Need(), mutex="n"))
+            floor.submit(name, Shape(Need(), locks=(Hold("m"),)))
+        floor.submit("other", Shape(Need(), locks=(Hold("n"),)))
         yield
         assert floor.started == ["a", "other"]
         floor.end("a")
@@ -182,11 +182,11 @@ def test_those_of_one_lock_never_run_together(tmp_path: Path) -> None:
 def test_lock_of_another_run_is_waited_for(tmp_path: Path) -> None:
     async def play() -> None:
         floor, others = Floor(tmp_path), Locks(tmp_path)
-        assert others.take("m")
-        floor.submit("a", Shape(Need(), mutex="m"))
+        assert others.take(Hold("m"))
+        floor.submit("a", Shape(Need(), locks=(Hold("m"),)))
         await asyncio.sleep(0.05)
         assert floor.started == []
-        others.release("m")
+        others.release(Hold("m"))
         await asyncio.sleep(0.5)
         assert floor.started == ["a"]
 
@@ -195,9 +195,9 @@ def test_lock_of_another_run_is_waited_for(tmp_path: Path) -> None:
 
 def test_one_that_waits_for_a_lock_keeps_nothing_waiting(tmp_path: Path) -> None:
     def work(floor: Floor):  # type: ignore[no-untyped-def]
-        floor.submit("holder", Shape(Need(), mutex="m"))
+        floor.submit("holder", Shape(Need(), locks=(Hold("m"),)))
         yield
-        floor.submit("waits", Shape(Need(), mutex="m"), priority=9)
+        floor.submit("waits", Shape(Need(), locks=(Hold("m"),)), priority=9)
         for number in range(PATIENCE + 5):
             floor.submit(f"small{number}")
             yield
@@ -213,18 +213,18 @@ def test_one_that_waits_for_a_lock_keeps_nothing_waiting(tmp_path: Path) -> None
 def test_lock_of_another_run_is_looked_at_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    looks: list[str] = []
+    looks: list[Hold] = []
     take = Locks.take
 
-    def counted(locks: Locks, name: str) -> bool:
+    def counted(locks: Locks, name: Hold) -> bool:
         looks.append(name)
         return take(locks, name)
 
     async def play() -> None:
         floor, others = Floor(tmp_path), Locks(tmp_path)
-        assert others.take("m")
+        assert others.take(Hold("m"))
         monkeypatch.setattr(Locks, "take", counted)
-        floor.submit("a", Shape(Need(), mutex="m"), priority=9)
+        floor.submit("a", Shape(Need(), locks=(Hold("m"),)), priority=9)
         for number in range(50):
             floor.submit(f"s{number}")
             await asyncio.sleep(0)
@@ -240,15 +240,15 @@ def test_lock_of_another_run_is_looked_at_now_and_then(
 
 def test_nothing_starts_once_the_dispatcher_is_closed(tmp_path: Path) -> None:
     def work(floor: Floor):  # type: ignore[no-untyped-def]
-        floor.submit("a", Shape(Need(), mutex="m"))
+        floor.submit("a", Shape(Need(), locks=(Hold("m"),)))
         yield
-        floor.submit("b", Shape(Need(), mutex="m"))
+        floor.submit("b", Shape(Need(), locks=(Hold("m"),)))
         floor.dispatcher.close()
         floor.end("a")
         yield
 
     assert scene(work, tmp_path).started == ["a"]
-    assert Locks(tmp_path).take("m")
+    assert Locks(tmp_path).take(Hold("m"))
 
 
 def test_request_whose_limits_have_ended_is_given_up_at_once(tmp_path: Path) -> None:

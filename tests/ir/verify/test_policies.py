@@ -7,6 +7,7 @@ import typing as t
 import pytest
 
 from couler.ir.base import FrozenDict
+from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
 from couler.ir.policies import Backoff, Cache, Foreach, Gpu, Placement, Resources, Retry, Toleration
 from couler.ir.storage import (
     ClaimVolume,
@@ -151,6 +152,7 @@ GROUP_FIELDS: list[dict[str, t.Any]] = [
     {"pull_policy": "Always"},
     {"daemon": True},
     {"mutex": "m"},
+    {"locks": (Mutex(name="m"),)},
 ]
 
 
@@ -376,3 +378,30 @@ def test_texts_too_long_for_a_process() -> None:
 def test_large_scripts() -> None:
     found = only(flow(Step(name="a", action=Script(image="x", source="#" * 70_000))))
     assert (found.code, found.severity) == ("CLR503", "warning")
+
+
+def test_names_of_locks() -> None:
+    key = ConfigKey(config_map="limits", key="gpus")
+    assert has(locks=(Mutex(name="m"), Mutex(name="n"), Semaphore(limit=key))) == []
+    assert has(locks=(Mutex(name="a b"),)) == ["CLR411"]
+    assert has(locks=(Mutex(name="m", namespace="A"),)) == ["CLR150"]
+    assert has(locks=(DatabaseSemaphore(key=""),)) == ["CLR411"]
+    assert has(locks=(Semaphore(limit=ConfigKey(config_map="Limits", key="a b")),)) == [
+        "CLR411",
+        "CLR411",
+    ]
+    assert codes(flow(echo("a"), locks=(Mutex(name="a b"),))) == ["CLR411"]
+
+
+def test_a_lock_is_named_once() -> None:
+    assert has(mutex="m", locks=(Mutex(name="m"),)) == ["CLR151"]
+    assert has(mutex="m", locks=(Mutex(name="m", namespace="n"),)) == []
+
+
+def test_a_step_cannot_wait_for_a_mutex_of_its_workflow() -> None:
+    held = (Mutex(name="m"),)
+    found = only(flow(group("g", echo("a", mutex="m")), locks=held))
+    assert (found.code, found.step) == ("CLR430", "g/a")
+    assert codes(flow(echo("a", mutex="n"), locks=held)) == []
+    two = Semaphore(limit=ConfigKey(config_map="limits", key="two"))
+    assert codes(flow(echo("a", locks=(two,)), locks=(two,))) == []  # it may have two places

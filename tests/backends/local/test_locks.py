@@ -1,0 +1,135 @@
+"""Locks on this machine: several at once, semaphores, locks of whole workflows."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from couler.backends.base import RunOptions
+from couler.backends.local import LocalBackend
+from couler.backends.local.locks import Hold, Locks, hold_of
+from couler.backends.local.result import RunResult
+from couler.backends.local.secrets import Entries
+from couler.errors import ConfigurationError, UnsupportedFeatureError
+from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
+from couler.ir.storage import ConfigKey
+from couler.ir.workflow import Workflow
+from tests.corpus.build import flow, sh
+
+GPUS = Semaphore(limit=ConfigKey(config_map="limits", key="gpus"))
+
+
+def run(workflow: Workflow, home: Path, **environ: str) -> RunResult:
+    options = RunOptions(home=home, jobs=4)
+    path = {"PATH": "/usr/local/bin:/usr/bin:/bin"}
+    return LocalBackend().run(workflow, options=options, environ={**path, **environ})
+
+
+def test_a_semaphore_has_as_many_places_as_it_says(tmp_path: Path) -> None:
+    here, there = Locks(tmp_path), Locks(tmp_path)
+    two = Hold("gpus", 2, "semaphore")
+    assert here.take(two)
+    assert there.take(two)
+    assert not here.take(two)
+    assert not here.is_full(two)
+    there.release(two)
+    assert here.take(two)
+    assert here.is_full(two)
+    here.close()
+    assert there.take(two)
+
+
+def test_semaphore_and_mutex_of_one_name_are_two(tmp_path: Path) -> None:
+    locks = Locks(tmp_path)
+    assert locks.take(Hold("x"))
+    assert locks.take(Hold("x", 1, "semaphore"))
+
+
+def test_all_of_several_are_taken_or_none(tmp_path: Path) -> None:
+    here, there = Locks(tmp_path), Locks(tmp_path)
+    a, b = Hold("a"), Hold("b")
+    assert there.take(b)
+    assert here.take_all((a, b)) == b
+    assert there.take(a)
+    there.close()
+    assert here.take_all((a, b)) is None
+
+
+@pytest.mark.parametrize("places", [1, 2])
+def test_a_semaphore_bounds_the_steps_of_all_runs(tmp_path: Path, places: int) -> None:
+    """Each step counts those that run beside it; two runs of four steps meet."""
+    count = f"""
+        me=$(mktemp {tmp_path}/beside.XXXXXX); ls {tmp_path}/beside.* | wc -l >> {tmp_path}/counts
+        sleep 0.1; rm "$me"
+    """
+    steps = [sh(f"s{number}", count, result=None, locks=[GPUS]) for number in range(4)]
+    workflow = flow("w", *steps)
+    results: list[RunResult] = []
+
+    def work() -> None:
+        results.append(run(workflow, tmp_path / "home", COULER_CONFIG_limits_gpus=str(places)))
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result.status for result in results] == ["succeeded", "succeeded"]
+    counts = [int(line) for line in (tmp_path / "counts").read_text().split()]
+    assert len(counts) == 8
+    assert max(counts) == places
+
+
+def test_a_lock_of_the_workflow_is_held_to_its_end(tmp_path: Path) -> None:
+    script = f"mkdir {tmp_path}/busy || exit 1; sleep 0.1"
+    end = f"rmdir {tmp_path}/busy"
+    workflow = flow(
+        "w",
+        sh("begin", script, result=None),
+        sh("end", end, result=None, depends_on=["begin"]),
+        locks=[Mutex(name="w")],
+    )
+    results: list[RunResult] = []
+    threads = [
+        threading.Thread(target=lambda: results.append(run(workflow, tmp_path / "home")))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [result.status for result in results] == ["succeeded", "succeeded"]
+
+
+@pytest.mark.parametrize("size", ["", "0", "-1", "two", "1.5"])
+def test_a_size_that_is_none_is_told_before_the_start(tmp_path: Path, size: str) -> None:
+    workflow = flow("w", sh("a", "true", locks=[GPUS]))
+    with pytest.raises(ConfigurationError, match='"gpus" of the config map "limits" is the size'):
+        run(workflow, tmp_path, COULER_CONFIG_limits_gpus=size)
+
+
+def test_a_size_that_is_missing_is_told_before_the_start(tmp_path: Path) -> None:
+    workflow = flow("w", sh("a", "true"), locks=[GPUS])
+    with pytest.raises(ConfigurationError, match="COULER_CONFIG_limits_gpus"):
+        run(workflow, tmp_path)
+
+
+def test_a_semaphore_of_a_database_is_refused(tmp_path: Path) -> None:
+    workflow = flow("w", sh("a", "true", locks=[DatabaseSemaphore(key="gpus")]))
+    with pytest.raises(UnsupportedFeatureError, match="Give the size by a config map"):
+        run(workflow, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lock", "hold"),
+    [
+        (Mutex(name="m"), Hold("m")),
+        (Mutex(name="m", database=True), Hold("m")),
+        (Mutex(name="m", namespace="n"), Hold("n/m")),
+        (GPUS, Hold("limits/gpus", 3, "semaphore")),
+    ],
+)
+def test_what_a_lock_is_here(lock: Lock, hold: Hold) -> None:
+    assert hold_of(lock, Entries({"COULER_CONFIG_limits_gpus": " 3\n"})) == hold
