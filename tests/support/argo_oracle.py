@@ -8,7 +8,7 @@ What the emulation leaves out:
 
 - Images: all containers see the programs of this machine. Without a command the entry point is
   looked up in `images`, never in a registry.
-- Resource templates, plugins and HTTP templates, volumes other than ``emptyDir``, ``secret``,
+- Plugins and HTTP templates, operators of resources, volumes other than ``emptyDir``, ``secret``,
   ``configMap`` and claims.
 - Users, resource limits, probes, scheduling, ``kubectl exec`` but for signals.
 - The checks of the API server: schemas, sizes, permissions, admission.
@@ -37,7 +37,8 @@ from tests.oracle.argo.cluster import (
     with_parameters,
 )
 from tests.oracle.argo.result import OracleNode, OraclePod, OracleRun, read_run
-from tests.oracle.argo.store import SECRETS, Json
+from tests.oracle.argo.server import Ending
+from tests.oracle.argo.store import SECRETS, Json, Resource
 
 __all__ = [
     "BuildError",
@@ -46,6 +47,7 @@ __all__ = [
     "OraclePod",
     "OracleRun",
     "OracleTimeoutError",
+    "Resource",
     "Session",
     "Verdict",
     "available",
@@ -86,7 +88,7 @@ def lint(paths: Sequence[Path]) -> list[Verdict]:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise OracleError(f"lint: {done.stderr.strip()}")
-    found = [json.loads(line) for line in done.stdout.splitlines()]
+    found = [json.loads(line) for line in done.stdout.split("\n") if line]
     return [Verdict(Path(each["file"]), each["ok"], tuple(each["errors"])) for each in found]
 
 
@@ -117,6 +119,10 @@ class Session:
         workflow = with_parameters(workflow, parameters or {})
         return read_run(self._cluster, self._cluster.submit(workflow, timeout_s=timeout_s))
 
+    def objects(self, resource: Resource) -> list[Json]:
+        """The objects of a kind, those that resource templates have made."""
+        return self._cluster.store.list(resource, lambda found: True)[1]
+
     def config_map(self, name: str) -> dict[str, str] | None:
         """The entries of a config map, such as a cache, or None if there is none."""
         return self._cluster.config_map(name)
@@ -132,6 +138,7 @@ def session(
     images: Mapping[str, Json] | None = None,
     settings: Mapping[str, object] | None = None,
     shared: Sequence[Path] = (),
+    resources: Mapping[Resource, Ending] | None = None,
 ) -> Iterator[Session]:
     """Keep a cluster running; the parameters are those of `run`."""
     interpreter = python or os.environ.get(PYTHON_VARIABLE) or sys.executable
@@ -141,6 +148,7 @@ def session(
         images=images or {},
         settings=settings or {},
         shared=shared,
+        statuses=resources or {},
     )
     for name, entries in (secrets or {}).items():
         cluster.create(SECRETS, {"metadata": {"name": name}, "stringData": dict(entries)})
@@ -163,6 +171,7 @@ def run(
     images: Mapping[str, Json] | None = None,
     settings: Mapping[str, object] | None = None,
     shared: Sequence[Path] = (),
+    resources: Mapping[Resource, Ending] | None = None,
     scheduled: datetime.datetime = _SCHEDULED,
     timeout_s: float = 60.0,
 ) -> OracleRun:
@@ -189,6 +198,9 @@ def run(
         More of the controller's configuration.
     shared
         Folders of this machine that containers can write, at the same paths.
+    resources
+        The kinds of objects that resource templates can create, each with what gives the status
+        that an operator would.
     scheduled
         The time that a CronWorkflow runs for.
     timeout_s
@@ -209,6 +221,7 @@ def run(
         images=images,
         settings=settings,
         shared=shared,
+        resources=resources,
     ) as argo:
         return argo.run(
             manifest_text, parameters=parameters, scheduled=scheduled, timeout_s=timeout_s

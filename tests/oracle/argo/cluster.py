@@ -19,7 +19,7 @@ from tests.oracle.argo.bucket import Bucket
 from tests.oracle.argo.build import programs
 from tests.oracle.argo.container import Node
 from tests.oracle.argo.kubelet import Kubelet
-from tests.oracle.argo.server import Server, kubeconfig
+from tests.oracle.argo.server import Ending, Server, kubeconfig
 from tests.oracle.argo.store import (
     CONFIG_MAPS,
     SECRETS,
@@ -60,7 +60,8 @@ def read_objects(manifest: Path) -> list[Json]:
     )
     if done.returncode:
         raise OracleError(f"{manifest.name} cannot be read: {done.stderr.strip()}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    # Not splitlines: it takes control characters inside of texts for ends of lines.
+    return [json.loads(line) for line in done.stdout.split("\n") if line]
 
 
 class Cluster:
@@ -74,12 +75,13 @@ class Cluster:
         images: Mapping[str, Json],
         settings: Mapping[str, object],
         shared: Sequence[Path],
+        statuses: Mapping[Resource, Ending],
     ) -> None:
         self.work_dir = work_dir
         work_dir.mkdir(parents=True, exist_ok=True)
         self.store = Store()
         self.bucket = Bucket(work_dir / "bucket")
-        self.server = Server(self.store, self.bucket)
+        self.server = Server(self.store, self.bucket, statuses)
         self._images = images
         self._settings = settings
         config = work_dir / "kubeconfig"

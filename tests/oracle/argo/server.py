@@ -7,12 +7,13 @@ import json
 import re
 import socket
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NoReturn
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from tests.oracle.argo.bucket import Bucket, Reply
+from tests.oracle.argo.discovery import discover
 from tests.oracle.argo.selectors import selector
 from tests.oracle.argo.store import ApiError, Json, Resource, Store
 
@@ -27,15 +28,21 @@ _WATCH_TICK_S = 5.0
 Signal = Callable[[str, str, int], None]
 """Signals a container, given pod, container and number."""
 
+Ending = Callable[[Json], Json]
+"""Gives the status that an object has from its start, in place of an operator that works on it."""
+
 
 class Server:
     """Serves a store and a bucket on a free port of 127.0.0.1 until it is closed."""
 
-    def __init__(self, store: Store, bucket: Bucket) -> None:
+    def __init__(
+        self, store: Store, bucket: Bucket, statuses: Mapping[Resource, Ending] | None = None
+    ) -> None:
         self.store = store
         self._http = _Http(("127.0.0.1", 0), _Handler)
         self._http.store = store
         self._http.bucket = bucket
+        self._http.statuses = statuses or {}
         self._http.signal = lambda pod, container, number: None
         self.address = f"127.0.0.1:{self._http.server_address[1]}"
         self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,))
@@ -60,6 +67,7 @@ class _Http(ThreadingHTTPServer):
     store: Store
     bucket: Bucket
     signal: Signal
+    statuses: Mapping[Resource, Ending]
     daemon_threads = False
     request_queue_size = 128
 
@@ -109,6 +117,10 @@ class _Handler(BaseHTTPRequestHandler):
         every = parse_qs(address.query, True)
         query = {key: values[-1] for key, values in every.items()}
         path = unquote(address.path)
+        answer = discover(path, self.server.statuses)
+        if answer is not None:
+            self._send_json(200, answer)
+            return
         if not path.startswith(("/api/", "/apis/")):
             self._send(
                 self.server.bucket.answer(self.command, path, query, dict(self.headers), body)
@@ -126,6 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
             code, answer = self._api(found, query, json.loads(body) if body else {})
         except ApiError as error:
             code, answer = error.code, _status(error)
+        self._send_json(code, answer)
+
+    def _send_json(self, code: int, answer: Json) -> None:
         self._send(Reply(code, json.dumps(answer).encode(), {"Content-Type": "application/json"}))
 
     def _send(self, reply: Reply) -> None:
@@ -144,6 +159,9 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command == "POST":
             if resource.group == "authorization.k8s.io":
                 return 201, {**sent, "status": {"allowed": True}}
+            status = self.server.statuses.get(resource)
+            if status is not None:
+                sent = {**sent, "status": status(sent)}
             return 201, store.create(resource, namespace, sent)
         if self.command == "PUT":
             return 200, store.update(resource, namespace, name, sent)
