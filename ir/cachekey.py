@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from couler.ir.storage import EnvVar, Volume
 from couler.ir.wire import dump_json
-from couler.ir.workflow import Container, Http, Step
+from couler.ir.workflow import Container, Http, Job, Step
 
 
 def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
@@ -31,6 +31,8 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
         action["command"] = [
             word if isinstance(word, str) else None for word in step.action.command
         ]
+    elif isinstance(step.action, Job) and step.action.values:
+        action["values"] = [[list(given.path), given.type] for given in step.action.values]
     elif isinstance(step.action, Http):
         for name in ("url", "headers", "body"):
             action.pop(name, None)

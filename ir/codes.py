@@ -107,6 +107,7 @@ CODES: dict[str, str] = {
     "CLR313": "files of a foreach that do not lie in one folder",
     "CLR314": "override that Argo has no place for",
     "CLR315": "header of a request from a config map",
+    "CLR318": "character that Argo cannot put into a manifest",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",
@@ -137,6 +138,7 @@ CODES: dict[str, str] = {
     "CLR423": "bad HTTP request",
     "CLR424": "empty script",
     "CLR430": "lock that is never free",
+    "CLR438": "value without a place in a manifest",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

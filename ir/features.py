@@ -20,6 +20,7 @@ class Feature(enum.StrEnum):
     PACKAGES = "script-packages"
     JOB = "job"
     JOB_LOCAL_FORM = "job-with-local-form"
+    JOB_VALUES = "job-with-values"
     HTTP = "http"
     SUSPEND = "suspend"
     SUSPEND_SECONDS = "suspend-seconds"

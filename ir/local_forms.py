@@ -26,8 +26,8 @@ def use_local_forms(workflow: Workflow) -> Workflow:
 def leave_out_local_forms(workflow: Workflow) -> Workflow:
     """Return the workflow with jobs that have no local form.
 
-    They still wait for the steps whose outputs only the local form reads: the order of a
-    workflow does not depend on the engine.
+    They still wait for the steps whose outputs only the local form reads, as local forms wait for
+    those that only the manifest reads: the order of a workflow does not depend on the engine.
     """
     return _rewrite(workflow, _as_job)
 
@@ -37,7 +37,7 @@ def as_process(step: Step) -> Step:
     form = local_form(step)
     if form is None:
         return step
-    return step.model_copy(
+    process = step.model_copy(
         update={
             "action": form.action,
             "inputs": form.inputs,
@@ -47,15 +47,23 @@ def as_process(step: Step) -> Step:
             "working_dir": form.working_dir,
         }
     )
+    return _waiting_as(step, process)
 
 
 def _as_job(step: Step) -> Step:
     if local_form(step) is None:
         return step
     alone = step.model_copy(update={"action": step.action.model_copy(update={"local": None})})
-    kept = set(implied_dependencies(alone))
+    return _waiting_as(step, alone)
+
+
+def _waiting_as(step: Step, changed: Step) -> Step:
+    """Return a changed step that waits for all that the step reads from."""
+    kept = set(implied_dependencies(changed))
     edges = [name for name in implied_dependencies(step) if name not in kept]
-    return alone.model_copy(update={"depends_on": (*step.depends_on, *edges)})
+    return (
+        changed.model_copy(update={"depends_on": (*step.depends_on, *edges)}) if edges else changed
+    )
 
 
 def _rewrite(workflow: Workflow, change: Callable[[Step], Step]) -> Workflow:

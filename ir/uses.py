@@ -213,6 +213,8 @@ def _add_action_features(step: Step, add: Add) -> None:
                 add(Feature.PACKAGES)
         case Job() as job:
             add(Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM)
+            if job.values:
+                add(Feature.JOB_VALUES)
         case Http():
             add(Feature.HTTP)
         case Suspend() as suspend:

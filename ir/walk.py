@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.ir.conditions import operands
+from couler.ir.manifests import place_text
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import StepRef, Text, Value, walk
@@ -109,6 +110,8 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
             if action.body is not None:
                 yield "body", action.body
         case Job():
+            for filling in action.values:
+                yield f"manifest.{place_text(filling.path)}", filling.value
             if action.local is not None:
                 yield from _form_values(action.local)
         case Script() | Suspend() | Group():
@@ -154,8 +157,10 @@ def read_values(step: Step) -> list[Value]:
         found += [header.value for header in action.headers if header.value is not None]
         if action.body is not None:
             found.append(action.body)
-    elif isinstance(action, Job) and action.local is not None:
-        found += [text for _, text in _form_values(action.local)]
+    elif isinstance(action, Job):
+        found += [given.value for given in action.values]
+        if action.local is not None:
+            found += [text for _, text in _form_values(action.local)]
     return [value for value in found if not isinstance(value, str)]
 
 

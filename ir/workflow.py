@@ -10,6 +10,7 @@ from pydantic import NonNegativeInt, PositiveInt
 from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
 from couler.ir.locks import Lock
+from couler.ir.manifests import ManifestValue
 from couler.ir.policies import (
     AnyOf,
     Cache,
@@ -69,6 +70,8 @@ class Job(Variant):
     set_owner_reference: bool = False
     local: LocalForm | None = None
     """What runs in its place on an engine that has no cluster."""
+    values: tuple[ManifestValue, ...] = ()
+    """What is put into the manifest before the resource is created."""
 
 
 class Http(Variant):

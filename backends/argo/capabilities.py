@@ -78,6 +78,7 @@ _NATIVE = (
 
 _LOWERED = {
     Feature.JOB_LOCAL_FORM: "the resource; the local form is left out",
+    Feature.JOB_VALUES: "an expression in the manifest for each value",
     Feature.PACKAGES: "pip install before the script",
     Feature.LOOP: "a template that calls itself, bounded",
     Feature.LOOP_GROUP: "a template that calls itself, bounded",

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import is_item_wrapper
+from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag
 from couler.ir.diagnostics import Diagnostic, did_you_mean
@@ -57,6 +58,15 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
         manifest = dump_json(action.manifest)
         if has_tag(manifest):
             yield _read_by_argo(f'the manifest of step "{path}"', manifest, path, step)
+        if action.set_owner_reference and (lost := lost_character(manifest)):
+            yield Diagnostic(
+                "CLR318",
+                f'argo: the manifest of step "{path}" holds the control character '
+                f"U+{ord(lost):04X}, which Argo cannot write where it makes the run the owner of "
+                "the resource. Remove it, or say set_owner_reference=False.",
+                step=path,
+                source=step.source,
+            )
     if isinstance(action, Script) and has_tag(action.source):
         program = action.command[0].rsplit("/", 1)[-1].rstrip("0123456789.")
         if program not in _INTERPRETERS:

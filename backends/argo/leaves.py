@@ -19,6 +19,7 @@ from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import TAG_SAFE
+from couler.backends.argo.resources import value_name
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
@@ -26,7 +27,7 @@ from couler.ir.cachekey import definition_digest
 from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value
 from couler.ir.wire import ValueType
-from couler.ir.workflow import Container, Http, Input, Script, Step
+from couler.ir.workflow import Container, Http, Input, Job, Script, Step
 
 SHARE_ALL_ABOVE = 100
 """More templates than that are not read by people, and Argo takes 200 at most."""
@@ -202,6 +203,11 @@ def holes_of(step: Step) -> list[Hole]:
         )
         if action.body is not None:
             holes.append(Hole("body", action.body))
+    elif isinstance(action, Job):
+        holes += [
+            Hole(value_name(index), given.value, given.type)
+            for index, given in enumerate(action.values)
+        ]
     if step.inputs:
         holes += [_hole_of(given) for given in step.inputs]
     if step.env:
@@ -229,6 +235,9 @@ def _shape_key(
     elif isinstance(action, Http):
         headers = tuple((h.name, h.secret, h.config) for h in action.headers)
         what = ("http", action.method, headers, action.body is None, action.success_codes)
+    elif isinstance(action, Job):
+        places = tuple((given.path, given.type) for given in action.values)
+        what = (action.model_copy(update={"values": ()}), places)
     hostile = [
         (index, hole.text)
         for index, hole in enumerate(holes)

@@ -362,7 +362,15 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
                     "body": None if action.body is None else capture.text(action.body, "body"),
                 }
             )
-        case Script() | Job() | Suspend() | Group():
+        case Job():
+            values = tuple(
+                given.model_copy(
+                    update={"value": _as_value(capture.text(given.value, "value", given.type))}
+                )
+                for given in action.values
+            )
+            update["action"] = action.model_copy(update={"values": values})
+        case Script() | Suspend() | Group():
             pass
         case _:
             t.assert_never(action)

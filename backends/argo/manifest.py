@@ -23,7 +23,6 @@ from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps, references
 from couler.ir.workflow import ExitHandler, Parameter, Schedule, Workflow
-from couler.ir.yaml_writer import dump as dump_yaml
 
 API_VERSION = "argoproj.io/v1alpha1"
 KINDS = ("Workflow", "WorkflowTemplate", "CronWorkflow")
@@ -163,7 +162,7 @@ def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree]
     entrypoint = names.take(ENTRYPOINT)
     on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT
     volumes = {volume.name: volume for volume in workflow.volumes}
-    leaves = Leaves(TemplateOptions(options.gpu_type_label, dump_yaml, volumes))
+    leaves = Leaves(TemplateOptions(options.gpu_type_label, volumes))
     scopes = Scopes(leaves, names, kept)
     view = ScopeView.of_workflow(workflow)
     depth = scopes.collect(view, workflow.steps)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import shlex
 import typing as t
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import pods
 from couler.backends.argo.cachekey import memo_key
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.resources import resource_manifest
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.text import (
     BRACE_VARIABLE,
@@ -47,7 +48,6 @@ class TemplateOptions(t.NamedTuple):
     """Settings that reach into templates."""
 
     gpu_type_label: str
-    dump_manifest: Callable[[t.Any], str]
     volumes: Mapping[str, Volume]
     """Of the workflow, by name."""
 
@@ -347,7 +347,7 @@ class _Builder:
     def _resource(self, action: Job) -> Tree:
         tree: Tree = {
             "action": action.action,
-            "manifest": self._options.dump_manifest(pods.thaw(action.manifest)),
+            "manifest": resource_manifest(action, self._places),
             "successCondition": action.success_condition,
             "failureCondition": action.failure_condition,
             "setOwnerReference": action.set_owner_reference,

@@ -29,6 +29,7 @@ _SPECIAL: dict[Feature, Support] = {
     ),
     Feature.JOB: _NO_CLUSTER,
     Feature.JOB_LOCAL_FORM: _LOCAL_FORM,
+    Feature.JOB_VALUES: Lowered("doing without: the local form reads the values that it needs"),
     Feature.OUTPUT_JSON_PATH: Unsupported(
         "it is a field of a resource, and there is no cluster on this machine. Let the local form "
         "of the job give the output"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import entered_scope
 from couler.dsl._nodes import make_container
@@ -12,7 +12,7 @@ from couler.dsl.handles import LiftedHandle, OutputHandle, StepHandle, Value
 from couler.dsl.scope import Scope, new_group
 from couler.ir import values as ir
 from couler.ir.storage import EnvVar
-from couler.ir.workflow import Container, Http
+from couler.ir.workflow import Container, Http, Input, Job
 
 
 def open_body(scope: Scope) -> tuple[Draft, Scope]:
@@ -90,14 +90,10 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
     def replace_text(text: str | ir.Value) -> str | ir.Value:
         return text if isinstance(text, str) else replace(text)
 
-    draft.inputs = [one.model_copy(update={"value": replace(one.value)}) for one in draft.inputs]
+    draft.inputs = _in_inputs(draft.inputs, replace)
     action = draft.action
     if isinstance(action, Container):
-        draft.action = make_container(
-            action.image,
-            tuple(map(replace_text, action.command)),
-            tuple(map(replace_text, action.args)),
-        )
+        draft.action = _in_container(action, replace_text)
     elif isinstance(action, Http):
         parts = {
             "url": replace_text(action.url),
@@ -105,8 +101,43 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
             "body": None if action.body is None else replace_text(action.body),
         }
         draft.action = action.model_copy(update=parts)
+    elif isinstance(action, Job):
+        draft.action = _in_job(action, replace, replace_text)
     if draft.options:
         draft.options = {name: _in_option(value, replace) for name, value in draft.options.items()}
+
+
+def _in_inputs(
+    inputs: Sequence[Input], replace: Callable[[ir.Value], ir.Value]
+) -> tuple[Input, ...]:
+    return tuple(one.model_copy(update={"value": replace(one.value)}) for one in inputs)
+
+
+def _in_container(
+    action: Container, replace: Callable[[str | ir.Value], str | ir.Value]
+) -> Container:
+    words = tuple(map(replace, action.command)), tuple(map(replace, action.args))
+    return make_container(action.image, *words)
+
+
+def _in_job(
+    job: Job,
+    replace: Callable[[ir.Value], ir.Value],
+    replace_text: Callable[[str | ir.Value], str | ir.Value],
+) -> Job:
+    values = tuple(one.model_copy(update={"value": replace(one.value)}) for one in job.values)
+    form = job.local
+    if form is not None:
+        action = form.action
+        parts = {
+            "action": _in_container(action, replace_text)
+            if isinstance(action, Container)
+            else action,
+            "inputs": _in_inputs(form.inputs, replace),
+            "env": _in_option(form.env, replace),
+        }
+        form = form.model_copy(update=parts)
+    return job.model_copy(update={"values": values, "local": form})
 
 
 def _in_option(value: t.Any, replace: Callable[[ir.Value], ir.Value]) -> t.Any:

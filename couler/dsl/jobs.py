@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from couler.dsl import objects
 from couler.dsl._problems import ProgramError
 from couler.dsl.artifacts import read_outputs
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import attempt, checked_text, checked_texts, name_step
+from couler.dsl.control import text
 from couler.dsl.drafts import Draft, Returns
-from couler.dsl.handles import ProcessHandle
+from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.options import step_fields, text_of
 from couler.dsl.processes import PRINTS, finish, make_script
 from couler.dsl.shipping import default_image
 from couler.dsl.types import is_json, spec_of_wire
 from couler.dsl.words import add_files, words_of
+from couler.ir.manifests import ManifestValue, Path, place_text, split
 from couler.ir.workflow import Container, Job, LocalForm, Output, Script
+
+if t.TYPE_CHECKING:
+    from couler.dsl.scope import Scope
 
 _TEXT = spec_of_wire("str")
 _JOB = Returns(
@@ -57,7 +62,8 @@ def run_job(
     Parameters
     ----------
     manifest
-        The resource, as a dict or as YAML.
+        The resource, as a dict or as YAML. In a dict, values of the workflow can stand wherever
+        a value can; each keeps its type, so `couler.text("{}", value)` makes text of a number.
     success_condition, failure_condition
         When it has ended: conditions on its fields, such as `status.succeeded > 0`.
     timeout, retry, step_name, name, cache
@@ -97,13 +103,14 @@ def run_job(
     own_name, place = builder.locate("job")
     base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, _returns(builder, outputs, base), place)
-    tree = _manifest(builder, manifest, env, base)
+    tree, values = _read_manifest(scope, manifest, env, base)
     form = _local_form(draft, local, base)
     made = attempt(
         builder,
         "run_job",
         lambda: Job(
             manifest=tree,
+            values=values,
             action=action,
             success_condition=success_condition,
             failure_condition=failure_condition,
@@ -185,13 +192,21 @@ def _local_action(process: Draft, form: objects.LocalForm, step: str) -> Contain
     )
 
 
-def _manifest(
-    builder: Builder,
-    manifest: str | Mapping[str, object],
+class _Manifest(t.NamedTuple):
+    """A manifest, and what is put into it."""
+
+    tree: dict[str, t.Any]
+    values: tuple[ManifestValue, ...] = ()
+
+
+def _read_manifest(
+    scope: Scope,
+    manifest: str | Mapping[str, object] | None,
     env: Mapping[str, object] | None,
     step: str,
-) -> dict[str, t.Any]:
-    """Return a manifest as a dict; report one that cannot be read."""
+) -> _Manifest:
+    """Return a manifest without the values of the workflow in it, and those values."""
+    builder = scope.builder
     tree: t.Any = manifest
     if isinstance(manifest, str):
         import yaml
@@ -200,18 +215,46 @@ def _manifest(
             tree = yaml.safe_load(manifest)
         except yaml.YAMLError as error:
             builder.report("CLR136", f'step "{step}": its manifest is no YAML: {error}', step=step)
-            return dict(_ANY_MANIFEST)
-    if not isinstance(tree, Mapping) or not is_json(tree):
-        builder.report("CLR136", f'step "{step}": its manifest must be one object', step=step)
-        return dict(_ANY_MANIFEST)
-    if not env:
-        return dict(tree)
-    filled = attempt(builder, "env", lambda: _with_env(tree, env), step)
-    return dict(filled or tree)
+            return _Manifest(dict(_ANY_MANIFEST))
+    if env and isinstance(tree, Mapping):
+        given = tree
+        tree = attempt(builder, "env", lambda: _with_env(given, env), step) or given
+    tree, handles = split(tree, lambda one: isinstance(one, Value))
+    if not isinstance(tree, dict) or not is_json(tree):
+        builder.report(
+            "CLR136",
+            f'step "{step}": its manifest must be one object of JSON values, in which values of '
+            "the workflow may stand",
+            step=step,
+        )
+        return _Manifest(dict(_ANY_MANIFEST))
+    return _Manifest(tree, tuple(_manifest_values(scope, handles, step)))
+
+
+def _manifest_values(
+    scope: Scope, handles: list[tuple[Path, Value]], step: str
+) -> Iterator[ManifestValue]:
+    for path, handle in handles:
+        value = scope.bring(handle)
+        wire = value._spec.wire
+        if wire == "file" or wire == "directory":
+            scope.builder.report(
+                "CLR177",
+                f'step "{step}": manifest.{place_text(path)}: {handle!r} is a {wire}, of which a '
+                "resource of the cluster knows nothing. Mount a volume, or pass a value",
+                step=step,
+            )
+            continue
+        yield ManifestValue(path=path, value=value._ir(), type=wire)
 
 
 def _with_env(tree: Mapping[str, t.Any], env: Mapping[str, object]) -> dict[str, t.Any]:
     spec = dict(tree.get("spec") or {})
-    variables = [{"name": key, "value": text_of(value)} for key, value in env.items()]
+    variables = [{"name": name, "value": as_text(value)} for name, value in env.items()]
     spec["env"] = [*spec.get("env", ()), *variables]
     return {**tree, "spec": spec}
+
+
+def as_text(value: object) -> t.Any:
+    """Return what stands for a value as text in a manifest: a text, or a value of that type."""
+    return text("{}", value) if isinstance(value, Value) else text_of(value)

@@ -6,6 +6,7 @@ import re
 import typing as t
 
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
@@ -58,7 +59,7 @@ def check_action(reader: Reader, step: Step) -> None:
         case Script():
             _check_script(view, step, action)
         case Job():
-            _check_job(view, step, action)
+            _check_job(reader, step, action)
         case Http():
             _check_http(reader, step, action)
         case Suspend() | Group():  # a group's steps are a scope of their own
@@ -131,7 +132,8 @@ def _check_script(view: ScopeView, step: Step, action: Script) -> None:
             )
 
 
-def _check_job(view: ScopeView, step: Step, action: Job) -> None:
+def _check_job(reader: Reader, step: Step, action: Job) -> None:
+    view = reader.view
     if action.action == "delete":
         for field in ("success_condition", "failure_condition", "set_owner_reference"):
             if getattr(action, field):
@@ -141,6 +143,20 @@ def _check_job(view: ScopeView, step: Step, action: Job) -> None:
         view.add(
             "CLR419", step, f"its manifest has no {' and no '.join(missing)}. Add what is missing."
         )
+    if action.values:
+        _check_manifest_values(reader, step, action)
+
+
+def _check_manifest_values(reader: Reader, step: Step, action: Job) -> None:
+    taken: set[Path] = set()
+    for given in action.values:
+        field = f"manifest.{place_text(given.path)}"
+        if given.path in taken:
+            reader.add("CLR438", f"{field} is given two values. Remove one.")
+        elif not is_hole(action.manifest, given.path):
+            reader.add("CLR438", f"{field} has no place: let the manifest hold null there.")
+        taken.add(given.path)
+        check_typed(reader, given.value, field, given.type)
 
 
 def _check_http(reader: Reader, step: Step, action: Http) -> None:

@@ -14,6 +14,7 @@ NEEDS_MORE_THAN_A_RUN = {
     Feature.IMAGE_ENTRYPOINT: "an image",
     Feature.JOB: "a cluster",
     Feature.JOB_LOCAL_FORM: "a cluster, on engines that have one",
+    Feature.JOB_VALUES: "a cluster",
     Feature.OUTPUT_JSON_PATH: "a cluster",
     Feature.OUTPUT_JSON_PATH_LOCAL: "a cluster, on engines that have one",
     Feature.HTTP: "a server",

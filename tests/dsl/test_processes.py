@@ -23,7 +23,7 @@ from couler.ir.policies import (
     Toleration,
 )
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey
-from couler.ir.values import StepRef
+from couler.ir.values import ItemRef, StepRef
 from couler.ir.workflow import Container, Input, Job, LocalForm, Output, Script
 from tests.dsl.look import box, codes, steps
 
@@ -528,3 +528,74 @@ def test_a_script_that_is_no_python_is_kept_as_it_is() -> None:
     first, second = (step.action.source for step in wf.to_ir().steps)
     assert first.endswith("print 'x'")
     assert second.startswith('"""Only a docstring."""\nimport os, sys')
+
+
+def test_values_in_a_manifest_keep_their_types() -> None:
+    with couler.Workflow("w", n=2, rate=0.5, tags=["a"]) as wf:
+        first = box("first")
+        job = couler.run_job(
+            {
+                **MANIFEST,
+                "spec": {
+                    "n": wf.params.n,
+                    "args": ["--rate", couler.text("{}", wf.params.rate), first],
+                    "tags": wf.params.tags,
+                    "maybe": first["score"].or_else(None),
+                },
+            },
+            env={"N": wf.params.n},
+            step_name="train",
+        )
+        box("after", job)
+    action = steps(wf)["train"].action
+    assert action.manifest["spec"] == {
+        "n": None,
+        "args": ("--rate", None, None),
+        "tags": None,
+        "maybe": None,
+        "env": ({"name": "N", "value": None},),
+    }
+    assert [(one.path[1:], one.type) for one in action.values] == [
+        (("n",), "int"),
+        (("args", 1), "str"),
+        (("args", 2), "str"),
+        (("tags",), "list"),
+        (("maybe",), "json"),
+        (("env", 0, "value"), "str"),
+    ]
+    assert codes(wf) == []
+
+
+def test_values_in_a_manifest_and_its_local_form_in_a_map() -> None:
+    with couler.Workflow("w") as wf:
+        base = box("base")
+
+        def train(rate: t.Any) -> t.Any:
+            form = couler.LocalForm(command=["echo"], args=[rate, base], env={"RATE": rate})
+            return couler.run_job({**MANIFEST, "rate": rate}, local=form, step_name="train")
+
+        couler.map(train, [0.1, 0.2])
+    train = steps(wf)["train"]
+    item = ItemRef(name="rate")
+    assert train.foreach is not None
+    assert [one.value for one in train.action.values] == [item]
+    assert train.action.local.action.args == (item, StepRef(step="base"))
+    assert train.action.local.env == (EnvVar(name="RATE", value=item),)
+    assert codes(wf) == []
+
+
+def test_a_file_in_a_manifest_is_reported() -> None:
+    with couler.Workflow("w") as wf:
+        data = box("data", output={"rows": couler.File("rows.csv")})
+        couler.run_job({**MANIFEST, "spec": {"rows": data.rows}}, step_name="train")
+    [problem] = wf.diagnostics
+    assert (problem.code, problem.step) == ("CLR177", "train")
+    assert "manifest.spec.rows" in problem.message
+
+
+def test_a_whole_manifest_of_text_with_values_is_reported() -> None:
+    with couler.Workflow("w", n=2) as wf:
+        couler.run_job(couler.text("n: {}", wf.params.n), step_name="train")
+    [problem] = wf.diagnostics
+    assert problem.code == "CLR136"
+    assert "in which values of the workflow may stand" in problem.message

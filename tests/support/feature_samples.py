@@ -8,6 +8,7 @@ from couler.ir.base import FrozenDict
 from couler.ir.conditions import Compare
 from couler.ir.features import Feature
 from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
+from couler.ir.manifests import ManifestValue
 from couler.ir.policies import (
     AnyOf,
     Backoff,
@@ -136,6 +137,19 @@ _JOB = Job(
 SEMAPHORE = Semaphore(
     limit=ConfigKey(config_map="limits", key="gpus", optional=True), namespace="shared"
 )
+_JOB_WITH_VALUES = Job(
+    manifest=FrozenDict(
+        apiVersion="batch/v1",
+        kind="Job",
+        metadata=FrozenDict(generateName="train-"),
+        spec=FrozenDict(parallelism=None, template=FrozenDict(image=None)),
+    ),
+    values=(
+        ManifestValue(path=("spec", "parallelism"), value=ParamRef(name="n"), type="int"),
+        ManifestValue(path=("spec", "template", "image"), value=A),
+    ),
+    local=LocalForm(action=Script(image="python:3.12-slim", source="print(1)")),
+)
 _FILE = Output(name="model", type="file", path="/tmp/model")
 
 FEATURE_SAMPLES: dict[Feature, Workflow] = {
@@ -147,6 +161,11 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
         Script(image="python:3.12-slim", source="import numpy", packages=("numpy",))
     ),
     Feature.JOB: _does(_JOB),
+    Feature.JOB_VALUES: flow(
+        echo("a"),
+        Step(name="train", action=_JOB_WITH_VALUES),
+        parameters=(Parameter(name="n", type="int", default=2),),
+    ),
     Feature.JOB_LOCAL_FORM: _does(
         _JOB.model_copy(
             update={"local": LocalForm(action=Script(image="python:3.12-slim", source="print(1)"))}
