@@ -14,26 +14,37 @@ __all__ = [
     "Cache",
     "Condition",
     "ConfigVolume",
+    "ContainerSettings",
     "CoulerError",
+    "CsiVolume",
     "DefinitionError",
     "Directory",
     "DnsConfig",
     "DnsConfigOption",
+    "EphemeralVolume",
     "File",
     "Gpu",
     "HostVolume",
     "ImagePullPolicy",
     "ImagePullSecret",
+    "Keep",
     "LocalArtifact",
     "LocalForm",
     "Mutex",
+    "NfsVolume",
     "Parameter",
+    "PodContainer",
+    "PodSettings",
+    "Port",
+    "ProjectedVolume",
     "Retry",
+    "RunSettings",
     "Schedule",
     "ScratchVolume",
     "Secret",
     "SecretVolume",
     "Semaphore",
+    "SourceVolume",
     "StepDefaults",
     "Submitter",
     "Toleration",
@@ -147,17 +158,21 @@ if _t.TYPE_CHECKING:
     from couler.dsl.objects import VolumeClaimTemplate as VolumeClaimTemplate
     from couler.dsl.objects import VolumeMount as VolumeMount
     from couler.dsl.options import ImagePullPolicy as ImagePullPolicy
+    from couler.dsl.pods import ContainerSettings as ContainerSettings
+    from couler.dsl.pods import Keep as Keep
+    from couler.dsl.pods import PodContainer as PodContainer
+    from couler.dsl.pods import PodSettings as PodSettings
+    from couler.dsl.pods import Port as Port
+    from couler.dsl.pods import RunSettings as RunSettings
     from couler.dsl.processes import run_container as run_container
     from couler.dsl.processes import run_script as run_script
     from couler.dsl.secrets import Secret as Secret
     from couler.dsl.settings import WFStatus as WFStatus
     from couler.dsl.settings import add_image_pull_secret as add_image_pull_secret
     from couler.dsl.settings import add_toleration as add_toleration
-    from couler.dsl.settings import add_volume as add_volume
     from couler.dsl.settings import config_defaults as config_defaults
     from couler.dsl.settings import config_workflow as config_workflow
     from couler.dsl.settings import create_secret as create_secret
-    from couler.dsl.settings import create_workflow_volume as create_workflow_volume
     from couler.dsl.settings import get_secret as get_secret
     from couler.dsl.settings import get_step_output as get_step_output
     from couler.dsl.settings import obtain_secret as obtain_secret
@@ -167,6 +182,13 @@ if _t.TYPE_CHECKING:
     from couler.dsl.submit import Submitter as Submitter
     from couler.dsl.submit import run as run
     from couler.dsl.submit import set_default_submitter as set_default_submitter
+    from couler.dsl.volumes import CsiVolume as CsiVolume
+    from couler.dsl.volumes import EphemeralVolume as EphemeralVolume
+    from couler.dsl.volumes import NfsVolume as NfsVolume
+    from couler.dsl.volumes import ProjectedVolume as ProjectedVolume
+    from couler.dsl.volumes import SourceVolume as SourceVolume
+    from couler.dsl.volumes import add_volume as add_volume
+    from couler.dsl.volumes import create_workflow_volume as create_workflow_volume
     from couler.dsl.workflow import StepDefaults as StepDefaults
     from couler.dsl.workflow import Workflow as Workflow
     from couler.errors import CoulerError as CoulerError
@@ -180,26 +202,37 @@ _EXPORTS: dict[str, str] = {
     "Cache": "couler.dsl.objects",
     "Condition": "couler.dsl.conditions",
     "ConfigVolume": "couler.dsl.objects",
+    "ContainerSettings": "couler.dsl.pods",
     "CoulerError": "couler.errors",
+    "CsiVolume": "couler.dsl.volumes",
     "DefinitionError": "couler.errors",
     "Directory": "couler.dsl._prelude",
     "DnsConfig": "couler.dsl.objects",
     "DnsConfigOption": "couler.dsl.objects",
+    "EphemeralVolume": "couler.dsl.volumes",
     "File": "couler.dsl._prelude",
     "Gpu": "couler.dsl.objects",
     "HostVolume": "couler.dsl.objects",
     "ImagePullPolicy": "couler.dsl.options",
     "ImagePullSecret": "couler.dsl.objects",
+    "Keep": "couler.dsl.pods",
     "LocalArtifact": "couler.dsl.artifacts",
     "LocalForm": "couler.dsl.objects",
     "Mutex": "couler.dsl.locks",
+    "NfsVolume": "couler.dsl.volumes",
     "Parameter": "couler.dsl.objects",
+    "PodContainer": "couler.dsl.pods",
+    "PodSettings": "couler.dsl.pods",
+    "Port": "couler.dsl.pods",
+    "ProjectedVolume": "couler.dsl.volumes",
     "Retry": "couler.dsl.objects",
+    "RunSettings": "couler.dsl.pods",
     "Schedule": "couler.dsl.objects",
     "ScratchVolume": "couler.dsl.objects",
     "Secret": "couler.dsl.secrets",
     "SecretVolume": "couler.dsl.objects",
     "Semaphore": "couler.dsl.locks",
+    "SourceVolume": "couler.dsl.volumes",
     "StepDefaults": "couler.dsl.workflow",
     "Submitter": "couler.dsl.submit",
     "Toleration": "couler.dsl.objects",
@@ -211,7 +244,7 @@ _EXPORTS: dict[str, str] = {
     "Workflow": "couler.dsl.workflow",
     "add_image_pull_secret": "couler.dsl.settings",
     "add_toleration": "couler.dsl.settings",
-    "add_volume": "couler.dsl.settings",
+    "add_volume": "couler.dsl.volumes",
     "any_of": "couler.dsl.edges",
     "bigger": "couler.dsl.conditions",
     "bigger_equal": "couler.dsl.conditions",
@@ -223,7 +256,7 @@ _EXPORTS: dict[str, str] = {
     "create_local_artifact": "couler.dsl.artifacts",
     "create_parameter_artifact": "couler.dsl.artifacts",
     "create_secret": "couler.dsl.settings",
-    "create_workflow_volume": "couler.dsl.settings",
+    "create_workflow_volume": "couler.dsl.volumes",
     "dag": "couler.dsl.dag",
     "equal": "couler.dsl.conditions",
     "exec_while": "couler.dsl.loops",

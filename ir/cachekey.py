@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
-from couler.ir.storage import EnvVar, Volume
+from couler.ir.pods import PodContainer
+from couler.ir.storage import EnvVar, Mount, Volume
+from couler.ir.walk import pod_containers
 from couler.ir.wire import dump_json
 from couler.ir.workflow import Container, Http, Job, Step
 
@@ -46,13 +48,44 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
         ],
         "env": [_given_by(variable) for variable in step.env],
         "env_from": [source.model_dump(mode="json") for source in step.env_from],
-        "mounts": [
-            [mount.model_dump(mode="json"), volumes[mount.volume].model_dump(mode="json")]
-            for mount in step.mounts
-        ],
+        "mounts": _mounted(step.mounts, volumes),
         "working_dir": step.working_dir,
     }
+    containers = pod_containers(step)
+    if containers:
+        definition["containers"] = [_container(one, volumes) for one in containers]
+    settings = step.container
+    if settings is not None and (settings.lifecycle or settings.devices):
+        fields = {"lifecycle", "devices"}
+        definition["container"] = settings.model_dump(mode="json", include=fields)
     return text_digest(dump_json(definition))
+
+
+def _mounted(mounts: Iterable[Mount], volumes: Mapping[str, Volume]) -> list[object]:
+    return [
+        [mount.model_dump(mode="json"), volumes[mount.volume].model_dump(mode="json")]
+        for mount in mounts
+    ]
+
+
+def _container(container: PodContainer, volumes: Mapping[str, Volume]) -> object:
+    """Return what a container of the pod is, with its fixed texts and without its values."""
+    return {
+        "name": container.name,
+        "image": container.image,
+        "command": [word if isinstance(word, str) else None for word in container.command],
+        "args": [word if isinstance(word, str) else None for word in container.args],
+        "env": [
+            [variable.name, variable.value]
+            if isinstance(variable.value, str)
+            else _given_by(variable)
+            for variable in container.env
+        ],
+        "env_from": [source.model_dump(mode="json") for source in container.env_from],
+        "mounts": _mounted(container.mounts, volumes),
+        "mirror_mounts": container.mirror_mounts,
+        "working_dir": container.working_dir,
+    }
 
 
 def _given_by(variable: EnvVar) -> object:
@@ -71,7 +104,8 @@ def cache_key(digest: str, texts: Iterable[str]) -> str:
         `definition_digest` of the step.
     texts
         What the step reads, as it travels on the wire, in the order of its declaration: command
-        words that are values, arguments, inputs, environment, and the cache's salt. For a file
+        words that are values, arguments, inputs, environment, values that the other containers of
+        its pod read, and the cache's salt. For a file
         it is the digest of the content where the engine knows it, and the location otherwise.
     """
     return text_digest(digest + "".join(map(text_digest, texts)))

@@ -139,6 +139,10 @@ CODES: dict[str, str] = {
     "CLR424": "empty script",
     "CLR430": "lock that is never free",
     "CLR438": "value without a place in a manifest",
+    "CLR440": "bad setting of a container",
+    "CLR441": "unknown field of an object of Kubernetes",
+    "CLR442": "bad setting of pods or of runs",
+    "CLR443": "label of runs that is not known when they start",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

@@ -6,8 +6,17 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.ir.locks import Lock, Semaphore
-from couler.ir.storage import ClaimVolume, ConfigVolume, EnvVar, SecretVolume
-from couler.ir.walk import all_steps
+from couler.ir.pods import PodOptions
+from couler.ir.storage import (
+    ClaimVolume,
+    ConfigVolume,
+    CsiVolume,
+    EnvFrom,
+    EnvVar,
+    SecretVolume,
+    Volume,
+)
+from couler.ir.walk import all_steps, pod_containers
 from couler.ir.workflow import Http, Workflow
 
 
@@ -40,30 +49,53 @@ def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
         variables = list(step.env)
         if isinstance(step.action, Http):
             variables += step.action.headers
+        sources = list(step.env_from)
+        for container in pod_containers(step):
+            variables += container.env
+            sources += container.env_from
         for variable in variables:
             yield from _of_variable(variable)
         for lock in step.locks:
             yield from _of_lock(lock)
-        for source in step.env_from:
-            if source.secret is not None:
-                yield "secret", source.secret, None
-            if source.config_map is not None:
-                yield "config map", source.config_map, None
+        for source in sources:
+            yield from _of_source(source)
+        if step.pod is not None:
+            yield from _of_pod(step.pod)
     for lock in workflow.locks:
         yield from _of_lock(lock)
     for volume in workflow.volumes:
-        match volume:
-            case ClaimVolume():
-                yield "volume claim", volume.claim, None
-            case SecretVolume():
-                yield "secret", volume.secret, None
-            case ConfigVolume():
-                yield "config map", volume.config_map, None
+        yield from _of_volume(volume)
     if workflow.pod is not None:
         for name in workflow.pod.image_pull_secrets:
             yield "secret", name, None
-        if workflow.pod.service_account is not None:
-            yield "service account", workflow.pod.service_account, None
+        yield from _of_pod(workflow.pod)
+
+
+def _of_pod(pod: PodOptions) -> Iterator[tuple[str, str, str | None]]:
+    for name in (pod.service_account, pod.executor_service_account):
+        if name is not None:
+            yield "service account", name, None
+
+
+def _of_volume(volume: Volume) -> Iterator[tuple[str, str, str | None]]:
+    match volume:
+        case ClaimVolume():
+            yield "volume claim", volume.claim, None
+        case SecretVolume(optional=False):
+            for key in volume.items or (None,):
+                yield "secret", volume.secret, key
+        case ConfigVolume(optional=False):
+            for key in volume.items or (None,):
+                yield "config map", volume.config_map, key
+        case CsiVolume(secret=str(secret)):
+            yield "secret", secret, None
+
+
+def _of_source(source: EnvFrom) -> Iterator[tuple[str, str, str | None]]:
+    if source.secret is not None:
+        yield "secret", source.secret, None
+    if source.config_map is not None:
+        yield "config map", source.config_map, None
 
 
 def _of_variable(variable: EnvVar) -> Iterator[tuple[str, str, str | None]]:

@@ -6,7 +6,7 @@ import typing as t
 
 from pydantic import Field as ModelField
 
-from couler.ir.base import Node, Variant
+from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
 from couler.ir.values import Text
 
 
@@ -43,6 +43,10 @@ class EnvFrom(Node):
     prefix: str = ""
 
 
+FileMode = t.Annotated[int, ModelField(ge=0, le=0o777)]
+"""Permissions of files, as a number: `0o440`."""
+
+
 class ClaimVolume(Variant):
     """A persistent volume claim that exists."""
 
@@ -77,6 +81,10 @@ class SecretVolume(Variant):
     kind: t.Literal["secret"] = "secret"
     name: str
     secret: str
+    items: TextMap = FrozenDict()
+    """Key of an entry -> path of its file; empty for all entries, by their keys."""
+    mode: FileMode | None = None
+    optional: bool = False
 
 
 class ConfigVolume(Variant):
@@ -85,6 +93,10 @@ class ConfigVolume(Variant):
     kind: t.Literal["config"] = "config"
     name: str
     config_map: str
+    items: TextMap = FrozenDict()
+    """Key of an entry -> path of its file; empty for all entries, by their keys."""
+    mode: FileMode | None = None
+    optional: bool = False
 
 
 class HostVolume(Variant):
@@ -95,8 +107,68 @@ class HostVolume(Variant):
     path: str
 
 
+class NfsVolume(Variant):
+    """A folder that an NFS server exports."""
+
+    kind: t.Literal["nfs"] = "nfs"
+    name: str
+    server: str
+    path: str
+    read_only: bool = False
+
+
+class CsiVolume(Variant):
+    """Storage that a driver of the cluster makes for one pod."""
+
+    kind: t.Literal["csi"] = "csi"
+    name: str
+    driver: str
+    attributes: TextMap = FrozenDict()
+    file_system: str | None = None
+    read_only: bool = False
+    secret: str | None = None
+    """Secret that the driver is given."""
+
+
+class EphemeralVolume(Variant):
+    """A persistent volume claim made for one pod and removed with it."""
+
+    kind: t.Literal["ephemeral"] = "ephemeral"
+    name: str
+    size: str
+    access_modes: tuple[str, ...] = ("ReadWriteOnce",)
+    storage_class: str | None = None
+
+
+class ProjectedVolume(Variant):
+    """Several sources as files of one folder, as Kubernetes writes `sources`."""
+
+    kind: t.Literal["projected"] = "projected"
+    name: str
+    sources: t.Annotated[tuple[JsonMap, ...], ModelField(min_length=1)]
+    mode: FileMode | None = None
+
+
+class SourceVolume(Variant):
+    """A volume of any other kind of Kubernetes, as it writes it, such as `{"iscsi": {...}}`."""
+
+    kind: t.Literal["source"] = "source"
+    name: str
+    source: t.Annotated[JsonMap, ModelField(min_length=1, max_length=1)]
+
+
 Volume = t.Annotated[
-    ClaimVolume | NewClaimVolume | EmptyVolume | SecretVolume | ConfigVolume | HostVolume,
+    ClaimVolume
+    | NewClaimVolume
+    | EmptyVolume
+    | SecretVolume
+    | ConfigVolume
+    | HostVolume
+    | NfsVolume
+    | CsiVolume
+    | EphemeralVolume
+    | ProjectedVolume
+    | SourceVolume,
     ModelField(discriminator="kind"),
 ]
 

@@ -8,14 +8,26 @@ from collections.abc import Callable, Iterator
 from couler.ir.features import Feature
 from couler.ir.local_forms import local_form
 from couler.ir.locks import lock_features, locks_of
+from couler.ir.pod_uses import (
+    add_container_features,
+    add_pod_features,
+    add_run_features,
+    add_settings_features,
+)
+from couler.ir.pods import PodContainer
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, Resources, SourceRef
 from couler.ir.storage import (
     ClaimVolume,
     ConfigVolume,
+    CsiVolume,
     EmptyVolume,
+    EphemeralVolume,
     HostVolume,
     NewClaimVolume,
+    NfsVolume,
+    ProjectedVolume,
     SecretVolume,
+    SourceVolume,
     Volume,
 )
 from couler.ir.values import (
@@ -32,7 +44,15 @@ from couler.ir.values import (
     Value,
     walk,
 )
-from couler.ir.walk import LOCAL, Scope, explicit_dependencies, references, scopes, step_values
+from couler.ir.walk import (
+    LOCAL,
+    Scope,
+    explicit_dependencies,
+    pod_containers,
+    references,
+    scopes,
+    step_values,
+)
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
     Container,
@@ -123,6 +143,11 @@ _VOLUME_FEATURES: dict[type[Volume], Feature] = {
     SecretVolume: Feature.VOLUME_SECRET,
     ConfigVolume: Feature.VOLUME_CONFIG,
     HostVolume: Feature.VOLUME_HOST,
+    NfsVolume: Feature.VOLUME_NFS,
+    CsiVolume: Feature.VOLUME_CSI,
+    EphemeralVolume: Feature.VOLUME_EPHEMERAL,
+    ProjectedVolume: Feature.VOLUME_PROJECTED,
+    SourceVolume: Feature.VOLUME_SOURCE,
 }
 
 
@@ -145,17 +170,12 @@ def _add_workflow_features(workflow: Workflow, add: Add) -> None:
     for volume in workflow.volumes:
         add(_VOLUME_FEATURES[type(volume)])
     if workflow.pod is not None:
-        pod = workflow.pod
-        present = {
-            Feature.SERVICE_ACCOUNT: pod.service_account,
-            Feature.IMAGE_PULL_SECRETS: pod.image_pull_secrets,
-            Feature.POD_PLACEMENT: pod.node_selector or pod.tolerations,
-            Feature.DNS: pod.dns,
-            Feature.SECURITY_CONTEXT: pod.security_context,
-        }
-        for feature, value in present.items():
-            if value:
-                add(feature)
+        add_settings_features(workflow.pod, add)
+    if workflow.runs is not None:
+        add_run_features(workflow.runs, add)
+        for label in workflow.runs.labels:
+            if not isinstance(label.value, str):
+                _add_value_features(label.value, add)
     if workflow.timeout_s is not None:
         add(Feature.WORKFLOW_TIMEOUT)
     if workflow.keep_s is not None:
@@ -381,18 +401,36 @@ def _add_pod_features(step: Step, add: Add) -> None:
         for feature, value in present.items():
             if value:
                 add(feature)
-    for variable in step.env:
-        if variable.secret is not None:
-            add(Feature.SECRET_ENV)
-        elif variable.config is not None:
-            add(Feature.CONFIG_ENV)
-        else:
-            add(Feature.ENV)
-    if step.env_from:
-        add(Feature.ENV_FROM)
+    containers = pod_containers(step)
+    _add_environment_features(step, add)
+    for container in containers:
+        _add_environment_features(container, add)
+    if step.sidecars:
+        add(Feature.SIDECAR)
+    if step.init_containers:
+        add(Feature.INIT_CONTAINER)
+    for settings in (step.container, *(one.settings for one in containers)):
+        if settings is not None:
+            add_container_features(settings, add)
+    if step.pod is not None:
+        add_pod_features(step.pod, add)
+    if step.display_name is not None:
+        add(Feature.DISPLAY_NAME)
     if step.working_dir is not None:
         add(Feature.WORKING_DIR)
     if step.pull_policy is not None:
         add(Feature.PULL_POLICY)
     if step.labels or step.annotations:
         add(Feature.POD_LABELS)
+
+
+def _add_environment_features(source: Step | PodContainer, add: Add) -> None:
+    for variable in source.env:
+        if variable.secret is not None:
+            add(Feature.SECRET_ENV)
+        elif variable.config is not None:
+            add(Feature.CONFIG_ENV)
+        else:
+            add(Feature.ENV)
+    if source.env_from:
+        add(Feature.ENV_FROM)

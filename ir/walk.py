@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from couler.ir.conditions import operands
 from couler.ir.manifests import place_text
 from couler.ir.paths import HANDLER_PREFIX
+from couler.ir.pods import PodContainer, container_texts
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.values import StepRef, Text, Value, walk
 from couler.ir.workflow import (
@@ -93,6 +94,8 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
     for variable in step.env:
         if variable.value is not None:
             yield f"env.{variable.name}", variable.value
+    if step.sidecars or step.init_containers:
+        yield from _container_values(step)
     if step.cache is not None and step.cache.salt is not None:
         yield "cache.salt", step.cache.salt
     action = step.action
@@ -118,6 +121,17 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
             pass
         case _:
             t.assert_never(action)
+
+
+def _container_values(step: Step) -> Iterator[tuple[str, Text]]:
+    for container in pod_containers(step):
+        for field, text in container_texts(container):
+            yield f"{container.name}.{field}", text
+
+
+def pod_containers(step: Step) -> tuple[PodContainer, ...]:
+    """Return the containers before and beside that of a step."""
+    return (*step.init_containers, *step.sidecars)
 
 
 def _form_values(form: LocalForm) -> Iterator[tuple[str, Text]]:
@@ -146,6 +160,8 @@ def read_values(step: Step) -> list[Value]:
         found += [given.value for given in step.inputs]
     if step.env:
         found += [variable.value for variable in step.env if variable.value is not None]
+    if step.sidecars or step.init_containers:
+        found += [text for _, text in _container_values(step)]
     if step.cache is not None and step.cache.salt is not None:
         found.append(step.cache.salt)
     action = step.action

@@ -11,6 +11,7 @@ from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
 from couler.ir.locks import Lock
 from couler.ir.manifests import ManifestValue
+from couler.ir.pods import ContainerSettings, PodContainer, PodSettings, RunSettings, StepPod
 from couler.ir.policies import (
     AnyOf,
     Cache,
@@ -23,7 +24,6 @@ from couler.ir.policies import (
     Resources,
     Retry,
     SourceRef,
-    Toleration,
 )
 from couler.ir.storage import EnvFrom, EnvVar, Mount, SecretKey, Volume
 from couler.ir.values import Text, Value
@@ -183,6 +183,11 @@ class Step(Node):
     placement: Placement | None = None
     working_dir: str | None = None
     pull_policy: t.Literal["Always", "IfNotPresent", "Never"] | None = None
+    container: ContainerSettings | None = None
+    sidecars: tuple[PodContainer, ...] = ()
+    init_containers: tuple[PodContainer, ...] = ()
+    """They run one after another before the step starts."""
+    pod: StepPod | None = None
     mutex: str | None = None
     """Name of a lock; short for a `Mutex` among `locks`."""
     locks: tuple[Lock, ...] = ()
@@ -191,6 +196,8 @@ class Step(Node):
     """For groups: how many of the steps inside run at the same time."""
     labels: TextMap = FrozenDict()
     annotations: TextMap = FrozenDict()
+    display_name: str | None = None
+    """What engines show in place of the name."""
     profile: Profile | None = None
     engine: JsonMap = FrozenDict()
     source: SourceRef | None = None
@@ -229,26 +236,6 @@ class Schedule(Node):
     keep_failed: NonNegativeInt | None = None
 
 
-class Dns(Node):
-    """Name resolution of the pods."""
-
-    policy: str | None = None
-    nameservers: tuple[str, ...] = ()
-    searches: tuple[str, ...] = ()
-    options: TextMap = FrozenDict()
-
-
-class PodSettings(Node):
-    """What all pods of a workflow share."""
-
-    service_account: str | None = None
-    image_pull_secrets: tuple[str, ...] = ()
-    node_selector: TextMap = FrozenDict()
-    tolerations: tuple[Toleration, ...] = ()
-    dns: Dns | None = None
-    security_context: JsonMap = FrozenDict()
-
-
 class Defaults(Node):
     """Policies for every step that does not state its own; `resolve_defaults` merges them."""
 
@@ -277,6 +264,7 @@ class Workflow(Node):
     timeout_s: Positive | None = None
     keep_s: NonNegativeInt | None = None
     """Seconds after its end at which the engine may forget the run."""
+    runs: RunSettings | None = None
     max_parallel: PositiveInt | None = None
     locks: tuple[Lock, ...] = ()
     """Held from the start of the run to its end."""

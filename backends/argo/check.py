@@ -11,10 +11,11 @@ from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag
+from couler.ir.base import Node
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
-from couler.ir.walk import read_values, scopes, step_values
+from couler.ir.walk import pod_containers, read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import Group, Http, Job, Script, Step, Workflow
 
@@ -53,6 +54,7 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
     if read_values(step):
         for field, text in step_values(step):
             yield from _check_text(step, path, field, text, is_process=is_process)
+    yield from _check_objects(step, path)
     action = step.action
     if isinstance(action, Job):
         manifest = dump_json(action.manifest)
@@ -109,6 +111,19 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 step=path,
                 source=step.source,
             )
+
+
+def _check_objects(step: Step, path: str) -> Iterator[Diagnostic]:
+    """Refuse tags where only texts for processes can be written past Argo."""
+    told: list[tuple[str, Node | None]] = [("its container", step.container)]
+    told.append(("its pod", step.pod))
+    told += [(f'the container "{one.name}"', one.settings) for one in pod_containers(step)]
+    for what, settings in told:
+        if settings is None:
+            continue
+        text = dump_json(settings.model_dump(mode="json", exclude_defaults=True))
+        if has_tag(text):
+            yield _read_by_argo(f'{what} in step "{path}"', text, path, step)
 
 
 def _check_overrides(

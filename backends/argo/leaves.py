@@ -15,6 +15,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Mapping
 
+from couler.backends.argo.containers import container_place
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
@@ -24,8 +25,10 @@ from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.cachekey import definition_digest
+from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value
+from couler.ir.walk import pod_containers
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Container, Http, Input, Job, Script, Step
 
@@ -216,6 +219,10 @@ def holes_of(step: Step) -> list[Hole]:
             for variable in step.env
             if variable.value is not None
         ]
+    for container in pod_containers(step):
+        for index, (_, text) in enumerate(container_texts(container)):
+            if not isinstance(text, str):
+                holes.append(Hole(container_place(container, index), text))
     if step.cache is not None and step.cache.salt is not None:
         holes.append(Hole("cache_salt", step.cache.salt))
     return holes
@@ -264,6 +271,11 @@ def _shape_key(
         step.placement,
         step.working_dir,
         step.pull_policy,
+        step.container,
+        tuple(map(_fixed_texts, pod_containers(step))),
+        len(step.sidecars),
+        step.pod,
+        step.display_name,
         step.mutex,
         step.locks,
         step.daemon,
@@ -271,6 +283,10 @@ def _shape_key(
         step.annotations or None,
         step.engine or None,
     )
+
+
+def _fixed_texts(container: PodContainer) -> PodContainer:
+    return map_container_texts(container, lambda text, _: text if isinstance(text, str) else "")
 
 
 def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:

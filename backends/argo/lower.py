@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.ir.conditions import map_operands
+from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
@@ -345,6 +346,13 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
         ),
         "env": tuple(_captured_variables(step.env, capture)),
     }
+    for field in ("sidecars", "init_containers"):
+        containers: tuple[PodContainer, ...] = getattr(step, field)
+        if containers:
+            update[field] = tuple(
+                map_container_texts(one, lambda text, _field: capture.text(text, "word"))
+                for one in containers
+            )
     action = step.action
     match action:
         case Container():

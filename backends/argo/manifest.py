@@ -17,8 +17,10 @@ from couler.backends.argo.lower import lower
 from couler.backends.argo.names import Names, legal
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.runs import pod_settings, run_settings
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
+from couler.backends.argo.volumes import claim_template, volume
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps, references
@@ -110,30 +112,16 @@ def _spec(workflow: Workflow) -> Tree:
     fields: Tree = {
         "parallelism": workflow.max_parallel,
         "activeDeadlineSeconds": workflow.timeout_s and math.ceil(workflow.timeout_s),
-        "ttlStrategy": None
-        if workflow.keep_s is None
-        else {"secondsAfterCompletion": workflow.keep_s},
         "synchronization": synchronization(workflow.locks),
-        "volumes": [entry for volume in workflow.volumes if (entry := pods.volume(volume))],
+        "volumes": [entry for one in workflow.volumes if (entry := volume(one))],
         "volumeClaimTemplates": [
-            pods.claim_template(volume)
-            for volume in workflow.volumes
-            if isinstance(volume, NewClaimVolume)
+            claim_template(one) for one in workflow.volumes if isinstance(one, NewClaimVolume)
         ],
     }
-    if workflow.pod is not None:
-        pod = workflow.pod
-        fields.update(
-            {
-                "serviceAccountName": pod.service_account,
-                "imagePullSecrets": [{"name": name} for name in pod.image_pull_secrets],
-                "nodeSelector": dict(pod.node_selector),
-                "tolerations": [pods.toleration(accepted) for accepted in pod.tolerations],
-                "securityContext": pods.thaw(pod.security_context),
-                **(pods.dns(pod.dns) if pod.dns is not None else {}),
-            }
-        )
     spec.update((name, value) for name, value in fields.items() if value)
+    spec.update(run_settings(workflow))
+    if workflow.pod is not None:
+        spec.update(pod_settings(workflow.pod))
     return spec
 
 

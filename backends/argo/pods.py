@@ -1,4 +1,4 @@
-"""What a pod is given: resources, environment, placement, volumes."""
+"""What a pod is given: resources, environment, placement, mounts."""
 
 from __future__ import annotations
 
@@ -6,20 +6,10 @@ import math
 import typing as t
 from collections.abc import Iterable
 
+from couler.ir.pods import Dns
 from couler.ir.policies import Placement, Resources, Retry, Toleration
-from couler.ir.storage import (
-    ClaimVolume,
-    ConfigVolume,
-    EmptyVolume,
-    EnvFrom,
-    EnvVar,
-    HostVolume,
-    Mount,
-    NewClaimVolume,
-    SecretVolume,
-    Volume,
-)
-from couler.ir.workflow import Dns, Step
+from couler.ir.storage import EnvFrom, EnvVar, Mount
+from couler.ir.workflow import Step
 
 Tree: t.TypeAlias = dict[str, t.Any]
 
@@ -135,43 +125,6 @@ def duration(seconds: float) -> str:
     ('90s', '500ms')
     """
     return f"{int(seconds)}s" if seconds == int(seconds) else f"{math.ceil(seconds * 1000)}ms"
-
-
-def volume(wanted: Volume) -> Tree | None:
-    """Return an entry of `volumes`; None for a claim that the run makes."""
-    match wanted:
-        case ClaimVolume():
-            claim: Tree = {"claimName": wanted.claim}
-            if wanted.read_only:
-                claim["readOnly"] = True
-            return {"name": wanted.name, "persistentVolumeClaim": claim}
-        case EmptyVolume():
-            empty: Tree = {}
-            if wanted.in_memory:
-                empty["medium"] = "Memory"
-            if wanted.size is not None:
-                empty["sizeLimit"] = wanted.size
-            return {"name": wanted.name, "emptyDir": empty}
-        case SecretVolume():
-            return {"name": wanted.name, "secret": {"secretName": wanted.secret}}
-        case ConfigVolume():
-            return {"name": wanted.name, "configMap": {"name": wanted.config_map}}
-        case HostVolume():
-            return {"name": wanted.name, "hostPath": {"path": wanted.path}}
-        case NewClaimVolume():
-            return None
-    t.assert_never(wanted)
-
-
-def claim_template(wanted: NewClaimVolume) -> Tree:
-    """Return an entry of `volumeClaimTemplates`."""
-    spec: Tree = {
-        "accessModes": list(wanted.access_modes),
-        "resources": {"requests": {"storage": wanted.size}},
-    }
-    if wanted.storage_class is not None:
-        spec["storageClassName"] = wanted.storage_class
-    return {"metadata": {"name": wanted.name}, "spec": spec}
 
 
 def dns(wanted: Dns) -> Tree:

@@ -9,10 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import pods
 from couler.backends.argo.cachekey import memo_key
+from couler.backends.argo.containers import container_settings, pod_container
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.resources import resource_manifest
+from couler.backends.argo.runs import DISPLAY_NAME, pod_options
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.text import (
     BRACE_VARIABLE,
@@ -23,7 +25,9 @@ from couler.backends.argo.text import (
 )
 from couler.ir.cachekey import definition_digest
 from couler.ir.locks import locks_of
+from couler.ir.pods import container_texts
 from couler.ir.storage import Volume
+from couler.ir.walk import pod_containers
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
     WORK_DIR,
@@ -130,9 +134,12 @@ class _Builder:
         if pod:
             template["metadata"] = pod
         template.update(self._policies())
+        if step.display_name is not None:
+            template["annotations"] = {DISPLAY_NAME: step.display_name}
         if self._mounts_work_dir:
             template["volumes"] = [{"name": WORK_VOLUME, "emptyDir": {}}]
         template.update(self._action())
+        template.update(self._pod_containers())
         return template
 
     # texts -----------------------------------------------------------------------------------
@@ -218,6 +225,8 @@ class _Builder:
         if step.daemon:
             fields["daemon"] = True
         fields.update(pods.placement(step, self._options.gpu_type_label))
+        if step.pod is not None:
+            fields.update(pod_options(step.pod))
         return fields
 
     def _memoize(self) -> Tree:
@@ -296,6 +305,7 @@ class _Builder:
             "volumeMounts": self._mounts(),
             "workingDir": step.working_dir and work_path(step.working_dir),
             "imagePullPolicy": step.pull_policy,
+            **container_settings(step.container),
         }
         tree.update((name, value) for name, value in fields.items() if value)
         return tree
@@ -313,6 +323,7 @@ class _Builder:
             texts += [word for word in action.command if isinstance(word, str)]
         elif isinstance(action, Script):
             texts.append(action.source)
+        texts += self._shared_texts()
         return any(text is not None and "COULER_WORK" in text for text in texts)
 
     @property
@@ -320,7 +331,33 @@ class _Builder:
         """Whether the folder must be made: a typed function makes it by itself."""
         action = self._step.action
         makes_it = isinstance(action, Script) and action.function is not None
+        if makes_it and any("COULER_WORK" in text for text in self._shared_texts()):
+            makes_it = False  # it would make the folder too late, or out of sight of the others
         return isinstance(action, Container | Script) and self._uses_work_dir and not makes_it
+
+    def _shared_texts(self) -> Iterator[str]:
+        """Yield the texts of the other containers that see the folders of the step."""
+        for container in pod_containers(self._step):
+            if container.mirror_mounts:
+                for _, text in container_texts(container):
+                    if isinstance(text, str):
+                        yield text
+
+    def _pod_containers(self) -> Tree:
+        """The containers before and beside that of the step."""
+        step = self._step
+        work_dir = WORK_DIR if self._mounts_work_dir else None
+        fields: Tree = {
+            name: [
+                pod_container(one, self._text, work_dir if one.mirror_mounts else None)
+                for one in containers
+            ]
+            for name, containers in (
+                ("initContainers", step.init_containers),
+                ("sidecars", step.sidecars),
+            )
+        }
+        return {name: containers for name, containers in fields.items() if containers}
 
     def _mounts(self) -> list[Tree]:
         mounts = [pods.mount(wanted) for wanted in self._step.mounts]

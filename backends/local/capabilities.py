@@ -9,6 +9,8 @@ _PROCESS = Lowered("a process of this machine; the image is not used")
 _NO_POD = Lowered("doing without: there is no pod, and the process runs as you do")
 _ONE_MACHINE = Lowered("running on this machine, which is the only one")
 _NO_LABELS = Lowered("doing without: nothing here could be found by them")
+_NO_EVICTION = Lowered("doing without: nothing here takes the place of a process")
+_NO_PODS_LEFT = Lowered("doing without: there are no pods that could be left")
 _NO_VOLUMES = Unsupported(
     "this machine has no such volumes. Pass files between steps as File or Directory, or mount a "
     "folder of the machine"
@@ -71,12 +73,59 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.VOLUME_CLAIM: _NO_VOLUMES,
     Feature.VOLUME_NEW_CLAIM: _NO_VOLUMES,
     Feature.VOLUME_EMPTY: Lowered("a folder of the attempt; its size is not bounded"),
+    Feature.VOLUME_NFS: _NO_VOLUMES,
+    Feature.VOLUME_CSI: _NO_VOLUMES,
+    Feature.VOLUME_EPHEMERAL: Lowered("a folder of the attempt; its size is not bounded"),
+    Feature.VOLUME_PROJECTED: _NO_VOLUMES,
+    Feature.VOLUME_SOURCE: _NO_VOLUMES,
+    Feature.VOLUME_DEVICES: _NO_VOLUMES,
     Feature.VOLUME_SECRET: _NO_VOLUMES,
     Feature.VOLUME_CONFIG: _NO_VOLUMES,
     Feature.VOLUME_HOST: Lowered("the folder of this machine, by a mount namespace"),
     Feature.SERVICE_ACCOUNT: _NO_POD,
     Feature.DNS: _NO_POD,
     Feature.SECURITY_CONTEXT: _NO_POD,
+    Feature.SIDECAR: Unsupported(
+        "a step is one process here. Start what it needs beside the workflow, or inside of the step"
+    ),
+    Feature.INIT_CONTAINER: Unsupported(
+        "a step is one process here. Make it a step that comes before, or a part of the command"
+    ),
+    Feature.CONTAINER_PORTS: Lowered("doing without: its ports are those of this machine"),
+    Feature.READINESS_PROBE: Lowered("doing without: nothing here waits for it"),
+    Feature.CONTAINER_PROBES: Unsupported(
+        "nothing here probes a process, so one that hangs is not ended. Use timeout="
+    ),
+    Feature.CONTAINER_LIFECYCLE: Unsupported(
+        "nothing here runs what a container calls at its start and end. Make it a part of the "
+        "command"
+    ),
+    Feature.CONTAINER_SECURITY_CONTEXT: _NO_POD,
+    Feature.CONTAINER_RESTART: Unsupported(
+        "a process that ends has ended here, and is not started again in its place. Use retry="
+    ),
+    Feature.CONTAINER_RESIZE: Lowered("doing without: resources of a running process stay"),
+    Feature.CONTAINER_STDIN: Unsupported(
+        "a process has no terminal and an empty standard input here. Leave it out"
+    ),
+    Feature.TERMINATION_MESSAGE: Lowered("doing without: the log has what a process writes"),
+    Feature.HOST_ALIASES: Unsupported(
+        "names of hosts are those that this machine knows. Read addresses from parameters or "
+        "variables"
+    ),
+    Feature.HOST_NETWORK: Lowered("the network of this machine, which processes have anyhow"),
+    Feature.SCHEDULER: _ONE_MACHINE,
+    Feature.POD_RESOURCES: Lowered("doing without: what a step asks for itself is kept free"),
+    Feature.RESOURCE_CLAIMS: Unsupported(
+        "there is no cluster that could allocate devices. Ask for gpu="
+    ),
+    Feature.POD_SPEC_PATCH: Unsupported("there is no pod to patch. Use the options of the step"),
+    Feature.DISPLAY_NAME: Lowered("doing without: status and logs show the names of steps"),
+    Feature.RUN_PRIORITY: Lowered("doing without: every run has an engine of its own"),
+    Feature.RUN_LABELS: _NO_LABELS,
+    Feature.DISRUPTION_BUDGET: _NO_EVICTION,
+    Feature.POD_CLEANUP: _NO_PODS_LEFT,
+    Feature.CLAIM_CLEANUP: _NO_PODS_LEFT,
     Feature.SCHEDULE: Lowered("running once, at once"),
     Feature.SCHEDULE_SEVERAL: Lowered("running once, at once"),
     Feature.KEEP: Lowered("keeping the run until `couler delete`"),

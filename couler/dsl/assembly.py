@@ -5,12 +5,13 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl import objects, units
+from couler.dsl import objects, pod_options, units
 from couler.dsl._context import entered_scope
 from couler.dsl.builder import Builder
 from couler.dsl.checks import attempt, checked_text, fitting
 from couler.dsl.handles import Value
 from couler.dsl.options import step_fields
+from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
 from couler.dsl.types import (
     STR,
@@ -21,6 +22,7 @@ from couler.dsl.types import (
     spec_of,
     spec_of_value,
 )
+from couler.ir import pods as ir_pods
 from couler.ir import workflow as ir
 from couler.ir.storage import SecretKey
 
@@ -36,7 +38,7 @@ def set_fields(builder: Builder, **fields: object) -> None:
 
 def set_pod(builder: Builder, **fields: object) -> None:
     """Set fields of what all pods of the workflow share; None leaves one as it is."""
-    builder.pod.update(fitting(builder, ir.PodSettings(), fields))
+    builder.pod.update(fitting(builder, ir_pods.PodSettings(), fields))
 
 
 def set_name(builder: Builder, name: object) -> None:
@@ -54,7 +56,44 @@ def set_duration(builder: Builder, field: str, option: str, value: object) -> No
         return
     seconds = attempt(builder, option, lambda: units.parse_duration(value))
     if seconds is not None:
-        builder.fields[field] = round(seconds) if field == "keep_s" else seconds
+        builder.fields[field] = seconds
+
+
+def set_keep(builder: Builder, option: str, value: objects.Duration | Keep | None) -> None:
+    """Set how long runs are kept; report what is no duration."""
+    if value is None:
+        return
+    keep = value if isinstance(value, Keep) else Keep(value)
+    found = attempt(builder, option, lambda: pod_options.retention(keep))
+    if found is None:
+        return
+    after, by_outcome = found
+    if after is not None:
+        builder.fields["keep_s"] = after
+    if by_outcome is not None:
+        builder.runs["retention"] = by_outcome
+
+
+def set_pods_and_runs(builder: Builder, pod: PodSettings | None, runs: RunSettings | None) -> None:
+    """Set what all pods of the workflow and its runs are told; report what is wrong."""
+    if pod is not None:
+        builder.pod.update(attempt(builder, "pod", lambda: pod_options.workflow_pod(pod)) or {})
+    if runs is not None:
+        builder.runs.update(attempt(builder, "runs", lambda: pod_options.run_settings(runs)) or {})
+
+
+def label_runs(
+    builder: Builder, labels: Mapping[str, object], annotations: Mapping[str, str] | None
+) -> None:
+    """Give every run labels and annotations."""
+    root = builder.root
+    found = attempt(builder, "label_runs", lambda: pod_options.run_labels(labels, root.resolve))
+    known = {label.name: label for label in builder.runs.get("labels", ())}
+    known.update({label.name: label for label in found or ()})
+    if known:
+        builder.runs["labels"] = tuple(known.values())
+    if annotations is not None:
+        builder.runs.update(fitting(builder, ir_pods.RunSettings(), {"annotations": annotations}))
 
 
 def set_read(
@@ -201,7 +240,7 @@ def add_handler(
 
 def build_workflow(builder: Builder) -> ir.Workflow:
     """Return the workflow of the IR."""
-    pod = ir.PodSettings(**builder.pod) if builder.pod else None
+    pod = ir_pods.PodSettings(**builder.pod) if builder.pod else None
     named = {secret.name: secret for secret in builder.secrets.values() if secret.keys}
     fields: dict[str, t.Any] = dict(builder.fields)
     if builder.parameters:
@@ -218,6 +257,8 @@ def build_workflow(builder: Builder) -> ir.Workflow:
         fields["volumes"] = volumes
     if pod is not None:
         fields["pod"] = pod
+    if builder.runs:
+        fields["runs"] = ir_pods.RunSettings(**builder.runs)
     if named:
         fields["secrets"] = tuple(
             SecretKey(secret=secret.name, key=key)

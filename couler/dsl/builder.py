@@ -44,6 +44,8 @@ class Builder:
         """Fields of the IR's workflow that are just set."""
         self.pod: dict[str, t.Any] = {}
         """Fields of the IR's `PodSettings`."""
+        self.runs: dict[str, t.Any] = {}
+        """Fields of the IR's `RunSettings`."""
         self.parameters: dict[str, Parameter] = {}
         self.specs: dict[str, TypeSpec] = {}
         """Types of the parameters."""

@@ -137,18 +137,38 @@ class Volume:
 
 @dataclass(frozen=True, slots=True)
 class SecretVolume:
-    """The entries of a secret as files, under the name by which steps mount them."""
+    """The entries of a secret as files, under the name by which steps mount them.
+
+    Attributes
+    ----------
+    name
+        By which steps mount them.
+    secret
+        Name of the secret.
+    items
+        Path of a file by the key of its entry; None for all entries, by their keys.
+    mode
+        Permissions of the files, such as `0o440`.
+    optional
+        The secret need not exist.
+    """
 
     name: str
     secret: str
+    items: Mapping[str, str] | None = None
+    mode: int | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ConfigVolume:
-    """The entries of a config map as files, under the name by which steps mount them."""
+    """The entries of a config map as files, as those of a secret in `SecretVolume`."""
 
     name: str
     config_map: str
+    items: Mapping[str, str] | None = None
+    mode: int | None = None
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +198,6 @@ class ScratchVolume:
     name: str
     size: str | None = None
     in_memory: bool = False
-
-
-AnyVolume: t.TypeAlias = Volume | SecretVolume | ConfigVolume | HostVolume | ScratchVolume
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import functools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
-from couler.dsl import objects, units
+from couler.dsl import objects, pod_options, pods, units
 from couler.dsl.checks import attempt
 from couler.dsl.handles import Value, as_value
 from couler.dsl.locks import AnyLock, read_locks
@@ -69,6 +69,11 @@ class StepOptions(t.TypedDict, total=False):
     priority_class: str | None
     labels: Mapping[str, str] | None
     annotations: Mapping[str, str] | None
+    container: pods.ContainerSettings | None
+    sidecars: Sequence[pods.PodContainer] | None
+    init_containers: Sequence[pods.PodContainer] | None
+    pod: pods.PodSettings | None
+    display_name: str | None
     mutex: str | None
     locks: AnyLock | Sequence[AnyLock] | None
     max_parallel: int | None
@@ -81,6 +86,8 @@ class StepOptions(t.TypedDict, total=False):
 
 _RESOURCES = ("cpu", "memory", "disk", "gpu", "resources")
 _PLACEMENT = ("node_selector", "tolerations", "affinity", "priority_class")
+_CONTAINERS = ("sidecars", "init_containers")
+_TOGETHER = frozenset((*_RESOURCES, *_PLACEMENT, *_CONTAINERS))
 
 
 class OptionError(ValueError):
@@ -102,7 +109,7 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
     given = {name: value for name, value in options.items() if value is not None}
     fields: dict[str, t.Any] = {}
     for name, value in given.items():
-        if name in _RESOURCES or name in _PLACEMENT:
+        if name in _TOGETHER:
             continue
         make = _MAKERS.get(name)
         if make is None:
@@ -118,6 +125,7 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
         _resources(builder, fields, given, step)
     if any(name in given for name in _PLACEMENT):
         _placement(builder, fields, given, step)
+    _containers(builder, fields, given, step)
     return fields
 
 
@@ -280,6 +288,37 @@ def _field(
     return put
 
 
+def _containers(
+    builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
+) -> None:
+    def options(wanted: Mapping[str, t.Any]) -> dict[str, t.Any]:
+        return step_fields(builder, wanted, step)
+
+    for name in _CONTAINERS:
+        if name not in given:
+            continue
+        if not isinstance(given[name], list | tuple):
+            message = f"{given[name]!r:.60} is no list of couler.PodContainer"
+            builder.report("CLR105", f'step "{step}": {name}: {message}', step=step)
+            continue
+        made = [
+            attempt(
+                builder,
+                name,
+                functools.partial(pod_options.pod_container, one, _words, options),
+                step,
+            )
+            for one in given[name]
+        ]
+        fields[name] = tuple(one for one in made if one is not None)
+
+
+def _words(given: object) -> tuple[t.Any, ...]:
+    if given is None:
+        return ()
+    return tuple(map(text_of, given if isinstance(given, list | tuple) else (given,)))
+
+
 def _count(value: t.Any) -> int:
     if int(value) < 1:
         raise OptionError(f"{value!r} is no number above 0")
@@ -314,6 +353,9 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "volume_mounts": _add_mounts,
     "labels": _field("labels", _text_map),
     "annotations": _field("annotations", _text_map),
+    "container": _field("container", pod_options.container_settings),
+    "pod": _field("pod", pod_options.step_pod),
+    "display_name": _field("display_name", str),
     "mutex": _field("mutex", str),
     "locks": _field("locks", read_locks),
     "max_parallel": _field("max_parallel", _count),
@@ -407,18 +449,7 @@ def _placement(
 
 def _placement_field(name: str, value: t.Any) -> t.Any:
     if name == "tolerations":
-        value = tuple(toleration_of(one) for one in value)
+        value = tuple(pod_options.toleration_of(one) for one in value)
     elif name != "priority_class":
         value = dict(value)
     return getattr(policies.Placement(**{name: value}), name)
-
-
-def toleration_of(value: t.Any) -> policies.Toleration:
-    """Return a toleration of the IR."""
-    return policies.Toleration(
-        key=value.key,
-        effect=value.effect,
-        operator=value.operator,
-        value=value.value,
-        seconds=value.seconds,
-    )

@@ -12,11 +12,9 @@ from couler.dsl._context import current, set_scope, set_settings
 from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import attempt
-from couler.dsl.options import toleration_of
+from couler.dsl.pod_options import dns_of, toleration_of
+from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.secrets import Secret
-from couler.ir import storage
-from couler.ir.storage import NewClaimVolume
-from couler.ir.workflow import Dns
 
 
 class WFStatus(enum.Enum):
@@ -31,7 +29,7 @@ def config_workflow(
     name: str | None = None,
     user_id: object = None,
     timeout: objects.Duration | None = None,
-    time_to_clean: objects.Duration | None = None,
+    time_to_clean: objects.Duration | Keep | None = None,
     cluster_config_file: str | None = None,
     cron_config: Mapping[str, t.Any] | str | objects.Schedule | None = None,
     service_account: str | None = None,
@@ -39,6 +37,8 @@ def config_workflow(
     max_parallel: int | None = None,
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
+    pod: PodSettings | None = None,
+    runs: RunSettings | None = None,
     engine: Mapping[str, object] | None = None,
 ) -> None:
     """Set up the current workflow. What is left out stays as it is.
@@ -50,14 +50,14 @@ def config_workflow(
     timeout
         Bound of the whole run: seconds, or text such as `"2h"`.
     time_to_clean
-        How long after its end the engine keeps the run: seconds, or text such as `"7d"`.
+        How long after its end the engine keeps the run: seconds, text such as `"7d"`, or a `Keep`.
     cron_config
         When it runs by itself: a cron expression, a `Schedule`, or the ancestor's dict with
         `schedule`, `timezone`, `suspend`, `concurrency_policy`, `starting_deadline_seconds`,
         `successful_jobs_history_limit` and `failed_jobs_history_limit`.
     service_account
         Account of the cluster that the steps run as.
-    max_parallel, labels, annotations, engine
+    max_parallel, labels, annotations, pod, runs, engine
         As for `couler.Workflow`.
     user_id, cluster_config_file
         Kept for programs of the ancestor; they have no effect, which is reported as a warning.
@@ -67,12 +67,13 @@ def config_workflow(
         salter = current().settings.name_salter
         assembly.set_name(builder, name if salter is None else salter(name))
     assembly.set_duration(builder, "timeout_s", "timeout", timeout)
-    assembly.set_duration(builder, "keep_s", "time_to_clean", time_to_clean)
+    assembly.set_keep(builder, "time_to_clean", time_to_clean)
     if isinstance(cron_config, Mapping):
         config = cron_config
         cron_config = attempt(builder, "cron_config", lambda: _schedule(builder, config))
     if cron_config is not None:
         assembly.set_schedule(builder, cron_config)
+    assembly.set_pods_and_runs(builder, pod, runs)
     assembly.set_pod(builder, service_account=service_account)
     assembly.set_fields(
         builder,
@@ -188,57 +189,6 @@ def add_image_pull_secret(image_pull_secret: objects.ImagePullSecret | str) -> N
     pod["image_pull_secrets"] = (*pod.get("image_pull_secrets", ()), str(name))
 
 
-def add_volume(volume: objects.AnyVolume) -> None:
-    """Make a volume known under the name by which steps mount it.
-
-    Parameters
-    ----------
-    volume
-        A claim that exists (`Volume`), a secret, a config map, a folder of the node, or scratch
-        space.
-
-    Examples
-    --------
-    >>> import couler
-    >>> with couler.Workflow("mounts") as wf:
-    ...     couler.add_volume(couler.SecretVolume("keys", secret="deploy-keys"))
-    ...     couler.run_container("busybox", ["ls", "/keys"], step_name="list", volume_mounts=[
-    ...         couler.VolumeMount("keys", "/keys", read_only=True)])
-    <couler step list>
-    >>> wf.to_ir().volumes
-    (SecretVolume(kind='secret', name='keys', secret='deploy-keys'),)
-    """
-    builder = current_scope().builder
-    made = attempt(builder, "add_volume", lambda: _volume(volume))
-    if made is not None:
-        builder.volumes[made.name] = made
-
-
-def _volume(volume: objects.AnyVolume) -> storage.Volume:
-    match volume:
-        case objects.Volume(name, claim, read_only):
-            return storage.ClaimVolume(name=name, claim=claim, read_only=read_only)
-        case objects.SecretVolume(name, secret):
-            return storage.SecretVolume(name=name, secret=secret)
-        case objects.ConfigVolume(name, config_map):
-            return storage.ConfigVolume(name=name, config_map=config_map)
-        case objects.HostVolume(name, path):
-            return storage.HostVolume(name=name, path=path)
-        case objects.ScratchVolume(name, size, in_memory):
-            return storage.EmptyVolume(name=name, size=size, in_memory=in_memory)
-    raise TypeError(f"{volume!r:.60} is no volume, such as couler.Volume or couler.SecretVolume")
-
-
-def create_workflow_volume(volume: objects.VolumeClaimTemplate) -> None:
-    """Make a persistent volume claim for every run; steps mount it by its name."""
-    current_scope().builder.volumes[volume.claim_name] = NewClaimVolume(
-        name=volume.claim_name,
-        size=volume.size,
-        access_modes=tuple(volume.access_modes),
-        storage_class=volume.storage_class,
-    )
-
-
 def set_dns(policy: str | None = None, config: objects.DnsConfig | None = None) -> None:
     """Set the name resolution of the pods of all steps.
 
@@ -250,21 +200,8 @@ def set_dns(policy: str | None = None, config: objects.DnsConfig | None = None) 
         Name servers, search domains and options.
     """
     builder = current_scope().builder
-    dns = attempt(builder, "set_dns", lambda: _dns(policy, config or objects.DnsConfig()))
+    dns = attempt(builder, "set_dns", lambda: dns_of(policy, config or objects.DnsConfig()))
     assembly.set_pod(builder, dns=dns)
-
-
-def _dns(policy: str | None, config: objects.DnsConfig) -> Dns:
-    options = {
-        option.name: "" if option.value is None else str(option.value)
-        for option in config.options or ()
-    }
-    return Dns(
-        policy=policy,
-        nameservers=tuple(config.nameservers or ()),
-        searches=tuple(config.searches or ()),
-        options=options,
-    )
 
 
 def create_secret(

@@ -15,6 +15,7 @@ from couler.dsl.builder import Builder
 from couler.dsl.handles import Expression
 from couler.dsl.locks import AnyLock, read_locks
 from couler.dsl.options import StepOptions
+from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
 from couler.dsl.types import JSON, STR, TypeSpec
 from couler.ir import values
@@ -110,7 +111,7 @@ class Workflow:
     timeout
         Bound of the whole run: seconds, or text such as `"2h"`.
     keep
-        How long after its end the engine keeps the run: seconds, or text such as `"7d"`.
+        How long after its end the engine keeps the run: seconds, text such as `"7d"`, or a `Keep`.
     description
         For people.
     service_account
@@ -118,6 +119,10 @@ class Workflow:
     locks
         Held from the start of the run to its end: a `couler.Mutex` or `couler.Semaphore`, or a
         list of them.
+    pod
+        What all pods are told.
+    runs
+        What an engine of a cluster is told of the runs.
     engine
         Settings for single engines, put into what they are given as they are.
     params
@@ -145,10 +150,12 @@ class Workflow:
         annotations: Mapping[str, str] | None = None,
         max_parallel: int | None = None,
         timeout: objects.Duration | None = None,
-        keep: objects.Duration | None = None,
+        keep: objects.Duration | Keep | None = None,
         description: str | None = None,
         service_account: str | None = None,
         locks: AnyLock | Sequence[AnyLock] | None = None,
+        pod: PodSettings | None = None,
+        runs: RunSettings | None = None,
         engine: Mapping[str, object] | None = None,
         params: Mapping[str, object] | None = None,
         **parameters: object,
@@ -169,7 +176,8 @@ class Workflow:
             engine=engine,
         )
         assembly.set_duration(builder, "timeout_s", "timeout", timeout)
-        assembly.set_duration(builder, "keep_s", "keep", keep)
+        assembly.set_keep(builder, "keep", keep)
+        assembly.set_pods_and_runs(builder, pod, runs)
         assembly.set_pod(builder, service_account=service_account)
         assembly.set_read(builder, "locks", locks, read_locks)
         if schedule is not None:
@@ -271,6 +279,20 @@ class Workflow:
             A handle, or a part of one.
         """
         assembly.add_output(self._builder, name, value)
+
+    def label_runs(
+        self, labels: Mapping[str, object], *, annotations: Mapping[str, str] | None = None
+    ) -> None:
+        """Give every run labels and annotations by which an engine of a cluster shows it.
+
+        Parameters
+        ----------
+        labels
+            Texts, or values that are known when a run starts: parameters, and facts of the run.
+        annotations
+            Texts.
+        """
+        assembly.label_runs(self._builder, labels, annotations)
 
     def to_ir(self) -> ir.Workflow:
         """Return the workflow as IR; see `diagnostics` for what was found wrong with it."""

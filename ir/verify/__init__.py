@@ -20,6 +20,7 @@ from couler.ir.verify.environment import check_environment, check_paths
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
 from couler.ir.verify.limits import MAX_DEPTH
 from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
+from couler.ir.verify.pods import check_run_labels, check_step_pod
 from couler.ir.verify.policies import check_foreach, check_policies, check_step_loop
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.report import Report
@@ -67,6 +68,7 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     _check_scope(view, depth=0)
     check_value_names((o.name for o in workflow.outputs), "output", view.add_to_scope)
     check_outputs(view, workflow.outputs)
+    check_run_labels(view, workflow)
     _check_handlers(workflow, view)
     return report.in_program_order()
 
@@ -143,6 +145,10 @@ def _check_content(reader: Reader, step: Step) -> None:
     if step.env or step.env_from:
         check_environment(reader, step)
     check_action(reader, step)
+    if (step.container is not None or step.pod is not None or step.display_name is not None) or (
+        step.sidecars or step.init_containers
+    ):
+        check_step_pod(reader, step)
     if step.mounts or step.inputs:
         check_paths(view, step)
 

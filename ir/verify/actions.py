@@ -24,15 +24,19 @@ _PROCESS_ONLY = (
     "placement",
     "working_dir",
     "pull_policy",
+    "container",
+    "sidecars",
+    "init_containers",
     "daemon",
 )
+_LOCKS = ("mutex", "locks")
 _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
     Container: ("max_parallel",),
     Script: ("max_parallel",),
     Job: (*_PROCESS_ONLY, "inputs", "max_parallel"),
-    Http: (*_PROCESS_ONLY, "inputs", "max_parallel"),
-    Suspend: (*_PROCESS_ONLY, "inputs", "max_parallel", "retry", "cache", "loop", "mutex", "locks"),
-    Group: (*_PROCESS_ONLY, "mutex", "locks", "cache", "labels", "annotations"),
+    Http: (*_PROCESS_ONLY, "pod", "inputs", "max_parallel"),
+    Suspend: (*_PROCESS_ONLY, "pod", *_LOCKS, "inputs", "max_parallel", "retry", "cache", "loop"),
+    Group: (*_PROCESS_ONLY, "pod", *_LOCKS, "cache", "labels", "annotations", "display_name"),
 }
 _WORDS: dict[type, str] = {
     Container: "container",

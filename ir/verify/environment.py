@@ -5,20 +5,27 @@ from __future__ import annotations
 import posixpath
 import re
 import typing as t
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.pods import PodContainer
 from couler.ir.storage import (
     ClaimVolume,
     ConfigKey,
     ConfigVolume,
+    CsiVolume,
     EmptyVolume,
     EnvFrom,
     EnvVar,
+    EphemeralVolume,
     HostVolume,
+    Mount,
     NewClaimVolume,
+    NfsVolume,
+    ProjectedVolume,
     SecretKey,
     SecretVolume,
+    SourceVolume,
     Volume,
 )
 from couler.ir.verify.kubernetes import check_object_name, is_subdomain
@@ -33,6 +40,21 @@ RESERVED_VARIABLES = "COULER_"
 
 _VARIABLE = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 _KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
+_PROJECTIONS = (
+    "clusterTrustBundle",
+    "configMap",
+    "downwardAPI",
+    "podCertificate",
+    "secret",
+    "serviceAccountToken",
+)
+_SOURCES = (
+    *("awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "configMap", "csi"),
+    *("downwardAPI", "emptyDir", "ephemeral", "fc", "flexVolume", "flocker", "gcePersistentDisk"),
+    *("gitRepo", "glusterfs", "hostPath", "image", "iscsi", "nfs", "persistentVolumeClaim"),
+    *("photonPersistentDisk", "portworxVolume", "projected", "quobyte", "rbd", "scaleIO"),
+    *("secret", "storageos", "vsphereVolume"),
+)
 _ACCESS_MODES = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
 
 
@@ -43,6 +65,17 @@ def check_environment(reader: Reader, step: Step) -> None:
     for variable in step.env:
         check_sources(reader, variable, f"env.{variable.name}")
     for source in step.env_from:
+        _check_env_from(view, step, source)
+
+
+def check_container_environment(reader: Reader, container: PodContainer) -> None:
+    """Check the environment variables of another container of a step's pod."""
+    view, step = reader.view, reader.step
+    assert step is not None, "containers are those of steps"
+    check_variable_names(container.env, reader.add)
+    for variable in container.env:
+        check_sources(reader, variable, f"{container.name}.env.{variable.name}")
+    for source in container.env_from:
         _check_env_from(view, step, source)
 
 
@@ -128,9 +161,17 @@ def _check_env_from(view: ScopeView, step: Step, source: EnvFrom) -> None:
 
 def check_paths(view: ScopeView, step: Step) -> None:
     """Check the paths at which a step finds volumes and files."""
+    taken = check_mounts(view, step, step.mounts)
+    for given in step.inputs:
+        if given.path is not None:
+            _take(view, step, taken, given.path, f'the input "{given.name}"')
+
+
+def check_mounts(view: ScopeView, step: Step, mounts: Iterable[Mount]) -> dict[str, str]:
+    """Check the paths at which a container finds volumes; return what is at each."""
     known = {volume.name: volume for volume in view.workflow.volumes}
     taken: dict[str, str] = {}
-    for mount in step.mounts:
+    for mount in mounts:
         if mount.volume not in known:
             view.add(
                 "CLR168",
@@ -149,9 +190,7 @@ def check_paths(view: ScopeView, step: Step) -> None:
         if sub_path is not None and (sub_path.startswith("/") or ".." in sub_path.split("/")):
             view.add("CLR415", step, f'the sub_path "{sub_path}" leads out of the volume.')
         _take(view, step, taken, mount.path, f'the volume "{mount.volume}"')
-    for given in step.inputs:
-        if given.path is not None:
-            _take(view, step, taken, given.path, f'the input "{given.name}"')
+    return taken
 
 
 def _take(view: ScopeView, step: Step, taken: dict[str, str], path: str, what: str) -> None:
@@ -167,7 +206,7 @@ def check_volume(volume: Volume, add: Add) -> None:
     match volume:
         case ClaimVolume():
             check_object_name(volume.claim, "volume claim", add)
-        case NewClaimVolume():
+        case NewClaimVolume() | EphemeralVolume():
             check_quantity(volume.size, f"size of the volume {volume.name}", add, bytes_=True)
             for mode in volume.access_modes:
                 if mode not in _ACCESS_MODES:
@@ -182,13 +221,44 @@ def check_volume(volume: Volume, add: Add) -> None:
                 check_quantity(volume.size, f"size of the volume {volume.name}", add, bytes_=True)
         case SecretVolume():
             check_object_name(volume.secret, "secret", add)
+            _check_items(volume, add)
         case ConfigVolume():
             check_object_name(volume.config_map, "config map", add)
-        case HostVolume():
+            _check_items(volume, add)
+        case HostVolume() | NfsVolume():
             if not volume.path.startswith("/"):
                 add(
                     "CLR415",
                     f'the volume {volume.name} needs an absolute path, not "{volume.path}".',
                 )
+            if isinstance(volume, NfsVolume) and not volume.server.strip():
+                add("CLR421", f"the volume {volume.name} names no server.")
+        case CsiVolume():
+            check_object_name(volume.driver, "driver", add)
+            if volume.secret is not None:
+                check_object_name(volume.secret, "secret", add)
+        case ProjectedVolume():
+            for source in volume.sources:
+                _check_kind(volume.name, source, _PROJECTIONS, add)
+        case SourceVolume():
+            _check_kind(volume.name, volume.source, _SOURCES, add)
         case _:
             t.assert_never(volume)
+
+
+def _check_items(volume: SecretVolume | ConfigVolume, add: Add) -> None:
+    for key, path in volume.items.items():
+        if _KEY.fullmatch(key) is None:
+            add("CLR411", f'"{key}" is no key: letters, digits, "-", "_" and ".".')
+        if not path or path.startswith("/") or ".." in path.split("/"):
+            add("CLR415", f'the path "{path}" leads out of the volume {volume.name}.')
+
+
+def _check_kind(name: str, source: Mapping[str, t.Any], known: tuple[str, ...], add: Add) -> None:
+    """Check that a source of files is of one kind that Kubernetes has."""
+    if len(source) != 1:
+        add("CLR421", f"a source of the volume {name} must have exactly one kind.")
+    for kind in source:
+        if kind not in known:
+            hint = did_you_mean(kind, known)
+            add("CLR421", f'"{kind}" is no source of the volume {name}.{hint}')

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping
 
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.pods import Dns
 from couler.ir.policies import Placement, Toleration
 from couler.ir.verify.names import Add
-from couler.ir.workflow import Dns
+from couler.ir.verify.objects import AFFINITY, check_fields
 
 _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
 _LABEL = re.compile(r"[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
@@ -76,6 +77,7 @@ def check_placement(placement: Placement, add: Add) -> None:
     check_labels(placement.node_selector, "node_selector", add)
     for toleration in placement.tolerations:
         check_toleration(toleration, add)
+    check_fields(placement.affinity, AFFINITY, "affinity", add)
     if placement.priority_class is not None:
         check_object_name(placement.priority_class, "priority class", add)
 

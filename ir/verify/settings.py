@@ -11,21 +11,19 @@ from couler.ir.verify.environment import (
 )
 from couler.ir.verify.kubernetes import (
     check_annotations,
-    check_dns,
     check_labels,
-    check_object_name,
     check_placement,
-    check_toleration,
 )
 from couler.ir.verify.locks import check_locks
 from couler.ir.verify.names import Add, check_value_names, check_workflow_name
+from couler.ir.verify.pods import check_pod_settings, check_runs
 from couler.ir.verify.policies import retry_problems
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.report import Order, Report
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader, show
 from couler.ir.wire import MAX_VALUE_BYTES, encode, matches
-from couler.ir.workflow import Defaults, Parameter, PodSettings, Schedule, Workflow
+from couler.ir.workflow import Defaults, Parameter, Schedule, Workflow
 
 _FIRST: Order = (-1,)
 
@@ -51,7 +49,9 @@ def check_settings(workflow: Workflow, report: Report) -> None:
             add("CLR151", f'the volume "{volume.name}" is declared twice. Remove one.')
         seen.add(volume.name)
     if workflow.pod is not None:
-        _check_pod(workflow.pod, add)
+        check_pod_settings(workflow.pod, add)
+    if workflow.runs is not None:
+        check_runs(workflow.runs, add)
     for key in workflow.secrets:
         check_secret_key(key, add)
     check_locks(workflow.locks, add)
@@ -137,18 +137,6 @@ def check_default_values(view: ScopeView, defaults: Defaults) -> None:
     for variable in defaults.env:
         if variable.value is not None and not isinstance(variable.value, str):
             reader.text(variable.value, f"defaults.env.{variable.name}")
-
-
-def _check_pod(pod: PodSettings, add: Add) -> None:
-    if pod.service_account is not None:
-        check_object_name(pod.service_account, "service account", add)
-    for secret in pod.image_pull_secrets:
-        check_object_name(secret, "secret", add)
-    check_labels(pod.node_selector, "node_selector", add)
-    for toleration in pod.tolerations:
-        check_toleration(toleration, add)
-    if pod.dns is not None:
-        check_dns(pod.dns, add)
 
 
 def _sentence(error: ValueError) -> str:

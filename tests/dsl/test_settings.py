@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 import couler
+from couler.ir.pods import Dns, PodSettings
 from couler.ir.storage import ClaimVolume, EmptyVolume, NewClaimVolume, SecretKey
 from couler.ir.values import FirstOf, OrElse, ParamRef, RunRef, StepRef
-from couler.ir.workflow import Defaults, Dns, Output, Parameter, PodSettings, Schedule
+from couler.ir.workflow import Defaults, Output, Parameter, Schedule
 from tests.dsl.look import box, codes, implicit, steps
 
 

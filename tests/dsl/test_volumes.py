@@ -25,6 +25,13 @@ def example() -> couler.Workflow:
         couler.ConfigVolume("site", config_map="site"),
         couler.HostVolume("models", path="/srv/models"),
         couler.ScratchVolume("fast", size="1Gi", in_memory=True),
+        couler.SecretVolume("one-key", "keys", items={"token": "in/token"}, mode=0o440),
+        couler.ConfigVolume("maybe", "site", optional=True),
+        couler.NfsVolume("shared", server="files", path="/exports", read_only=True),
+        couler.CsiVolume("driven", "csi.example.org", {"share": "a"}, "ext4", True, "login"),
+        couler.EphemeralVolume("own", size="5Gi", storage_class="fast"),
+        couler.ProjectedVolume("mixed", [{"serviceAccountToken": {"path": "token"}}], mode=0o400),
+        couler.SourceVolume("image", {"image": {"reference": "data:1"}}),
     ]
     with couler.Workflow("volumes") as wf:
         for volume in volumes:
@@ -45,6 +52,24 @@ def test_every_kind_of_volume_can_be_said() -> None:
         storage.ConfigVolume(name="site", config_map="site"),
         storage.HostVolume(name="models", path="/srv/models"),
         storage.EmptyVolume(name="fast", size="1Gi", in_memory=True),
+        storage.SecretVolume(
+            name="one-key", secret="keys", items={"token": "in/token"}, mode=0o440
+        ),
+        storage.ConfigVolume(name="maybe", config_map="site", optional=True),
+        storage.NfsVolume(name="shared", server="files", path="/exports", read_only=True),
+        storage.CsiVolume(
+            name="driven",
+            driver="csi.example.org",
+            attributes={"share": "a"},
+            file_system="ext4",
+            read_only=True,
+            secret="login",
+        ),
+        storage.EphemeralVolume(name="own", size="5Gi", storage_class="fast"),
+        storage.ProjectedVolume(
+            name="mixed", sources=({"serviceAccountToken": {"path": "token"}},), mode=0o400
+        ),
+        storage.SourceVolume(name="image", source={"image": {"reference": "data:1"}}),
         storage.NewClaimVolume(name="work", size="2Gi"),
         storage.EmptyVolume(name="scratch"),
     )
@@ -60,6 +85,18 @@ def test_every_kind_of_volume_can_be_said() -> None:
         (couler.SecretVolume(3, "a"), "CLR105"),  # type: ignore[arg-type]
         (couler.HostVolume("a", "relative"), "CLR415"),
         (couler.ScratchVolume("a", size="lots"), "CLR401"),
+        (couler.SecretVolume("a", "keys", items={"no key": "x"}), "CLR411"),
+        (couler.SecretVolume("a", "keys", items={"key": "../x"}), "CLR415"),
+        (couler.ConfigVolume("a", "site", mode=0o7777), "CLR105"),
+        (couler.NfsVolume("a", "files", "exports"), "CLR415"),
+        (couler.NfsVolume("a", " ", "/exports"), "CLR421"),
+        (couler.CsiVolume("a", "Driver"), "CLR411"),
+        (couler.EphemeralVolume("a", size="lots"), "CLR401"),
+        (couler.EphemeralVolume("a", access_modes=["ReadWrite"]), "CLR421"),
+        (couler.ProjectedVolume("a", []), "CLR105"),
+        (couler.ProjectedVolume("a", [{"sercet": {}}]), "CLR421"),
+        (couler.SourceVolume("a", {"image": {}, "iscsi": {}}), "CLR105"),
+        (couler.SourceVolume("a", {"isci": {}}), "CLR421"),
     ],
 )
 def test_wrong_volumes_are_told_of_once(volume: t.Any, code: str) -> None:

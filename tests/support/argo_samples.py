@@ -26,6 +26,7 @@ from couler.ir.workflow import (
     Workflow,
 )
 from tests.support.feature_samples import echo, flow
+from tests.support.pod_samples import POD_SAMPLES
 
 
 class ArgoSample(t.NamedTuple):
@@ -144,5 +145,6 @@ ARGO_SAMPLES: Mapping[str, ArgoSample] = {
     "inputs-of-a-script": ArgoSample(
         _script(inputs=(Input(name="n", value=Literal(value=3), type="int"),))
     ),
+    **{name: ArgoSample(one) for name, one in POD_SAMPLES.items()},
 }
 """By what they show."""

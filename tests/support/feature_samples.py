@@ -9,6 +9,20 @@ from couler.ir.conditions import Compare
 from couler.ir.features import Feature
 from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
 from couler.ir.manifests import ManifestValue
+from couler.ir.pods import (
+    ContainerSettings,
+    Device,
+    DisruptionBudget,
+    Dns,
+    HostAlias,
+    PodCleanup,
+    PodContainer,
+    PodSettings,
+    Port,
+    Resize,
+    RunLabel,
+    RunSettings,
+)
 from couler.ir.policies import (
     AnyOf,
     Backoff,
@@ -26,14 +40,19 @@ from couler.ir.storage import (
     ClaimVolume,
     ConfigKey,
     ConfigVolume,
+    CsiVolume,
     EmptyVolume,
     EnvFrom,
     EnvVar,
+    EphemeralVolume,
     HostVolume,
     Mount,
     NewClaimVolume,
+    NfsVolume,
+    ProjectedVolume,
     SecretKey,
     SecretVolume,
+    SourceVolume,
     Volume,
 )
 from couler.ir.values import (
@@ -51,7 +70,6 @@ from couler.ir.values import (
 )
 from couler.ir.workflow import (
     Container,
-    Dns,
     ExitHandler,
     Group,
     Http,
@@ -60,7 +78,6 @@ from couler.ir.workflow import (
     LocalForm,
     Output,
     Parameter,
-    PodSettings,
     Schedule,
     Script,
     Step,
@@ -125,6 +142,15 @@ def _pods(**fields: t.Any) -> Workflow:
     return flow(echo("a"), pod=PodSettings(**fields))
 
 
+def _contains(**fields: t.Any) -> Workflow:
+    return _has(container=ContainerSettings(**fields))
+
+
+def _runs(**fields: t.Any) -> Workflow:
+    return flow(echo("a"), runs=RunSettings(**fields))
+
+
+DATABASE = PodContainer(name="db", image="postgres:17", command=("postgres",))
 _JOB = Job(
     manifest=FrozenDict(
         apiVersion="batch/v1",
@@ -337,17 +363,56 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.WORKING_DIR: _has(working_dir="/srv"),
     Feature.PULL_POLICY: _has(pull_policy="Always"),
     Feature.POD_LABELS: _has(labels=FrozenDict(team="ml")),
+    Feature.SIDECAR: _has(sidecars=(DATABASE,)),
+    Feature.INIT_CONTAINER: _has(init_containers=(DATABASE,)),
+    Feature.CONTAINER_PORTS: _contains(ports=(Port(number=8080, name="http"),)),
+    Feature.CONTAINER_PROBES: _contains(
+        liveness_probe=FrozenDict(exec=FrozenDict(command=("true",)))
+    ),
+    Feature.READINESS_PROBE: _contains(
+        readiness_probe=FrozenDict(tcpSocket=FrozenDict(port=8080)),
+    ),
+    Feature.CONTAINER_LIFECYCLE: _contains(
+        lifecycle=FrozenDict(postStart=FrozenDict(exec=FrozenDict(command=("true",))))
+    ),
+    Feature.CONTAINER_SECURITY_CONTEXT: _contains(security_context=FrozenDict(runAsUser=1000)),
+    Feature.CONTAINER_RESTART: _contains(restart_policy="OnFailure"),
+    Feature.CONTAINER_RESIZE: _contains(resize=(Resize(resource="cpu"),)),
+    Feature.CONTAINER_STDIN: _contains(stdin=True),
+    Feature.TERMINATION_MESSAGE: _contains(termination_message_policy="FallbackToLogsOnError"),
+    Feature.VOLUME_DEVICES: flow(
+        echo("a", container=ContainerSettings(devices=(Device(volume="data", path="/dev/xvda"),))),
+        volumes=(ClaimVolume(name="data", claim="blocks"),),
+    ),
     Feature.VOLUME_CLAIM: _mounts(ClaimVolume(name="data", claim="shared")),
     Feature.VOLUME_NEW_CLAIM: _mounts(NewClaimVolume(name="data", size="1Gi")),
     Feature.VOLUME_EMPTY: _mounts(EmptyVolume(name="data")),
     Feature.VOLUME_SECRET: _mounts(SecretVolume(name="data", secret="hub")),
     Feature.VOLUME_CONFIG: _mounts(ConfigVolume(name="data", config_map="settings")),
     Feature.VOLUME_HOST: _mounts(HostVolume(name="data", path="/mnt/data")),
+    Feature.VOLUME_NFS: _mounts(NfsVolume(name="data", server="files", path="/exports")),
+    Feature.VOLUME_CSI: _mounts(CsiVolume(name="data", driver="secrets.example.org")),
+    Feature.VOLUME_EPHEMERAL: _mounts(EphemeralVolume(name="data", size="1Gi")),
+    Feature.VOLUME_PROJECTED: _mounts(
+        ProjectedVolume(name="data", sources=({"serviceAccountToken": {"path": "token"}},))
+    ),
+    Feature.VOLUME_SOURCE: _mounts(
+        SourceVolume(name="data", source=FrozenDict(image=FrozenDict(reference="data:1")))
+    ),
     Feature.SERVICE_ACCOUNT: _pods(service_account="runner"),
     Feature.IMAGE_PULL_SECRETS: _pods(image_pull_secrets=("registry",)),
     Feature.POD_PLACEMENT: _pods(node_selector=FrozenDict(disk="ssd")),
     Feature.DNS: _pods(dns=Dns(policy="ClusterFirst")),
     Feature.SECURITY_CONTEXT: _pods(security_context=FrozenDict(runAsNonRoot=True)),
+    Feature.HOST_ALIASES: _pods(host_aliases=(HostAlias(ip="10.0.0.1", names=("db",)),)),
+    Feature.HOST_NETWORK: _pods(host_network=True),
+    Feature.SCHEDULER: _pods(scheduler="volcano"),
+    Feature.POD_RESOURCES: _pods(resources=Resources(cpu="2")),
+    Feature.RESOURCE_CLAIMS: _pods(
+        resource_claims=({"name": "gpu", "resourceClaimTemplateName": "one-gpu"},)
+    ),
+    Feature.POD_SPEC_PATCH: _pods(spec_patch=FrozenDict(terminationGracePeriodSeconds=5)),
+    Feature.DISPLAY_NAME: _has(display_name="the-first"),
     # whole workflows
     Feature.EXIT_HANDLER: flow(
         echo("a"), exit_handlers=(ExitHandler(name="tell", on="any", steps=(echo("b"),)),)
@@ -366,6 +431,11 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.SCHEDULE_SEVERAL: flow(echo("a"), schedule=Schedule(cron=("0 4 * * *", "0 16 * * *"))),
     Feature.WORKFLOW_TIMEOUT: flow(echo("a"), timeout_s=3600),
     Feature.KEEP: flow(echo("a"), keep_s=3600),
+    Feature.RUN_PRIORITY: _runs(priority=5),
+    Feature.RUN_LABELS: _runs(labels=(RunLabel(name="team", value="ml"),)),
+    Feature.DISRUPTION_BUDGET: _runs(disruption_budget=DisruptionBudget(min_available="50%")),
+    Feature.POD_CLEANUP: _runs(pod_cleanup=PodCleanup(when="pod_success")),
+    Feature.CLAIM_CLEANUP: _runs(claim_cleanup="run_completion"),
     Feature.LABELS: flow(echo("a"), labels=FrozenDict(team="ml")),
     Feature.ENGINE_OVERRIDES: _has(
         engine=FrozenDict(argo=FrozenDict(template=FrozenDict(hostAliases=())))

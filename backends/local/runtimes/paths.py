@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from couler.backends.local.runtimes.base import Job
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.storage import EmptyVolume, HostVolume, Volume
+from couler.ir.storage import EmptyVolume, EphemeralVolume, HostVolume, Volume
 from couler.ir.workflow import WORK_DIR, Step
 
 OUTSIDE_CODE = "CLR361"
@@ -63,7 +63,7 @@ def absolute_paths(step: Step) -> tuple[str, ...]:
 def volume_source(volume: Volume, folder: Path) -> Path | None:
     """Return what stands for a volume on this machine, None for one that it cannot have."""
     match volume:
-        case EmptyVolume():
+        case EmptyVolume() | EphemeralVolume():
             return folder / "volumes" / volume.name
         case HostVolume():
             return Path(volume.path)

@@ -14,7 +14,7 @@ from couler.dsl.iteration import map as map
 from couler.dsl.loops import exec_while as exec_while
 from couler.dsl.settings import add_image_pull_secret as add_image_pull_secret
 from couler.dsl.settings import add_toleration as add_toleration
-from couler.dsl.settings import add_volume as add_volume
-from couler.dsl.settings import create_workflow_volume as create_workflow_volume
 from couler.dsl.settings import set_dns as set_dns
 from couler.dsl.settings import set_exit_handler as set_exit_handler
+from couler.dsl.volumes import add_volume as add_volume
+from couler.dsl.volumes import create_workflow_volume as create_workflow_volume

@@ -1,7 +1,8 @@
 """What a cluster is told about resources, nodes and pods changes no result."""
 
+from couler.ir.pods import Dns, PodSettings
 from couler.ir.policies import Gpu, Placement, Profile, Resources, SourceRef, Toleration
-from couler.ir.workflow import Dns, PodSettings, Schedule
+from couler.ir.workflow import Schedule
 from tests.corpus.build import Expected, flow, sh
 
 workflow = flow(

@@ -8,6 +8,7 @@ import pytest
 
 from couler.ir.base import FrozenDict
 from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
+from couler.ir.pods import Dns, PodSettings
 from couler.ir.policies import Backoff, Cache, Foreach, Gpu, Placement, Resources, Retry, Toleration
 from couler.ir.storage import (
     ClaimVolume,
@@ -28,12 +29,10 @@ from couler.ir.workflow import (
     Action,
     Container,
     Defaults,
-    Dns,
     Http,
     Input,
     Job,
     Output,
-    PodSettings,
     Schedule,
     Script,
     Step,

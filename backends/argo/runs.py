@@ -1,0 +1,129 @@
+"""What Argo is told of pods as a whole and of the runs of a workflow."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Mapping
+
+from couler.backends.argo import pods
+from couler.backends.argo.pods import Tree, thaw
+from couler.backends.argo.references import Renderer
+from couler.backends.argo.scope import ScopeView
+from couler.ir.pods import PodCleanup, PodOptions, PodSettings, RunSettings
+from couler.ir.workflow import Workflow
+
+DISPLAY_NAME = "workflows.argoproj.io/display-name"
+"""Annotation of a template: what Argo shows in place of the name of a node."""
+
+_POD_GC = {
+    "pod_completion": "OnPodCompletion",
+    "pod_success": "OnPodSuccess",
+    "run_completion": "OnWorkflowCompletion",
+    "run_success": "OnWorkflowSuccess",
+}
+
+
+def pod_options(pod: PodOptions) -> Tree:
+    """Return the fields that templates and workflows share."""
+    account = pod.executor_service_account
+    fields: Tree = {
+        "serviceAccountName": pod.service_account,
+        "executor": None if account is None else {"serviceAccountName": account},
+        "hostAliases": [
+            {"ip": alias.ip, "hostnames": list(alias.names)} for alias in pod.host_aliases
+        ],
+        "schedulerName": pod.scheduler,
+        "securityContext": thaw(pod.security_context),
+        "podResources": None if pod.resources is None else pods.resources(pod.resources),
+        "resourceClaims": thaw(pod.resource_claims),
+        "podSpecPatch": spec_patch(pod),
+    }
+    found = _given(fields)
+    if pod.automount_service_account_token is not None:
+        found["automountServiceAccountToken"] = pod.automount_service_account_token
+    return found
+
+
+def spec_patch(pod: PodOptions) -> str | None:
+    """Return the patch of the specification of pods as the text that Argo takes."""
+    if not pod.spec_patch:
+        return None
+    return json.dumps(thaw(pod.spec_patch), ensure_ascii=False, separators=(",", ":"))
+
+
+def pod_settings(pod: PodSettings) -> Tree:
+    """Return what the spec of a workflow says of all its pods."""
+    fields: Tree = {
+        "imagePullSecrets": [{"name": name} for name in pod.image_pull_secrets],
+        "nodeSelector": dict(pod.node_selector),
+        "tolerations": [pods.toleration(accepted) for accepted in pod.tolerations],
+        "affinity": thaw(pod.affinity),
+        "podPriorityClassName": pod.priority_class,
+        "hostNetwork": pod.host_network,
+        "podMetadata": pods.metadata(pod.labels.items(), pod.annotations.items()),
+        **(pods.dns(pod.dns) if pod.dns is not None else {}),
+    }
+    return {**pod_options(pod), **_given(fields)}
+
+
+def run_settings(workflow: Workflow) -> Tree:
+    """Return what the spec of a workflow says of its runs."""
+    runs = workflow.runs or RunSettings()
+    retention: Mapping[str, int | None] = {"secondsAfterCompletion": workflow.keep_s}
+    if runs.retention is not None:
+        retention = {
+            **retention,
+            "secondsAfterSuccess": runs.retention.after_success_s,
+            "secondsAfterFailure": runs.retention.after_failure_s,
+        }
+    budget = runs.disruption_budget
+    fields: Tree = {
+        "ttlStrategy": _said(retention),
+        "priority": runs.priority,
+        "podDisruptionBudget": None
+        if budget is None
+        else _said(
+            {"minAvailable": budget.min_available, "maxUnavailable": budget.max_unavailable}
+        ),
+        "podGC": None if runs.pod_cleanup is None else _pod_gc(runs.pod_cleanup),
+        "volumeClaimGC": None
+        if runs.claim_cleanup is None
+        else {"strategy": _POD_GC[runs.claim_cleanup]},
+        "workflowMetadata": _run_metadata(workflow, runs),
+    }
+    return {name: value for name, value in fields.items() if value not in (None, {})}
+
+
+def _pod_gc(cleanup: PodCleanup) -> Tree:
+    tree: Tree = {"strategy": _POD_GC[cleanup.when]}
+    if cleanup.labels:
+        tree["labelSelector"] = {"matchLabels": dict(cleanup.labels)}
+    if cleanup.delay_s is not None:
+        tree["deleteDelayDuration"] = pods.duration(cleanup.delay_s)
+    return tree
+
+
+def _run_metadata(workflow: Workflow, runs: RunSettings) -> Tree:
+    renderer = Renderer(ScopeView.of_workflow(workflow), {}, "")
+    labels: Tree = {}
+    computed: Tree = {}
+    for label in runs.labels:
+        if isinstance(label.value, str):
+            labels[label.name] = label.value
+        else:
+            computed[label.name] = {"expression": renderer.expression(label.value)}
+    fields: Tree = {
+        "labels": labels,
+        "annotations": dict(runs.annotations),
+        "labelsFrom": computed,
+    }
+    return _given(fields)
+
+
+def _said(fields: Mapping[str, t.Any]) -> Tree:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _given(fields: Tree) -> Tree:
+    return {name: value for name, value in fields.items() if value}

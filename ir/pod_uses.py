@@ -1,0 +1,85 @@
+"""Which features the settings of pods and of runs are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from couler.ir.features import Feature
+from couler.ir.pods import ContainerSettings, PodOptions, PodSettings, RunSettings
+
+Add = Callable[[Feature], object]
+
+
+def add_container_features(settings: ContainerSettings, add: Add) -> None:
+    """Add the features that settings of a container are."""
+    _add_present(
+        {
+            Feature.CONTAINER_PORTS: settings.ports,
+            Feature.CONTAINER_PROBES: settings.liveness_probe or settings.startup_probe,
+            Feature.READINESS_PROBE: settings.readiness_probe,
+            Feature.CONTAINER_LIFECYCLE: settings.lifecycle,
+            Feature.CONTAINER_SECURITY_CONTEXT: settings.security_context,
+            Feature.CONTAINER_RESTART: settings.restart_policy or settings.restart_rules,
+            Feature.CONTAINER_RESIZE: settings.resize,
+            Feature.CONTAINER_STDIN: settings.stdin or settings.stdin_once or settings.tty,
+            Feature.TERMINATION_MESSAGE: settings.termination_message_path
+            or settings.termination_message_policy,
+            Feature.VOLUME_DEVICES: settings.devices,
+        },
+        add,
+    )
+
+
+def add_pod_features(pod: PodOptions, add: Add) -> None:
+    """Add the features that settings of a pod are."""
+    account = pod.service_account or pod.executor_service_account
+    _add_present(
+        {
+            Feature.SERVICE_ACCOUNT: account or pod.automount_service_account_token is not None,
+            Feature.HOST_ALIASES: pod.host_aliases,
+            Feature.SCHEDULER: pod.scheduler,
+            Feature.SECURITY_CONTEXT: pod.security_context,
+            Feature.POD_RESOURCES: pod.resources,
+            Feature.RESOURCE_CLAIMS: pod.resource_claims,
+            Feature.POD_SPEC_PATCH: pod.spec_patch,
+        },
+        add,
+    )
+
+
+def add_settings_features(pod: PodSettings, add: Add) -> None:
+    """Add the features that settings of all pods of a workflow are."""
+    add_pod_features(pod, add)
+    _add_present(
+        {
+            Feature.IMAGE_PULL_SECRETS: pod.image_pull_secrets,
+            Feature.POD_PLACEMENT: pod.node_selector or pod.tolerations,
+            Feature.AFFINITY: pod.affinity,
+            Feature.PRIORITY_CLASS: pod.priority_class,
+            Feature.DNS: pod.dns,
+            Feature.HOST_NETWORK: pod.host_network,
+            Feature.POD_LABELS: pod.labels or pod.annotations,
+        },
+        add,
+    )
+
+
+def add_run_features(runs: RunSettings, add: Add) -> None:
+    """Add the features that settings of runs are."""
+    _add_present(
+        {
+            Feature.RUN_PRIORITY: runs.priority is not None,
+            Feature.RUN_LABELS: runs.labels or runs.annotations,
+            Feature.KEEP: runs.retention,
+            Feature.DISRUPTION_BUDGET: runs.disruption_budget,
+            Feature.POD_CLEANUP: runs.pod_cleanup,
+            Feature.CLAIM_CLEANUP: runs.claim_cleanup,
+        },
+        add,
+    )
+
+
+def _add_present(present: Mapping[Feature, object], add: Add) -> None:
+    for feature, value in present.items():
+        if value:
+            add(feature)

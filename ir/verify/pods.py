@@ -1,0 +1,245 @@
+"""Rules for pods: their containers, their settings, and what engines are told of runs."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterable, Mapping
+
+from couler.ir.pods import (
+    ContainerSettings,
+    DisruptionBudget,
+    HostAlias,
+    PodContainer,
+    PodOptions,
+    PodSettings,
+    Port,
+    RunSettings,
+)
+from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, SourceVolume
+from couler.ir.values import StepRef, walk
+from couler.ir.verify.environment import check_container_environment, check_mounts
+from couler.ir.verify.kubernetes import (
+    check_annotations,
+    check_dns,
+    check_labels,
+    check_object_name,
+    check_toleration,
+    is_subdomain,
+)
+from couler.ir.verify.limits import SURELY_SHORT, check_word
+from couler.ir.verify.names import Add, check_label_name
+from couler.ir.verify.objects import (
+    AFFINITY,
+    CONTAINER_SECURITY,
+    LIFECYCLE,
+    POD_SECURITY,
+    check_fields,
+    check_probe,
+)
+from couler.ir.verify.quantities import check_resources
+from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.values import Reader
+from couler.ir.walk import pod_containers
+from couler.ir.workflow import Step, Workflow
+
+_RESERVED = ("main", "init", "wait")
+"""Containers that Argo makes in every pod."""
+
+_PORT_NAME = re.compile(r"(?=.*[a-z])[a-z0-9](?:-?[a-z0-9])*")
+_PERCENTAGE = re.compile(r"[0-9]{1,3}%")
+_DISPLAY_NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9.]{0,61}[a-zA-Z0-9]")
+_BLOCKS = (ClaimVolume, NewClaimVolume, EphemeralVolume, SourceVolume)
+
+
+def check_step_pod(reader: Reader, step: Step) -> None:
+    """Check what a step's pod is told, and the containers in it."""
+    add = reader.add
+    if step.display_name is not None and _DISPLAY_NAME.fullmatch(step.display_name) is None:
+        add(
+            "CLR150",
+            f'"{step.display_name}" is no display name: 2 to 63 letters, digits, "-" and ".", '
+            "beginning and ending with a letter or digit.",
+        )
+    if step.container is not None:
+        _check_container_settings(reader.view, step, step.container, "container", add)
+    if step.pod is not None:
+        outer = reader.view.workflow.pod
+        _check_options(step.pod, outer, add)
+    seen: set[str] = set()
+    for container in pod_containers(step):
+        if container.name in seen:
+            add("CLR151", f'another container has the name "{container.name}". Rename one.')
+        seen.add(container.name)
+        _check_container(reader, step, container)
+
+
+def _check_container(reader: Reader, step: Step, container: PodContainer) -> None:
+    name, view = container.name, reader.view
+
+    def add(code: str, message: str) -> None:
+        reader.add(code, f'container "{name}": {message}')
+
+    check_label_name(name, "container", reader.add)
+    if name in _RESERVED:
+        reader.add(
+            "CLR153", f'"{name}" is a container that Argo makes itself. Choose another name.'
+        )
+    if container.image.split() != [container.image]:
+        add("CLR408", f'"{container.image}" is no image such as "postgres:17".')
+    if container.command and container.command[0] == "":
+        add("CLR409", "the first word of its command is empty. Name a program, or leave it out.")
+    for words, field in ((container.command, "command"), (container.args, "args")):
+        for word in words:
+            if not isinstance(word, str):
+                reader.text(word, f"{name}.{field}")
+            elif len(word) > SURELY_SHORT:
+                check_word(view, step, f"{name}.{field}", word)
+    check_container_environment(reader, container)
+    check_mounts(view, step, container.mounts)
+    if container.working_dir is not None and not container.working_dir.startswith("/"):
+        add("CLR415", f'working_dir must be an absolute path, not "{container.working_dir}".')
+    if container.resources is not None:
+        check_resources(container.resources, add)
+    if container.settings is not None:
+        _check_container_settings(view, step, container.settings, f'container "{name}"', add)
+
+
+def _check_container_settings(
+    view: ScopeView, step: Step, settings: ContainerSettings, what: str, add: Add
+) -> None:
+    _check_ports(settings.ports, add)
+    for kind in ("liveness_probe", "readiness_probe", "startup_probe"):
+        check_probe(getattr(settings, kind), kind, add)
+    check_fields(settings.lifecycle, LIFECYCLE, "lifecycle", add)
+    check_fields(settings.security_context, CONTAINER_SECURITY, "security_context", add)
+    if settings.restart_rules and settings.restart_policy is None:
+        add("CLR440", "restart_rules need a restart_policy. Name one, such as Never.")
+    path = settings.termination_message_path
+    if path is not None and not path.startswith("/"):
+        add("CLR415", f'termination_message_path must be an absolute path, not "{path}".')
+    known = {volume.name: volume for volume in view.workflow.volumes}
+    for device in settings.devices:
+        volume = known.get(device.volume)
+        if volume is None:
+            add(
+                "CLR168",
+                f'its device is the volume "{device.volume}", which the workflow does not declare.'
+                f"{view.report.hint(device.volume, known)}",
+            )
+        elif not isinstance(volume, _BLOCKS):
+            add("CLR421", f'the volume "{device.volume}" has no blocks for a device. Use a claim.')
+        if not device.path.startswith("/"):
+            add("CLR415", f'a device must be at an absolute path, not "{device.path}".')
+
+
+def _check_ports(ports: Iterable[Port], add: Add) -> None:
+    seen: set[str] = set()
+    for port in ports:
+        if port.name is None:
+            continue
+        if len(port.name) > 15 or _PORT_NAME.fullmatch(port.name) is None:
+            add(
+                "CLR440",
+                f'"{port.name}" is no name of a port: at most 15 lower-case letters, digits and '
+                '"-" between them, with a letter.',
+            )
+        if port.name in seen:
+            add("CLR440", f'two ports have the name "{port.name}". Rename one.')
+        seen.add(port.name)
+
+
+def check_pod_settings(pod: PodSettings, add: Add) -> None:
+    """Check what all pods of a workflow share."""
+    _check_options(pod, None, add)
+    for secret in pod.image_pull_secrets:
+        check_object_name(secret, "secret", add)
+    check_labels(pod.node_selector, "node_selector", add)
+    for toleration in pod.tolerations:
+        check_toleration(toleration, add)
+    check_fields(pod.affinity, AFFINITY, "affinity", add)
+    if pod.priority_class is not None:
+        check_object_name(pod.priority_class, "priority class", add)
+    if pod.dns is not None:
+        check_dns(pod.dns, add)
+    check_labels(pod.labels, "labels", add)
+    check_annotations(pod.annotations, add)
+
+
+def _check_options(pod: PodOptions, outer: PodOptions | None, add: Add) -> None:
+    for account in (pod.service_account, pod.executor_service_account):
+        if account is not None:
+            check_object_name(account, "service account", add)
+    executor = pod.executor_service_account or (outer and outer.executor_service_account)
+    if pod.automount_service_account_token is False and executor is None:
+        add(
+            "CLR442",
+            "without the token of its service account a pod cannot tell its results. Name an "
+            "executor_service_account, or leave the token.",
+        )
+    for alias in pod.host_aliases:
+        _check_alias(alias, add)
+    if pod.scheduler is not None:
+        check_object_name(pod.scheduler, "scheduler", add)
+    check_fields(pod.security_context, POD_SECURITY, "security_context", add)
+    if pod.resources is not None:
+        check_resources(pod.resources, add)
+    for claim in pod.resource_claims:
+        if not isinstance(claim.get("name"), str):
+            add("CLR442", "a resource claim has no name. Give it one.")
+
+
+def _check_alias(alias: HostAlias, add: Add) -> None:
+    try:
+        ipaddress.ip_address(alias.ip)
+    except ValueError:
+        add("CLR422", f'the host alias "{alias.ip}" is no IP address.')
+    for name in alias.names:
+        if not is_subdomain(name):
+            add(
+                "CLR422", f'"{name}" is no name of a host: lower-case letters, digits, "-" and ".".'
+            )
+
+
+def check_runs(runs: RunSettings, add: Add) -> None:
+    """Check what an engine is told of runs, apart from values."""
+    fixed = {one.name: one.value if isinstance(one.value, str) else "" for one in runs.labels}
+    check_labels(fixed, "labels", add)
+    if len(fixed) < len(runs.labels):
+        add("CLR151", "two labels of runs have one name. Remove one.")
+    check_annotations(runs.annotations, add)
+    if runs.disruption_budget is not None:
+        _check_budget(runs.disruption_budget, add)
+    if runs.pod_cleanup is not None:
+        check_labels(runs.pod_cleanup.labels, "labels", add)
+
+
+def _check_budget(budget: DisruptionBudget, add: Add) -> None:
+    given: Mapping[str, int | str] = {
+        name: value for name, value in budget if isinstance(value, int | str)
+    }
+    if len(given) != 1:
+        has = "has both" if given else "has neither"
+        add("CLR442", f"the disruption budget {has}. Give either min_available or max_unavailable.")
+    for name, value in given.items():
+        if isinstance(value, str) and _PERCENTAGE.fullmatch(value) is None:
+            add("CLR442", f'{name} is a number or a percentage such as "50%", not "{value}".')
+
+
+def check_run_labels(view: ScopeView, workflow: Workflow) -> None:
+    """Check the labels of runs that are values: they are read when a run starts."""
+    if workflow.runs is None:
+        return
+    reader = Reader(view)
+    reader.start(None)
+    for label in workflow.runs.labels:
+        if isinstance(label.value, str):
+            continue
+        if any(isinstance(value, StepRef) for value in walk(label.value)):
+            view.add_to_scope(
+                "CLR443",
+                f'the label "{label.name}" of the runs reads a step, but it is made when a run '
+                "starts. Read parameters and facts of the run only.",
+            )
+        else:
+            reader.text(label.value, f"runs.labels.{label.name}")
