@@ -125,7 +125,8 @@ def read_outputs(builder: Builder, output: object, step: str) -> Returns:
         specs[name] = spec
     main = outputs[0].name if outputs else STDOUT
     specs.setdefault(STDOUT, PRINTED)
-    return Returns(tuple(outputs), specs, main=main)
+    is_list = not isinstance(output, Mapping) and len(outputs) > 1
+    return Returns(tuple(outputs), specs, main=main, is_list=is_list)
 
 
 def _as_artifact(entry: object) -> Artifact | None:

@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.dsl._context import entered_scope
 from couler.dsl._nodes import make_container
 from couler.dsl.drafts import Draft
-from couler.dsl.handles import LiftedHandle, OutputHandle, StepHandle, Value
+from couler.dsl.handles import OutputHandle, StepHandle, Value
+from couler.dsl.lifted import LiftedHandle
 from couler.dsl.scope import Scope, new_group
 from couler.ir import values as ir
 from couler.ir.storage import EnvVar

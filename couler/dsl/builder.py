@@ -35,6 +35,8 @@ class Builder:
         """The workflow around it in the program, whose secrets it may name."""
         self.ordered = ordered
         """Steps run in program order, as nothing else was said."""
+        self.pass_outputs = True
+        """`set_dependencies` appends outputs to arguments where it is not told otherwise."""
         self.block: CodeType | None = None
         """The function whose `with Workflow` block is open: its name is no name for steps."""
         self.workflow: Workflow | None = None

@@ -82,7 +82,7 @@ def dag(dependency_graph: Sequence[Sequence[Callable[[], object]]]) -> None:
     if not isinstance(dependency_graph, list | tuple):
         raise ProgramError("CLR133", "couler.dag takes a list of lists of functions")
     scope = current_scope()
-    scope.builder.ordered = False
+    scope.is_graph = True
     outer = scope.nodes
     scope.nodes = nodes = Nodes(scope)
     try:
@@ -105,7 +105,7 @@ def set_dependencies(
     step_function: Callable[[], R],
     dependencies: str | Sequence[str] | None = None,
     *,
-    pass_outputs: bool = True,
+    pass_outputs: bool | None = None,
 ) -> R:
     """Make the steps of a function wait for steps that are named, before or after this call.
 
@@ -116,7 +116,8 @@ def set_dependencies(
     dependencies
         Names of steps that must succeed; or a text such as `"a && (b.Failed || c.Succeeded)"`.
     pass_outputs
-        Append the declared outputs of steps that a list names to the arguments of the steps.
+        Append the declared outputs of steps that a list names to the arguments of the steps. By
+        default that is done unless `config_workflow(pass_outputs=False)` was called.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def set_dependencies(
     if not callable(step_function):
         raise ProgramError("CLR133", f"set_dependencies: {step_function!r:.60} is no function")
     scope = current_scope()
-    scope.builder.ordered = False
+    scope.is_graph = True
     with scope.recording() as made:
         result = step_function()
     if dependencies is None:
@@ -155,8 +156,9 @@ def set_dependencies(
         name._draft.name if isinstance(name, OutputHandle) else str(name)
         for name in t.cast("Sequence[object]", dependencies)
     )
+    passes = scope.builder.pass_outputs if pass_outputs is None else pass_outputs
     for draft in made:
         draft.depends = [*draft.depends, *names]
-        if pass_outputs:
+        if passes:
             draft.pass_from = (*draft.pass_from, *names)
     return result

@@ -28,6 +28,8 @@ class Returns(t.NamedTuple):
     specs: dict[str, TypeSpec] = {}  # noqa: RUF012  # never changed
     main: str | None = None
     """The output that the handle itself stands for."""
+    is_list: bool = False
+    """The outputs were declared as a list of several: as arguments they are that list."""
     is_record: bool = False
     """The outputs are the fields of a dataclass or NamedTuple."""
     on_read: dict[str, Output] = {}  # noqa: RUF012  # never changed

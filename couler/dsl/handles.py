@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from couler.dsl._context import current
 from couler.dsl._nodes import UNKNOWN_VALUE, make_literal
 from couler.dsl._problems import ProgramError
-from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, list_of, spec_of_value
+from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, spec_of_value
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Suspend
@@ -115,6 +115,10 @@ class Value:
 
     def _items(self) -> list[t.Any] | None:
         """Return what the value is made of, if that is known while the workflow is built."""
+        return None
+
+    def _listed(self) -> list[t.Any] | None:
+        """Return the values that this one stands for in a list of arguments; None for itself."""
         return None
 
     def __iter__(self) -> Iterator[t.Any]:
@@ -359,6 +363,25 @@ class StepHandle(OutputHandle):
         return f"<couler step {self._draft.name}>"
 
 
+class ProcessOutput(OutputHandle):
+    """One of the list of outputs of a container, script or job."""
+
+    __slots__ = ()
+
+    @property
+    def value(self) -> t.Any:
+        """The output itself."""
+        return self
+
+    @property
+    def path(self) -> str:
+        """Where the process writes it."""
+        for output in self._draft.outputs:
+            if output.name == self._output and output.path is not None:
+                return output.path
+        raise AttributeError("path")  # as for any other name that it has not
+
+
 class ProcessHandle(StepHandle):
     """A container, script or job: its value, and the list of its outputs.
 
@@ -372,7 +395,10 @@ class ProcessHandle(StepHandle):
         returns = self._draft.returns
         declared = [output.name for output in returns.outputs]
         names = declared or ([returns.main] if returns.main else [])
-        return [OutputHandle(self._draft, name) for name in names]
+        return [ProcessOutput(self._draft, name) for name in names]
+
+    def _listed(self) -> list[t.Any] | None:
+        return self._items() if self._draft.returns.is_list else None
 
     def __getitem__(self, key: str | int) -> t.Any:
         if isinstance(key, str) and key in self._draft.returns.specs:
@@ -380,55 +406,6 @@ class ProcessHandle(StepHandle):
         if isinstance(key, int) and not isinstance(key, bool):
             return self._items()[key]
         return super().__getitem__(key)
-
-
-class LiftedHandle(OutputHandle):
-    """A value inside a map or loop, for the scope around; it is given out when it is read."""
-
-    __slots__ = ("_inner", "_value")
-
-    def __init__(self, group: Draft, inner: Scope, value: Value) -> None:
-        self._draft = group
-        self._output = ""
-        self._inner = inner
-        self._value = value
-
-    def _ir(self) -> ir.Value:
-        return self._draft.ref(self._inner.export_name(self._inner.bring(self._value)))
-
-    @property
-    def _spec(self) -> TypeSpec:
-        spec = self._value._spec
-        return spec if self._draft.foreach is None else list_of(spec, gathered=True)
-
-    def _hint(self) -> str:
-        return f"{self._draft.name}_{self._value._hint()}"
-
-    def _lift(self, value: object) -> object:
-        return LiftedHandle(self._draft, self._inner, value) if isinstance(value, Value) else value
-
-    def __getattr__(self, name: str) -> t.Any:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        return self._lift(getattr(self._value, name))
-
-    def __getitem__(self, key: str | int) -> t.Any:
-        if isinstance(self._value, ProcessHandle):
-            return self._lift(self._value[key])
-        return super().__getitem__(key)
-
-    def _parts(self) -> dict[str, Value] | None:
-        parts = self._value._parts()
-        if parts is None:
-            return None
-        return {name: LiftedHandle(self._draft, self._inner, one) for name, one in parts.items()}
-
-    def _items(self) -> list[t.Any] | None:
-        items = self._value._items()
-        return None if items is None else [self._lift(one) for one in items]
-
-    def __repr__(self) -> str:
-        return f"<couler value {self._draft.name}/{self._value!r:.80}>"
 
 
 def home_of(values: t.Iterable[object]) -> Scope:

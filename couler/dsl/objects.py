@@ -202,10 +202,10 @@ class ScratchVolume:
 
 @dataclass(frozen=True, slots=True)
 class VolumeClaimTemplate:
-    """A persistent volume claim that is made for every run."""
+    """A persistent volume claim that is made for every run; one access mode may stand alone."""
 
     claim_name: str
-    access_modes: Sequence[str] = ("ReadWriteOnce",)
+    access_modes: str | Sequence[str] = ("ReadWriteOnce",)
     size: str = "1Gi"
     storage_class: str | None = None
 

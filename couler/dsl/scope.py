@@ -45,6 +45,8 @@ class Scope:
         self.drafts: list[Draft] = []
         self.when: Condition | None = None
         self.order = ProgramOrder()
+        self.is_graph = False
+        """Its steps wait for what `dag` and `set_dependencies` say, not in program order."""
         self.nodes: Nodes | None = None
         self.is_pinned = False
         """Something outside refers to the group, so it must stay one."""
@@ -202,7 +204,7 @@ class Scope:
 
     def build(self) -> tuple[Step, ...]:
         """Return the steps of the IR."""
-        ordered = self.builder.ordered
+        ordered = self.builder.ordered and not self.is_graph
         for draft in self.drafts:
             if draft.pass_from:  # only now, as a name may be that of a later step
                 draft.take_outputs([self.find(name) for name in draft.pass_from])

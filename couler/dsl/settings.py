@@ -40,6 +40,7 @@ def config_workflow(
     pod: PodSettings | None = None,
     runs: RunSettings | None = None,
     engine: Mapping[str, object] | None = None,
+    pass_outputs: bool | None = None,
 ) -> None:
     """Set up the current workflow. What is left out stays as it is.
 
@@ -59,6 +60,9 @@ def config_workflow(
         Account of the cluster that the steps run as.
     max_parallel, labels, annotations, pod, runs, engine
         As for `couler.Workflow`.
+    pass_outputs
+        Whether `set_dependencies` appends the outputs of steps that a list names to the arguments,
+        as it does by default; False leaves all passing to arguments.
     user_id, cluster_config_file
         Kept for programs of the ancestor; they have no effect, which is reported as a warning.
     """
@@ -82,6 +86,8 @@ def config_workflow(
         annotations=annotations,
         engine=engine,
     )
+    if pass_outputs is not None:
+        builder.pass_outputs = pass_outputs
     for option, value in (("user_id", user_id), ("cluster_config_file", cluster_config_file)):
         if value is not None:
             builder.report("CLR106", f"{option} has no effect on any engine", severity="warning")

@@ -177,9 +177,19 @@ def _volume(volume: AnyVolume) -> storage.Volume:
 
 def create_workflow_volume(volume: objects.VolumeClaimTemplate) -> None:
     """Make a persistent volume claim for every run; steps mount it by its name."""
-    current_scope().builder.volumes[volume.claim_name] = NewClaimVolume(
+    builder = current_scope().builder
+    made = attempt(builder, "create_workflow_volume", lambda: _new_claim(volume))
+    if made is not None:
+        builder.volumes[made.name] = made
+
+
+def _new_claim(volume: objects.VolumeClaimTemplate) -> NewClaimVolume:
+    if not isinstance(volume, objects.VolumeClaimTemplate):
+        raise TypeError(f"{volume!r:.60} is no couler.VolumeClaimTemplate")
+    modes = volume.access_modes
+    return NewClaimVolume(
         name=volume.claim_name,
         size=volume.size,
-        access_modes=tuple(volume.access_modes),
+        access_modes=(modes,) if isinstance(modes, str) else tuple(modes),
         storage_class=volume.storage_class,
     )

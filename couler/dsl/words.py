@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from couler.dsl.artifacts import Artifact
 from couler.dsl.builder import Builder
@@ -37,7 +37,11 @@ def words_of(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
         if type(word) is str:
             words.append(word)
         elif isinstance(word, Value):
-            words.append(_value_word(scope, draft, word))
+            listed = word._listed()
+            if listed is None:
+                words.append(_value_word(scope, draft, word))
+            else:
+                words += words_of(scope, draft, listed)
         elif isinstance(word, list | tuple):  # the outputs of another step, as a list
             words += words_of(scope, draft, word)
         else:
@@ -103,7 +107,7 @@ def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
     if args is None:
         return 0
     count = 0
-    for arg in args if isinstance(args, list | tuple) else (args,):
+    for arg in _arguments(args):
         if isinstance(arg, Value):
             value = scope.bring(arg)
             wire = value._spec.wire if value._spec.is_file else "str"
@@ -113,6 +117,18 @@ def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
         draft.inputs = (*draft.inputs, given)
         count += 1
     return count
+
+
+def _arguments(given: object) -> Iterator[object]:
+    """Yield arguments one by one; a list of outputs is each of them."""
+    for arg in given if isinstance(given, list | tuple) else (given,):
+        listed = arg._listed() if isinstance(arg, Value) else None
+        if listed is not None:
+            yield from listed
+        elif isinstance(arg, list | tuple) and any(isinstance(one, Value) for one in arg):
+            yield from _arguments(arg)
+        else:
+            yield arg
 
 
 def with_arguments(

@@ -253,3 +253,98 @@ def test_the_name_of_a_secret_tells_nothing_of_its_values() -> None:
 
 def test_volume_claims_have_defaults_again() -> None:
     assert argo.VolumeClaimTemplate("x").access_modes == ("ReadWriteOnce",)
+
+
+def test_a_graph_inside_a_group_leaves_the_order_around_it() -> None:
+    def part() -> None:
+        couler.dag([[lambda: box("x"), lambda: box("y")]])
+
+    box("begin")
+    couler.concurrent([part], subtasks=True)
+    couler.map(lambda _: part(), [1, 2])
+    box("end")
+    assert waits(implicit()) == {
+        "begin": (),
+        "part": ("begin",),
+        "map": ("part",),
+        "end": ("map",),
+    }
+    assert codes(implicit()) == []
+
+
+def test_the_steps_of_a_task_run_in_their_order_inside_a_graph_too() -> None:
+    def task() -> None:
+        box("first")
+        box("second")
+
+    couler.dag([[lambda: couler.concurrent([task], subtasks=True), lambda: box("end")]])
+    found = steps(implicit())
+    assert inner(found["task"])["second"].depends_on == ("first",)
+    assert found["end"].depends_on == ("task",)
+
+
+def test_an_access_mode_may_be_a_single_text() -> None:
+    couler.create_workflow_volume(argo.VolumeClaimTemplate("x", "ReadWriteMany"))
+    box("a")
+    [volume] = implicit().to_ir().volumes
+    assert (volume.access_modes, codes(implicit())) == (("ReadWriteMany",), [])
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [argo.VolumeClaimTemplate("x", 3), argo.VolumeClaimTemplate("x", size=10), "x"],  # type: ignore[arg-type]
+)
+def test_a_wrong_claim_is_reported_where_it_is_made(claim: object) -> None:
+    couler.create_workflow_volume(claim)  # type: ignore[arg-type]
+    box("a")
+    [problem] = implicit().diagnostics
+    assert problem.code == "CLR105"
+    assert problem.message.startswith("create_workflow_volume: ")
+
+
+TWO = [couler.create_parameter_artifact("/tmp/x"), couler.create_parameter_artifact("/tmp/y")]
+
+
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda outputs: outputs, lambda outputs: [outputs], lambda outputs: [list(outputs)]],
+    ids=["whole", "in-a-list", "as-a-list"],
+)
+def test_the_list_of_outputs_as_arguments_is_all_of_them(wrap: object) -> None:
+    outputs = box("a", output=TWO)
+    couler.run_container("busybox", ["echo"], wrap(outputs), step_name="b")
+    couler.run_script("busybox", "sh", "echo $1 $2", wrap(outputs), step_name="c")
+    both = (StepRef(step="a", output="x"), StepRef(step="a", output="y"))
+    found = steps(implicit())
+    assert found["b"].action.args == both
+    assert tuple(one.value for one in found["c"].inputs) == both
+
+
+def test_outputs_by_name_are_no_list() -> None:
+    outputs = box("a", output={"x": "/tmp/x", "y": "/tmp/y"})
+    box("b", outputs)
+    assert steps(implicit())["b"].action.args == (StepRef(step="a", output="x"),)
+
+
+def test_an_output_knows_its_path_and_its_value() -> None:
+    outputs = box("a", output=TWO)
+    assert [one.path for one in outputs] == ["/tmp/x", "/tmp/y"]
+    box("b", outputs[1].value)
+    assert steps(implicit())["b"].action.args == (StepRef(step="a", output="y"),)
+    printed = box("c")[0]
+    assert printed.value is printed
+    with pytest.raises(AttributeError, match="has no attribute 'path'"):
+        _ = printed.path
+    fields = box("d", output=[couler.create_parameter_artifact("/tmp/x", type=dict)])
+    assert fields[0]["path"]._ir().path == ("path",)
+
+
+def test_passing_outputs_can_be_switched_off_for_a_workflow() -> None:
+    couler.config_workflow(pass_outputs=False)
+    couler.set_dependencies(lambda: box("a", output=TWO))
+    couler.set_dependencies(lambda: box("b", "own"), ["a"])
+    couler.set_dependencies(lambda: box("c", "own"), ["a"], pass_outputs=True)
+    found = steps(implicit())
+    assert found["b"].action.args == ("own",)
+    assert len(found["c"].action.args) == 3
+    assert [found[name].depends_on for name in "bc"] == [("a",), ("a",)]
