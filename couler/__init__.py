@@ -291,7 +291,14 @@ _EXPORTS: dict[str, str] = {
 
 
 # Reachable for programs of the ancestor, but no part of the public names.
-_ANCESTOR = {"_cleanup": "couler.dsl.settings", "states": "couler.core"}
+_ANCESTOR = {
+    "CronWorkflowCRD": "couler.core.constants",
+    "WorkflowCRD": "couler.core.constants",
+    "_cleanup": "couler.dsl.settings",
+    "delete": "couler.argo_submitter",
+    "states": "couler.core",
+    "validate_workflow_yaml": "couler.core.workflow_validation_utils",
+}
 
 
 def __getattr__(name: str) -> object:

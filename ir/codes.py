@@ -55,6 +55,7 @@ CODES: dict[str, str] = {
     "CLR139": "output that is no value of the workflow",
     "CLR140": "workflow opened twice",
     "CLR141": "script or job without content",
+    "CLR142": "manifest that Argo cannot start on",
     # 150-174: names and references
     "CLR150": "illegal name",
     "CLR151": "name used twice",

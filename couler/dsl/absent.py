@@ -16,17 +16,14 @@ _FOREIGN = "was never part of couler: import it from where it is defined"
 
 _NAMES = {
     "ArtifactType": _REPOSITORY,
-    "CronWorkflowCRD": "is gone: a workflow with a schedule compiles to a CronWorkflow",
     "Enum": _FOREIGN,
     "OVERWRITE_GPU_ENVS": "is gone: give variables by env= and graphics processors by gpu=",
     "OssArtifact": _REPOSITORY,
     "S3Artifact": _REPOSITORY,
-    "WorkflowCRD": "is gone: `couler compile FILE -e argo` writes the object that Argo reads",
     "_dump_yaml": _PRINTED,
     "config": "is gone: a workflow is what the program says, with no file beside it",
     "create_oss_artifact": _REPOSITORY,
     "create_s3_artifact": _REPOSITORY,
-    "delete": "is gone: couler does not delete runs yet. Use `kubectl delete workflow NAME`",
     "init_yaml_dump": _PRINTED,
     "k8s_client": _FOREIGN,
     "logging": _FOREIGN,
@@ -36,10 +33,6 @@ _NAMES = {
         "couler.run_container or couler.run_script"
     ),
     "steps": "is not there yet: couler.run_job(manifest, ...) makes training jobs of any kind",
-    "validate_workflow_yaml": (
-        "is gone: `couler validate FILE -e argo` reports all problems, and nothing that has any is "
-        "compiled or submitted"
-    ),
     "yaml": _FOREIGN,
 }
 _NAMES |= {
@@ -56,7 +49,14 @@ _MODULES = {
         "workflow as data"
     ),
     "couler.core.utils": "is gone: it served the ancestor's own modules, and nothing replaces it",
-    "couler.core.workflow_validation_utils": _NAMES["validate_workflow_yaml"],
+}
+_IN_MODULES = {
+    ("couler.core.utils", name): text
+    for name, text in {
+        "argo_safe_name": "is gone: any name of a step is made one that the engine takes",
+        "body": "is gone: couler.run_script and couler.step take functions",
+        "encode_base64": "is gone: secrets are given as plain text, see couler.create_secret",
+    }.items()
 }
 
 
@@ -67,7 +67,8 @@ def missing(module: str, name: str) -> AttributeError | ImportError:
     ImportError.
     """
     is_special = name.startswith("__")
-    reason = None if is_special else _NAMES.get(name, _MODULES.get(module))
+    known = _IN_MODULES.get((module, name)) or _NAMES.get(name) or _MODULES.get(module)
+    reason = None if is_special else known
     if reason is None:
         return AttributeError(f"module {module!r} has no attribute {name!r}")
     message = f"{module}.{name} {reason}."

@@ -17,7 +17,7 @@ class Secret:
     keys
         Keys of a secret that exists.
     namespace
-        Where it lives.
+        Where it lives; None for the namespace of the workflow.
     dry_run
         Never make it, although its values are known.
     """
@@ -28,7 +28,7 @@ class Secret:
         data: Mapping[str, str] | None = None,
         *,
         keys: tuple[str, ...] = (),
-        namespace: str = "default",
+        namespace: str | None = None,
         dry_run: bool = False,
     ) -> None:
         self.name = name

@@ -212,7 +212,7 @@ def set_dns(policy: str | None = None, config: objects.DnsConfig | None = None) 
 
 def create_secret(
     secret_data: Mapping[str, str],
-    namespace: str = "default",
+    namespace: str | None = None,
     name: str | None = None,
     dry_run: bool = False,
     use_existing: bool = False,
@@ -227,7 +227,7 @@ def create_secret(
     secret_data
         Values by key; every key becomes an environment variable of the steps that name it.
     namespace
-        Where the secret lives.
+        Where the secret lives; by default where the workflow runs.
     name
         Its name; by default one made of its keys.
     dry_run
@@ -250,7 +250,7 @@ def create_secret(
 
 def obtain_secret(
     secret_keys: t.Iterable[str],
-    namespace: str = "default",
+    namespace: str | None = None,
     name: str | None = None,
     dry_run: bool = False,
 ) -> str:
@@ -261,7 +261,7 @@ def obtain_secret(
     secret_keys
         The keys to read; each becomes an environment variable of the steps that name it.
     namespace
-        Where the secret lives.
+        Where the secret lives; by default where the workflow runs.
     name
         Its name; by default one made of its keys.
     dry_run

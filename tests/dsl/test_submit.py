@@ -14,7 +14,7 @@ import couler
 import couler.argo
 from couler.dsl._context import current
 from couler.dsl.submit import collect
-from couler.errors import ConfigurationError, EngineError
+from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from tests.dsl.look import box, steps
 
 
@@ -191,6 +191,7 @@ class FakeCluster:
     def __init__(self, refuse: bool = False) -> None:
         self.created: list[tuple[t.Any, str]] = []
         self.applied: list[t.Any] = []
+        self.deleted: list[tuple[t.Any, ...]] = []
         self.refuse = refuse
         cluster = self
 
@@ -207,10 +208,20 @@ class FakeCluster:
                 cluster.created.append((resource, namespace))
                 return resource
 
-            def apply(self, resource: t.Any, field_manager: str, force: bool) -> None:
+            def apply(
+                self, resource: t.Any, namespace: str = "", *, field_manager: str, force: bool
+            ) -> t.Any:
                 if cluster.refuse:
                     raise ApiError("forbidden")
                 cluster.applied.append(resource)
+                return resource
+
+            def delete(
+                self, kind: t.Any, name: str, namespace: str, grace_period: int, cascade: str
+            ) -> None:
+                if cluster.refuse:
+                    raise ApiError("not found")
+                cluster.deleted.append((kind, name, namespace, grace_period, cascade))
 
         config = types.SimpleNamespace(get=lambda context: context)
         self.modules = {
@@ -226,6 +237,7 @@ class FakeCluster:
             "lightkube.generic_resource": types.SimpleNamespace(
                 create_namespaced_resource=lambda group, version, kind, plural: dict
             ),
+            "lightkube.types": types.SimpleNamespace(CascadeType=lambda value: f"<{value}>"),
             "lightkube.resources": types.ModuleType("lightkube.resources"),
             "lightkube.resources.core_v1": types.SimpleNamespace(
                 Secret=types.SimpleNamespace(from_dict=lambda tree: tree)
@@ -288,3 +300,66 @@ def test_argo_submitter_without_a_cluster(
     box("a")
     with pytest.raises(ConfigurationError, match="no configuration of a cluster"):
         couler.run(couler.ArgoSubmitter())
+
+
+@pytest.mark.parametrize(
+    ("kind", "schedule", "made"),
+    [
+        ("WorkflowTemplate", None, "WorkflowTemplate"),
+        (None, "0 3 * * *", "CronWorkflow"),
+    ],
+)
+def test_objects_with_a_name_of_their_own_are_replaced(
+    cluster: FakeCluster, kind: t.Any, schedule: str | None, made: str
+) -> None:
+    for _ in range(2):
+        couler.config_workflow(name="stored", cron_config=schedule)
+        box("a")
+        answer = couler.run(couler.ArgoSubmitter(namespace="ml", kind=kind))
+        assert (answer["kind"], answer["metadata"]["name"]) == (made, "stored")
+    assert (len(cluster.applied), cluster.created) == (2, [])
+
+
+def test_an_unknown_kind_is_told() -> None:
+    box("a")
+    with pytest.raises(EngineOptionError, match="argo has no kind 'Job'"):
+        couler.run(couler.ArgoSubmitter(kind="Job"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("given", [{}, {"namespace": "ml"}])
+def test_a_secret_is_made_where_the_workflow_runs(
+    cluster: FakeCluster, given: dict[str, str]
+) -> None:
+    couler.create_secret({"token": "x"}, name="new", **given)
+    couler.obtain_secret(["user"], name="there", **given)
+    box("a", secret=["new", "there"])
+    couler.run(couler.ArgoSubmitter(namespace="ml"))
+    [secret] = cluster.applied
+    assert secret["metadata"]["namespace"] == "ml"
+    assert "namespace" not in cluster.created[0][0]["metadata"]
+
+
+def test_a_secret_that_pods_could_not_read_is_refused(cluster: FakeCluster) -> None:
+    couler.obtain_secret(["token"], namespace="other", name="there")
+    box("a", secret="there")
+    with pytest.raises(
+        ConfigurationError, match=r"the secret there is in the namespace other, .* runs in ml"
+    ):
+        couler.run(couler.ArgoSubmitter(namespace="ml"))
+    assert cluster.created == []
+
+
+def test_deleting_from_a_cluster(cluster: FakeCluster) -> None:
+    couler.argo.delete("diamond-x7k2p", namespace="ml")
+    couler.argo.delete("nightly", "ml", grace_period_seconds=0, kind="CronWorkflow")
+    assert cluster.deleted == [
+        (dict, "diamond-x7k2p", "ml", 5, "<Background>"),
+        (dict, "nightly", "ml", 0, "<Background>"),
+    ]
+    with pytest.raises(EngineOptionError, match="argo has no kind 'Pod'"):
+        couler.argo.delete("x", kind="Pod")
+    with pytest.raises(EngineOptionError, match="propagation_policy='Now' is none of Background"):
+        couler.argo.delete("x", propagation_policy="Now")
+    cluster.refuse = True
+    with pytest.raises(EngineError, match="argo: the Workflow x was not deleted: not found"):
+        couler.argo.delete("x")
