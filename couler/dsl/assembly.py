@@ -224,7 +224,7 @@ def add_handler(
         builder.report("CLR138", f"exit handler {name}: {status!r:.60} is none of {choices}")
         return
     scope = Scope(builder, builder.root)
-    with entered_scope(scope):
+    with builder.root.names_kept(), entered_scope(scope):
         make(*args, **kwargs)
     if not scope.drafts:
         builder.report("CLR128", f"the exit handler {name} makes no step")

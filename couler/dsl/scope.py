@@ -100,6 +100,19 @@ class Scope:
         return tuple(draft.name for draft in self.drafts)
 
     @contextlib.contextmanager
+    def names_kept(self) -> Iterator[None]:
+        """Take back the names that a block gives to steps, if it raises."""
+        names, counters = dict(self._names), dict(self._counters)
+        try:
+            yield
+        except BaseException:  # cleared and filled: inner scopes share them
+            self._names.clear()
+            self._names.update(names)
+            self._counters.clear()
+            self._counters.update(counters)
+            raise
+
+    @contextlib.contextmanager
     def recording(self) -> Iterator[list[Draft]]:
         """Give the list of the steps that are made, or met again, in a block."""
         made: list[Draft] = []

@@ -326,6 +326,21 @@ def test_outputs_by_name_are_no_list() -> None:
     assert steps(implicit())["b"].action.args == (StepRef(step="a", output="x"),)
 
 
+def test_a_handler_that_raises_leaves_no_name_behind() -> None:
+    def handler() -> None:
+        box("tell")
+        raise KeyError("mistake")
+
+    box("a")
+    for _ in range(2):
+        with pytest.raises(KeyError):
+            couler.set_exit_handler(couler.WFStatus.Failed, handler)
+    box("tell")
+    box("tell")
+    assert list(steps(implicit())) == ["a", "tell", "tell-2"]
+    assert implicit().to_ir().exit_handlers == ()
+
+
 def test_an_output_knows_its_path_and_its_value() -> None:
     outputs = box("a", output=TWO)
     assert [one.path for one in outputs] == ["/tmp/x", "/tmp/y"]
