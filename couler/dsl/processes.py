@@ -170,8 +170,8 @@ def run_script(
 ) -> ProcessHandle:
     """Run a script: text for an interpreter, or a Python function without arguments.
 
-    What the function needs it imports in its body; for one that takes and returns values use
-    `couler.step`.
+    A `functools.partial` gives a function arguments that the program knows. What the function needs
+    it imports in its body; for one that takes and returns values use `couler.step`.
 
     Parameters
     ----------
@@ -230,7 +230,9 @@ def run_script(
     if image is None:
         image = builder.default_image or default_image()
     function = getattr(source, "fn", source)
-    own_name, place = builder.locate(image, getattr(function, "__name__", None))
+    own_name, place = builder.locate(
+        image, getattr(getattr(function, "func", function), "__name__", None)
+    )
     base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, PRINTS, place)
     if input is not None:

@@ -7,6 +7,7 @@ import builtins
 import dis
 import functools
 import inspect
+import json
 import linecache
 import sys
 import textwrap
@@ -16,6 +17,7 @@ from types import CodeType, ModuleType
 
 from couler.dsl import _prelude
 from couler.dsl._prelude import Directory, File
+from couler.dsl.types import is_json
 
 if t.TYPE_CHECKING:
     from couler.dsl.signature import Signature
@@ -101,19 +103,22 @@ def typed_script(function: AnyFunction, signature: Signature, *, stay: bool) -> 
 
 
 def plain_script(function: AnyFunction) -> str:
-    """Return a script that calls a function without arguments.
+    """Return a script that calls a function without arguments, or with those of a partial.
 
     Raises
     ------
     ShippingError
         The function needs arguments, or something that the script would not have.
     """
+    called, bound = function, ""
+    if isinstance(called, functools.partial):
+        function, bound = called.func, _bound_arguments(called)
     if is_method(function):
         raise ShippingError("CLR109", METHOD)
     name, source = _function_source(function)
     required = [
         parameter.name
-        for parameter in inspect.signature(function).parameters.values()
+        for parameter in inspect.signature(called).parameters.values()
         if parameter.default is parameter.empty
         and parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
@@ -124,7 +129,24 @@ def plain_script(function: AnyFunction) -> str:
         )
     _check_names(function, source, set())
     future = _FUTURE + "\n\n" if getattr(function, "__annotations__", None) else ""
-    return f"{future}{source}\n\n{name}()\n"
+    return f"{future}{source}\n\n{name}({bound})\n"
+
+
+def _bound_arguments(function: functools.partial[t.Any]) -> str:
+    """Return the arguments of a partial as Python text."""
+    values = (*function.args, *function.keywords.values())
+    wrong = next((one for one in values if not is_json(one)), None)
+    if wrong is not None:
+        raise ShippingError(
+            "CLR109",
+            f"its argument {wrong!r:.60} has no JSON form that a script could hold; make it a "
+            "@couler.step, which takes values of the workflow and files",
+        )
+    texts = [
+        repr(json.loads(json.dumps(one))) for one in values
+    ]  # plain, also for an enum's member
+    names = [*("" for _ in function.args), *(f"{name}=" for name in function.keywords)]
+    return ", ".join(name + text for name, text in zip(names, texts, strict=True))
 
 
 def python_preamble(text: str, line: str) -> str:

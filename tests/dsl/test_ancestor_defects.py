@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+import functools
 import os
 import subprocess
 import sys
@@ -222,6 +224,43 @@ def test_script_bodies_with_colons_and_annotations_are_whole() -> None:
 def test_a_script_may_name_its_interpreter() -> None:
     couler.run_script("python:3.12", command="python3", source=lambda: None)
     assert implicit().to_ir().steps[0].action.command == ("python3",)
+
+
+class Level(enum.StrEnum):
+    HIGH = "high"
+
+
+def test_a_script_may_be_a_partial_of_a_function() -> None:
+    def code(name: str, *rest: object, times: int = 1, **more: object) -> None:
+        print(name * times, rest, sorted(more.items()))  # noqa: T201
+
+    partial = functools.partial(code, "it's {{x}}\n", [1, None], Level.HIGH, times=2, other=1.5)
+    with couler.Workflow("w") as wf:
+        couler.run_script("python:3.12", source=partial)
+    [step] = wf.to_ir().steps
+    assert step.name == "code"
+    done = subprocess.run(
+        [sys.executable, "-c", step.action.source], capture_output=True, text=True
+    )
+    assert done.stdout == "it's {{x}}\nit's {{x}}\n ([1, None], 'high') [('other', 1.5)]\n"
+
+
+@pytest.mark.parametrize("wrong", [object(), float("nan"), {1: 2}])
+def test_a_partial_of_what_no_script_can_hold_is_reported(wrong: object) -> None:
+    def code(x: object) -> None:
+        print(x)  # noqa: T201
+
+    couler.run_script("python:3.12", source=functools.partial(code, wrong))
+    [problem] = implicit().diagnostics
+    assert (problem.code, "has no JSON form" in problem.message) == ("CLR109", True)
+
+
+def test_a_partial_of_a_value_of_the_workflow_is_reported() -> None:
+    def code(x: object, y: object) -> None:
+        print(x, y)  # noqa: T201
+
+    couler.run_script("python:3.12", source=functools.partial(code, box("a")))
+    assert codes(implicit()) == ["CLR109"]
 
 
 def test_an_empty_environment_and_a_secret_go_together() -> None:
