@@ -59,6 +59,15 @@ class CurrentWorkflow:
         """Forget the workflow."""
         settings._cleanup()
 
+    def __getattr__(self, name: str) -> t.NoReturn:
+        what = f"couler.workflow has no attribute {name!r}"
+        if name in ("dag_tasks", "get_steps_dict", "get_template", "templates"):
+            what = (
+                f"couler.workflow.{name} is gone: couler.workflow_yaml() is the manifest with its "
+                "templates and tasks, and couler.workflow.steps are the names of the steps"
+            )
+        raise AttributeError(what)
+
 
 workflow = CurrentWorkflow()
 
