@@ -34,6 +34,7 @@ PAGES = (
     "README.md",
     "docs/index.md",
     "docs/writing-workflows.md",
+    "docs/from-couler-0.md",
     "docs/argo.md",
     "docs/local-engine.md",
 )
