@@ -60,11 +60,16 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 
 .PHONY: test
 test: $(STAMP) ## Tests that need no network
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal --manifests build/manifests/test
 
 .PHONY: test-slow
-test-slow: argo-oracle containers ## Slow tests; some install from the package index
-	$(BIN)/python -m pytest -m "slow and not (airflow or cluster or llm)"
+test-slow: argo-oracle containers ## Slow tests, some of which install packages; then argo-lint
+	$(BIN)/python -m pytest -m "slow and not (airflow or cluster or llm)" --manifests build/manifests/test-slow
+	@$(MAKE) --no-print-directory argo-lint
+
+.PHONY: argo-lint
+argo-lint: argo-oracle ## Let Argo judge all manifests that the tests made, and those of the docs
+	$(BIN)/python -m tests.oracle.judge
 
 .PHONY: argo-oracle
 argo-oracle: $(STAMP) ## Build Argo's own programs, which judge manifests in slow tests (needs Go)

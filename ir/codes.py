@@ -83,6 +83,7 @@ CODES: dict[str, str] = {
     "CLR183": "default that does not fit its parameter",
     "CLR184": "value read as text",
     "CLR185": "part of a value that has none",
+    "CLR186": "required parameter of a scheduled workflow",
     # 201-229: order, conditions, loops
     "CLR201": "nothing to run",
     "CLR202": "cycle",

@@ -1,15 +1,23 @@
-"""Rules for every test: no network, no chance, and golden files that only `make goldens` writes."""
+"""Rules for every test: no network, no chance, and golden files that only `make goldens` writes.
+
+With `--manifests FOLDER` what the tests make for Argo is kept there, see support/argo_record.py.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
+import typing as t
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+if t.TYPE_CHECKING:
+    from tests.support.argo_record import Recorder
 
 ONLINE_MARKERS = ("cluster", "llm")
 
@@ -23,6 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-goldens", action="store_true", help="write the golden files instead of comparing"
     )
+    parser.addoption(
+        "--manifests", type=Path, metavar="FOLDER", help="keep all manifests for Argo there"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -31,6 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if config.getoption("--update-goldens") and os.environ.get("CI"):
         raise pytest.UsageError("--update-goldens: CI compares golden files, it never writes them")
+    folder = config.getoption("--manifests")
+    if folder is not None and not hasattr(config, "workerinput"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
@@ -45,6 +59,25 @@ def _home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COULER_HOME", str(tmp_path_factory.mktemp("home")))
         yield
+
+
+@pytest.fixture(scope="session")
+def _recorder(request: pytest.FixtureRequest) -> Generator[Recorder | None]:
+    folder = request.config.getoption("--manifests")
+    if folder is None:
+        yield None
+        return
+    from tests.support.argo_record import Recorder
+
+    with Recorder(folder, process=f"{os.getpid()}").installed() as recorder:
+        yield recorder
+
+
+@pytest.fixture(autouse=True)
+def _recorded(request: pytest.FixtureRequest, _recorder: Recorder | None) -> None:
+    """Keep what the test makes for Argo, if that is asked for."""
+    if _recorder is not None:
+        _recorder.item = request.node
 
 
 @pytest.fixture

@@ -190,7 +190,8 @@ class Scopes:
         )
 
     def _kept_names(self, step: Step, view: ScopeView) -> dict[str, str] | None:
-        if view.owner is not None or step.name not in self._kept_steps:
+        in_workflow = view.owner is None and not view.outer
+        if not in_workflow or step.name not in self._kept_steps:
             return None
         return {
             output.name: global_name(StepRef(step=step.name, output=output.name))

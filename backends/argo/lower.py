@@ -16,7 +16,7 @@ the user's path. What is rewritten, and why:
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.ir.conditions import map_operands
@@ -63,26 +63,19 @@ def lower(workflow: Workflow) -> Workflow:
 
     Takes time linear in steps and values.
     """
-    kept = {
-        reference.step
-        for handler in workflow.exit_handlers
-        for step in handler.steps
-        for reference in references(step)
-    }
+    kept = steps_read_at_exit(workflow)
     if not kept and all(_is_plain(step) for step in all_steps(workflow)):
         return workflow
     view = ScopeView.of_workflow(workflow)
     reads = _reads(workflow.steps, [output.value for output in workflow.outputs])
-    for handler in workflow.exit_handlers:
-        for step in handler.steps:
-            for reference in references(step):
-                reads.setdefault(reference.step, set()).add(reference.output)
+    for step, outputs in kept.items():
+        reads.setdefault(step, set()).update(outputs)
     steps = _lower_scope(workflow.steps, view, reads, kept)
     handlers = tuple(
         handler.model_copy(
             update={
                 "steps": _lower_scope(
-                    handler.steps, view.of_handler(handler.steps), _reads(handler.steps, ()), set()
+                    handler.steps, view.of_handler(handler.steps), _reads(handler.steps, ()), ()
                 )
             }
         )
@@ -91,6 +84,18 @@ def lower(workflow: Workflow) -> Workflow:
     if steps == workflow.steps and handlers == workflow.exit_handlers:
         return workflow
     return workflow.model_copy(update={"steps": steps, "exit_handlers": handlers})
+
+
+def steps_read_at_exit(workflow: Workflow) -> dict[str, set[str]]:
+    """Return for each step outside of exit handlers the names of its outputs that they read."""
+    found: dict[str, set[str]] = {}
+    for handler in workflow.exit_handlers:
+        own = {step.name for step in handler.steps}
+        for step in handler.steps:
+            for reference in references(step):
+                if reference.step not in own:
+                    found.setdefault(reference.step, set()).add(reference.output)
+    return found
 
 
 def _reads(steps: Sequence[Step], outputs: Sequence[Value | None]) -> dict[str, set[str]]:
@@ -111,7 +116,7 @@ def _reads(steps: Sequence[Step], outputs: Sequence[Value | None]) -> dict[str, 
 
 
 def _lower_scope(
-    steps: tuple[Step, ...], view: ScopeView, reads: dict[str, set[str]], kept: set[str]
+    steps: tuple[Step, ...], view: ScopeView, reads: dict[str, set[str]], kept: Collection[str]
 ) -> tuple[Step, ...]:
     if all(_is_plain(step) and step.name not in kept for step in steps):
         return steps
@@ -134,7 +139,7 @@ def _lower_iteration(step: Step, view: ScopeView, read: set[str]) -> Step:
     if isinstance(step.action, Group):
         inside = view.inside(step, step.action)
         reads = _reads(step.action.steps, [output.value for output in step.outputs])
-        inner = _lower_scope(step.action.steps, inside, reads, set())
+        inner = _lower_scope(step.action.steps, inside, reads, ())
         step = step.model_copy(update={"action": step.action.model_copy(update={"steps": inner})})
     if step.foreach is not None and step.foreach.max_parallel is not None:
         limit = step.foreach.max_parallel

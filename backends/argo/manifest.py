@@ -13,7 +13,7 @@ from couler.backends.argo.dags import Scopes
 from couler.backends.argo.leaves import Leaves
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.loops import limit_template
-from couler.backends.argo.lower import lower
+from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.names import Names, legal
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
@@ -21,9 +21,10 @@ from couler.backends.argo.runs import pod_settings, run_settings
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.backends.argo.volumes import claim_template, volume
+from couler.errors import EngineOptionError
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
-from couler.ir.walk import all_steps, references
+from couler.ir.walk import all_steps
 from couler.ir.workflow import ExitHandler, Parameter, Schedule, Workflow
 
 API_VERSION = "argoproj.io/v1alpha1"
@@ -59,7 +60,13 @@ class Manifest:
 
 
 def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
-    """Return the manifest of a verified workflow whose defaults are resolved."""
+    """Return the manifest of a verified workflow whose defaults are resolved.
+
+    Raises
+    ------
+    EngineOptionError
+        A CronWorkflow is asked for, but there is no schedule.
+    """
     kind = options.kind or ("Workflow" if workflow.schedule is None else "CronWorkflow")
     head: Tree = {"apiVersion": API_VERSION, "kind": kind, "metadata": {}}
     if kind == "Workflow":
@@ -74,7 +81,11 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     # The workflow's own spec, wherever it stands: the same override fits all kinds.
     spec = merge({**_spec(workflow), "templates": templates}, overrides.pop("spec", {}))
     if kind == "CronWorkflow":
-        assert workflow.schedule is not None
+        if workflow.schedule is None:
+            raise EngineOptionError(
+                f'argo: the workflow "{workflow.name}" has no schedule, which a CronWorkflow '
+                "needs. Give it one, or choose another kind."
+            )
         cron = merge(_schedule(workflow.schedule), overrides.pop("cron", {}))
         head["spec"] = {**cron, "workflowSpec": spec}
     else:
@@ -140,12 +151,7 @@ def _parameter(given: Parameter) -> Tree:
 
 def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree], int]:
     workflow = lower(leave_out_local_forms(workflow))
-    kept = frozenset(
-        reference.step
-        for handler in workflow.exit_handlers
-        for step in handler.steps
-        for reference in references(step)
-    )
+    kept = frozenset(steps_read_at_exit(workflow))
     names = Names()
     entrypoint = names.take(ENTRYPOINT)
     on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT

@@ -40,6 +40,13 @@ def check_settings(workflow: Workflow, report: Report) -> None:
         _check_parameter(parameter, add)
     if workflow.schedule is not None:
         _check_schedule(workflow.schedule, add)
+        for parameter in workflow.parameters:
+            if parameter.required:
+                add(
+                    "CLR186",
+                    f'the parameter "{parameter.name}" is required, but nobody gives a value to '
+                    "the runs of a schedule. Give it a default.",
+                )
     if workflow.defaults is not None:
         _check_defaults(workflow.defaults, add)
     seen: set[str] = set()

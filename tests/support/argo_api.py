@@ -37,27 +37,29 @@ class Kept(t.NamedTuple):
 
 PLAIN = Kept(None)
 
-_LATER: Mapping[tuple[str, str], str] = {
-    ("WorkflowSpec", "executorPlugins"): "ExecutorPlugin",
-    ("ExecutorPlugin", "spec"): "ExecutorPluginSpec",
-    ("ExecutorPluginSpec", "sidecar"): "ExecutorPluginSidecar",
-}
-"""Names of Argo's definitions that Hera does not have yet, by the field that keeps them."""
+Field: t.TypeAlias = tuple[str, str]
+"""A definition and a field of it."""
 
-_KUBERNETES = frozenset(
-    {
-        ("ContainerNode", "restartPolicyRules"),
-        ("ExecutorPlugin", "metadata"),
-        ("ExecutorPluginSidecar", "container"),
-        ("ScriptTemplate", "restartPolicyRules"),
-        ("Template", "podResources"),
-        ("Template", "resourceClaims"),
-        ("UserContainer", "restartPolicyRules"),
-        ("WorkflowSpec", "podResources"),
-        ("WorkflowSpec", "resourceClaims"),
-    }
-)
-"""Fields that Hera does not have yet and that keep objects of Kubernetes."""
+LATER: Mapping[Field, Kept] = {
+    ("ContainerNode", "restartPolicyRules"): PLAIN,
+    ("HTTPArtifact", "saveStreamViaFile"): PLAIN,
+    ("S3Artifact", "addressingStyle"): PLAIN,
+    ("ScriptTemplate", "restartPolicyRules"): PLAIN,
+    ("Template", "pendingTimeout"): PLAIN,
+    ("Template", "podResources"): PLAIN,
+    ("Template", "resourceClaims"): PLAIN,
+    ("UserContainer", "restartPolicyRules"): PLAIN,
+    ("WorkflowSpec", "executorPlugins"): Kept("ExecutorPlugin"),
+    ("WorkflowSpec", "podResources"): PLAIN,
+    ("WorkflowSpec", "resourceClaims"): PLAIN,
+    # Definitions that are new themselves.
+    ("ExecutorPlugin", "metadata"): PLAIN,
+    ("ExecutorPlugin", "spec"): Kept("ExecutorPluginSpec"),
+    ("ExecutorPluginSpec", "sidecar"): Kept("ExecutorPluginSidecar"),
+    ("ExecutorPluginSidecar", "automountServiceAccountToken"): PLAIN,
+    ("ExecutorPluginSidecar", "container"): PLAIN,
+}
+"""The fields that Argo 4.1 has and 4.0 has not."""
 
 Api: t.TypeAlias = Mapping[str, Mapping[str, Kept]]
 
@@ -72,21 +74,50 @@ def definitions(kind: str) -> Api:
     return found
 
 
-def fields(kind: str) -> frozenset[tuple[str, str]]:
+def fields(kind: str) -> frozenset[Field]:
     """Return each definition and field that the spec of a kind reaches."""
     api = definitions(kind)
     return frozenset((name, field) for name, own in api.items() for field in own)
 
 
-def emitted(manifest: Mapping[str, t.Any]) -> frozenset[tuple[str, str]]:
+def emitted(manifest: Mapping[str, t.Any]) -> frozenset[Field]:
     """Return each definition and field that a manifest states."""
     kind = manifest["kind"]
-    found: set[tuple[str, str]] = set()
+    found: set[Field] = set()
     _collect(SPECS[kind], manifest["spec"], definitions(kind), found)
     return frozenset(found)
 
 
-def _collect(name: str, tree: object, api: Api, found: set[tuple[str, str]]) -> None:
+def without_later(manifest: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Return a manifest without what only Argo 4.1 reads."""
+    models = pytest.importorskip("hera.workflows.models")
+    spec = SPECS[manifest["kind"]]
+    return {**manifest, "spec": _drop_later(spec, getattr(models, spec), manifest["spec"])}
+
+
+def _drop_later(name: str, model: t.Any, tree: t.Any) -> t.Any:
+    if isinstance(tree, list):
+        return [_drop_later(name, model, item) for item in tree]
+    if not isinstance(tree, dict):
+        return tree
+    known = _fields_of(model)
+    kept: dict[str, t.Any] = {}
+    for field, value in tree.items():
+        if (name, field) in LATER:
+            continue
+        inner, inner_model = known.get(field, (PLAIN, None))
+        if inner.definition is None:
+            kept[field] = value
+        elif inner.by_name:
+            kept[field] = {
+                key: _drop_later(inner.definition, inner_model, each) for key, each in value.items()
+            }
+        else:
+            kept[field] = _drop_later(inner.definition, inner_model, value)
+    return kept
+
+
+def _collect(name: str, tree: object, api: Api, found: set[Field]) -> None:
     if isinstance(tree, list):  # of lists, for the groups of a steps template
         for item in tree:
             _collect(name, item, api, found)
@@ -112,21 +143,11 @@ def _walk(name: str, model: t.Any, schema: Schema, found: dict[str, dict[str, Ke
         if field in known:
             kept, inner_model = known[field]
         else:
-            kept, inner_model = _later(name, field, inner), None
+            assert (name, field) in LATER, f"{name}.{field} is new: add it to LATER"
+            kept, inner_model = LATER[name, field], None
         fields[field] = kept
         if kept.definition is not None:
             _walk(kept.definition, inner_model, inner, found)
-
-
-def _later(name: str, field: str, schema: Schema) -> Kept:
-    """Return what a field keeps that Hera does not have."""
-    if (name, field) in _LATER:
-        return Kept(_LATER[name, field])
-    is_object = "properties" in _object(schema)
-    assert not is_object or (name, field) in _KUBERNETES, (
-        f"{name}.{field} is new and keeps objects: name their definition, or say whose they are"
-    )
-    return PLAIN
 
 
 def _object(schema: Schema) -> Schema:
@@ -141,6 +162,7 @@ def _object(schema: Schema) -> Schema:
     return schema
 
 
+@functools.cache
 def _fields_of(model: t.Any) -> dict[str, tuple[Kept, t.Any]]:
     if model is None:
         return {}

@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "argo-coverage.md"
 DECLARED = Path(__file__).parent / "argo_fields"
 
-Field: t.TypeAlias = tuple[str, str]
+Field: t.TypeAlias = argo_api.Field
 """A definition and a field of it."""
 
 NOT_COUNTED = ("deprecated", "status")
@@ -71,9 +71,13 @@ def emissions(*, overrides: bool = False) -> Iterator[tuple[str, dict[str, t.Any
     for name, (workflow, options) in samples():
         if not overrides:
             workflow = without_overrides(workflow)
-        if workflow.schedule is None:
-            workflow = workflow.model_copy(update={"schedule": Schedule(cron=("0 3 * * *",))})
+        if not any(parameter.required for parameter in workflow.parameters):
+            workflow = workflow.model_copy(
+                update={"schedule": workflow.schedule or Schedule(cron=("0 3 * * *",))}
+            )
         for kind in KINDS:
+            if kind == "CronWorkflow" and workflow.schedule is None:
+                continue
             target = Target(options={**options, "kind": kind})
             try:
                 artifact = stages.compile(workflow, "argo", target=target, format="json")

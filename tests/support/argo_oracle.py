@@ -27,7 +27,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.oracle.argo.build import BuildError, obstacle, programs
+from tests.oracle.argo.build import BuildError, build_obstacle, obstacle, programs
 from tests.oracle.argo.cluster import (
     Cluster,
     OracleError,
@@ -52,6 +52,7 @@ __all__ = [
     "Verdict",
     "available",
     "lint",
+    "lint_available",
     "run",
     "session",
 ]
@@ -76,20 +77,44 @@ def available() -> str | None:
     return obstacle()
 
 
-def lint(paths: Sequence[Path]) -> list[Verdict]:
-    """Judge manifests as ``argo lint --offline`` does; a ``templateRef`` may name any of them.
+def lint_available() -> str | None:
+    """Why `lint` cannot be used here, or None; it needs less than `run`."""
+    return build_obstacle()
+
+
+def lint(
+    paths: Sequence[Path], *, alone: bool = False, others: Sequence[Path] = ()
+) -> list[Verdict]:
+    """Judge manifests as ``argo lint --offline`` does.
+
+    Parameters
+    ----------
+    paths
+        The files to judge; a ``templateRef`` may name templates of any of them.
+    alone
+        Judge each file by itself, as if the rest of `paths` was not there.
+    others
+        Files that are not judged, but whose templates may be named.
 
     Raises
     ------
     OracleError
         The linter itself fails.
     """
-    command = [str(programs() / "lint"), *map(str, paths)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise OracleError(f"lint: {done.stderr.strip()}")
-    found = [json.loads(line) for line in done.stdout.split("\n") if line]
-    return [Verdict(Path(each["file"]), each["ok"], tuple(each["errors"])) for each in found]
+    options = ["-each"] * alone + [word for other in others for word in ("-with", str(other))]
+    # A command line takes some thousands of names; files that form one set must be in one.
+    size = 1000 if alone else max(1, len(paths))
+    verdicts: list[Verdict] = []
+    for start in range(0, len(paths), size):
+        group = paths[start : start + size]
+        command = [str(programs() / "lint"), *options, *map(str, group)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise OracleError(f"lint: {done.stderr.strip()}")
+        for line in filter(None, done.stdout.split("\n")):
+            found = json.loads(line)
+            verdicts.append(Verdict(Path(found["file"]), found["ok"], tuple(found["errors"])))
+    return verdicts
 
 
 class Session:

@@ -73,6 +73,14 @@ def test_each_problem_has_its_code(workflow: Workflow, code: str) -> None:
     assert codes(workflow) == [code]
 
 
+def test_a_cron_workflow_needs_a_schedule() -> None:
+    target = Target(options={"kind": "CronWorkflow"})
+    with pytest.raises(EngineOptionError, match='the workflow "w" has no schedule'):
+        ArgoBackend().compile(of(run("a")), target)
+    with pytest.raises(EngineOptionError, match='the workflow "w" has no schedule'):
+        list(ArgoBackend().check(of(run("a")), target))
+
+
 def test_text_of_a_process_is_protected_not_refused() -> None:
     step = run("a", TAG, "$(HOME)", "{{=1}}")
     scripted = Step(name="b", action=Script(image="python:3.12-slim", source=f"print('{TAG}')"))

@@ -20,7 +20,7 @@ from couler.ir.values import (
     Value,
 )
 from couler.ir.wire import ValueType
-from couler.ir.workflow import Input, Output, Parameter, Script, Step
+from couler.ir.workflow import Input, Output, Parameter, Schedule, Script, Step
 from tests.support.feature_samples import ITEM, OVER_LIST, A, echo, flow, group
 from tests.support.verification import codes, only
 
@@ -198,6 +198,14 @@ def test_parameters_that_fit() -> None:
         Parameter(name="d", default="x", choices=("x", "y")),
     )
     assert codes(flow(echo("a"), parameters=parameters)) == []
+
+
+def test_nobody_gives_values_to_a_scheduled_run() -> None:
+    """Argo refuses such a CronWorkflow."""
+    parameters = (Parameter(name="p", required=True), Parameter(name="q", default="x"))
+    schedule = Schedule(cron=("0 4 * * *",))
+    found = only(flow(echo("a"), parameters=parameters, schedule=schedule))
+    assert (found.code, '"p"' in found.message) == ("CLR186", True)
 
 
 def test_defaults_of_outputs() -> None:

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-CACHE = HERE.parents[2] / "build" / "argo-oracle"
+CACHE = (HERE.parents[2] / "build" / "argo-oracle").resolve()  # it may be a link to another's
 MODULE = "github.com/argoproj/argo-workflows/v4"
 _KEEP_S = 86_400.0
 _SIGNALS = "workflow/executor/osspecific/signal_linux.go"
@@ -25,10 +25,15 @@ class BuildError(Exception):
 
 
 def obstacle() -> str | None:
-    """Why the oracle cannot run here, or None."""
+    """Why the oracle cannot run workflows here, or None."""
+    return build_obstacle() or sandbox_obstacle()
+
+
+def build_obstacle() -> str | None:
+    """Why there cannot be Argo's programs here, or None."""
     if not _ready(_folder()) and shutil.which("go") is None:
         return "the Argo oracle needs Go to build Argo's programs"
-    return sandbox_obstacle()
+    return None
 
 
 def programs() -> Path:

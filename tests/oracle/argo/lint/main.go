@@ -1,6 +1,7 @@
 // Command lint judges manifests as `argo lint --offline` does, and writes one JSON object a file.
 //
 // All files of one call form one set: a templateRef is looked up in the whole set and nowhere else.
+// With -each every file is judged alone, in a set with the files that -with names.
 // With -objects it judges nothing, but writes the objects of the files as Argo reads them.
 package main
 
@@ -76,11 +77,23 @@ func quiet() context.Context {
 	return logging.WithLogger(context.Background(), logger)
 }
 
-func run(files []string) error {
+// runEach judges every file in a set of its own.
+func runEach(files, others []string) error {
+	for _, file := range files {
+		if err := run([]string{file}, others); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run judges files that form one set with others.
+func run(files, others []string) error {
 	encoder := json.NewEncoder(os.Stdout)
 	encoder.SetEscapeHTML(false)
+	set := append(append([]string{}, others...), files...)
 	ctx, client, err := apiclient.NewClientFromOptsWithContext(
-		quiet(), apiclient.Opts{Offline: true, OfflineFiles: files})
+		quiet(), apiclient.Opts{Offline: true, OfflineFiles: set})
 	for _, file := range files {
 		found := verdict{File: file}
 		if err != nil { // one file of the set cannot be read: `argo lint` then refuses them all
@@ -153,12 +166,23 @@ func isArgo(object document) bool {
 
 func main() {
 	objects := flag.Bool("objects", false, "write the objects of the files as JSON")
+	each := flag.Bool("each", false, "judge every file alone")
+	var others []string
+	flag.Func("with", "a file that is in the set of every file", func(file string) error {
+		others = append(others, file)
+		return nil
+	})
 	flag.Parse()
-	work := run
-	if *objects {
-		work = writeObjects
+	var err error
+	switch {
+	case *objects:
+		err = writeObjects(flag.Args())
+	case *each:
+		err = runEach(flag.Args(), others)
+	default:
+		err = run(flag.Args(), others)
 	}
-	if err := work(flag.Args()); err != nil {
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
