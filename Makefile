@@ -64,7 +64,7 @@ test: $(STAMP) ## Tests that need no network
 
 .PHONY: test-slow
 test-slow: argo-oracle containers ## Slow tests, some of which install packages; then argo-lint
-	$(BIN)/python -m pytest -m "slow and not (airflow or cluster or llm)" --manifests build/manifests/test-slow
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
 
 .PHONY: argo-lint
