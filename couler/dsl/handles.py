@@ -201,7 +201,11 @@ class Value:
             'while it is built. Pass it to a step that does, or use couler.text("... {}", value)',
         )
 
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _compute
+    def __add__(self, other: object) -> t.Any:
+        self._compute()
+
+    __radd__ = __add__
+    __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _compute
     __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = _compute
     __neg__ = __pos__ = __abs__ = __int__ = __float__ = _compute
 
@@ -385,8 +389,8 @@ class ProcessOutput(OutputHandle):
 class ProcessHandle(StepHandle):
     """A container, script or job: its value, and the list of its outputs.
 
-    `len`, iteration and indexes see the declared outputs, or the standard output if there are
-    none.
+    `len`, iteration, indexes, slices and `+` with a list see the declared outputs, or the standard
+    output if there are none.
     """
 
     __slots__ = ()
@@ -400,12 +404,22 @@ class ProcessHandle(StepHandle):
     def _listed(self) -> list[t.Any] | None:
         return self._items() if self._draft.returns.is_list else None
 
-    def __getitem__(self, key: str | int) -> t.Any:
+    def __getitem__(self, key: str | int | slice) -> t.Any:
         if isinstance(key, str) and key in self._draft.returns.specs:
             return OutputHandle(self._draft, key)
-        if isinstance(key, int) and not isinstance(key, bool):
+        if isinstance(key, int | slice) and not isinstance(key, bool):
             return self._items()[key]
-        return super().__getitem__(key)
+        return super().__getitem__(t.cast("str | int", key))
+
+    def __add__(self, other: object) -> t.Any:
+        if not isinstance(other, list | ProcessHandle):
+            self._compute()
+        return [*self._items(), *other]
+
+    def __radd__(self, other: object) -> t.Any:
+        if not isinstance(other, list):
+            self._compute()
+        return [*other, *self._items()]
 
 
 def home_of(values: t.Iterable[object]) -> Scope:

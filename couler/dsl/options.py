@@ -224,7 +224,7 @@ def _add_secrets(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> No
 
 def _add_mounts(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
     mounts = []
-    for mount in value:
+    for mount in [value] if isinstance(value, objects.VolumeMount) else value:
         builder.need_volume(mount.name)
         mounts.append(
             storage.Mount(

@@ -47,7 +47,8 @@ def config_workflow(
     Parameters
     ----------
     name
-        Name of the workflow; by default that of the program's file.
+        Name of the workflow; by default that of the program's file. One that engines do not take
+        is changed, with a warning.
     timeout
         Bound of the whole run: seconds, or text such as `"2h"`.
     time_to_clean
@@ -69,7 +70,7 @@ def config_workflow(
     builder = current_scope().builder
     if name is not None:
         salter = current().settings.name_salter
-        assembly.set_name(builder, name if salter is None else salter(name))
+        assembly.set_name(builder, _legal(builder, name if salter is None else salter(name)))
     assembly.set_duration(builder, "timeout_s", "timeout", timeout)
     assembly.set_keep(builder, "time_to_clean", time_to_clean)
     if isinstance(cron_config, Mapping):
@@ -91,6 +92,22 @@ def config_workflow(
     for option, value in (("user_id", user_id), ("cluster_config_file", cluster_config_file)):
         if value is not None:
             builder.report("CLR106", f"{option} has no effect on any engine", severity="warning")
+
+
+def _legal(builder: Builder, name: object) -> object:
+    """Return a name as engines take it, such as `my-workflow` for `MyWorkflow`; warn of another."""
+    if not isinstance(name, str):
+        return name
+    words = re.sub("(?<=[a-z0-9])(?=[A-Z])", "-", name)
+    legal = re.sub("[^a-z0-9]+", "-", words.lower()).strip("-")
+    if legal in ("", name):
+        return name
+    builder.report(
+        "CLR150",
+        f'engines take no name "{name}" for a workflow; it is called "{legal}"',
+        severity="warning",
+    )
+    return legal
 
 
 _CRON_KEYS = {

@@ -15,6 +15,7 @@ import couler
 import couler.argo as argo
 from couler.ir.serialize import write_json
 from couler.ir.values import StepRef
+from couler.ir.verify import verify
 from tests.dsl.look import box, codes, implicit, inner, steps, waits
 
 
@@ -357,6 +358,57 @@ def test_the_list_of_outputs_as_arguments_is_all_of_them(wrap: object) -> None:
     found = steps(implicit())
     assert found["b"].action.args == both
     assert tuple(one.value for one in found["c"].inputs) == both
+
+
+def test_lists_of_outputs_are_cut_and_joined() -> None:
+    first, second = box("a", output=TWO), box("b", output=TWO)
+    couler.run_container("busybox", ["echo"], first[1:] + second, step_name="c")
+    couler.run_container("busybox", ["echo"], ["x", *second][:2] + first, step_name="d")
+    couler.run_container("busybox", ["echo"], second + ["x"] + (first + first), step_name="e")
+    found = steps(implicit())
+
+    def ref(step: str, output: str) -> StepRef:
+        return StepRef(step=step, output=output)
+
+    assert [found[name].action.args for name in "cde"] == [
+        (ref("a", "y"), ref("b", "x"), ref("b", "y")),
+        ("x", ref("b", "x"), ref("a", "x"), ref("a", "y")),
+        (
+            *(ref("b", "x"), ref("b", "y"), "x"),
+            *(ref("a", "x"), ref("a", "y"), ref("a", "x"), ref("a", "y")),
+        ),
+    ]
+    for wrong in (1, "x", first[0]):
+        with pytest.raises(couler.DefinitionError, match="CLR114"):
+            first + wrong
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [("MyWorkflow", "my-workflow"), ("PyTorch_Training v1.2", "py-torch-training-v1-2")],
+)
+def test_names_of_workflows_are_made_legal_with_a_warning(given: str, name: str) -> None:
+    couler.config_workflow(name=given)
+    box("a")
+    [problem] = implicit().diagnostics
+    assert (implicit().name, problem.severity) == (name, "warning")
+    assert given in problem.message
+    assert codes(implicit()) == ["CLR150"]
+
+
+@pytest.mark.parametrize("given", ["", "---", "ß"])
+def test_names_of_workflows_without_letters_are_errors(given: str) -> None:
+    couler.config_workflow(name=given)
+    box("a")
+    assert codes(implicit()) == ["CLR150"]
+    [problem] = verify(implicit().to_ir())
+    assert problem.severity == "error"
+
+
+def test_a_single_mount_may_stand_alone() -> None:
+    box("a", volume_mounts=couler.VolumeMount("v", "/v"))
+    [mount] = steps(implicit())["a"].mounts
+    assert (mount.volume, codes(implicit())) == ("v", [])
 
 
 def test_outputs_by_name_are_no_list() -> None:

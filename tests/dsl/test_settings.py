@@ -222,8 +222,8 @@ def test_wrong_cron_configs_are_reported() -> None:
 
 
 def test_names_are_kept_unless_there_is_a_salter() -> None:
-    couler.config_workflow(name="MyWF")
-    assert implicit().name == "MyWF"
+    couler.config_workflow(name="my-wf")
+    assert implicit().name == "my-wf"
     couler.config_defaults(name_salter=lambda name: f"{name.lower()}-1", service_account="runner")
     couler.config_workflow(name="MyWF")
     assert implicit().name == "mywf-1"
