@@ -16,6 +16,7 @@ __all__ = [
     "ConfigVolume",
     "ContainerSettings",
     "CoulerError",
+    "Counter",
     "CsiVolume",
     "DefinitionError",
     "Directory",
@@ -23,15 +24,19 @@ __all__ = [
     "DnsConfigOption",
     "EphemeralVolume",
     "File",
+    "Gauge",
     "Gpu",
+    "Histogram",
     "HostVolume",
     "ImagePullPolicy",
     "ImagePullSecret",
+    "Jq",
     "Keep",
     "LocalArtifact",
     "LocalForm",
     "Mutex",
     "NfsVolume",
+    "OnState",
     "Parameter",
     "PodContainer",
     "PodSettings",
@@ -84,6 +89,7 @@ __all__ = [
     "not_equal",
     "obtain_secret",
     "or_else",
+    "own",
     "run",
     "run_container",
     "run_job",
@@ -134,12 +140,17 @@ if _t.TYPE_CHECKING:
     from couler.dsl.edges import completion as completion
     from couler.dsl.edges import failure as failure
     from couler.dsl.handles import Value as Value
+    from couler.dsl.hooks import OnState as OnState
     from couler.dsl.iteration import map as map
+    from couler.dsl.jobs import Jq as Jq
     from couler.dsl.jobs import run_job as run_job
     from couler.dsl.locks import Mutex as Mutex
     from couler.dsl.locks import Semaphore as Semaphore
     from couler.dsl.loops import exec_while as exec_while
     from couler.dsl.loops import loop as loop
+    from couler.dsl.metrics import Counter as Counter
+    from couler.dsl.metrics import Gauge as Gauge
+    from couler.dsl.metrics import Histogram as Histogram
     from couler.dsl.objects import Cache as Cache
     from couler.dsl.objects import ConfigVolume as ConfigVolume
     from couler.dsl.objects import DnsConfig as DnsConfig
@@ -158,6 +169,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.objects import VolumeClaimTemplate as VolumeClaimTemplate
     from couler.dsl.objects import VolumeMount as VolumeMount
     from couler.dsl.options import ImagePullPolicy as ImagePullPolicy
+    from couler.dsl.own import own as own
     from couler.dsl.pods import ContainerSettings as ContainerSettings
     from couler.dsl.pods import Keep as Keep
     from couler.dsl.pods import PodContainer as PodContainer
@@ -204,6 +216,7 @@ _EXPORTS: dict[str, str] = {
     "ConfigVolume": "couler.dsl.objects",
     "ContainerSettings": "couler.dsl.pods",
     "CoulerError": "couler.errors",
+    "Counter": "couler.dsl.metrics",
     "CsiVolume": "couler.dsl.volumes",
     "DefinitionError": "couler.errors",
     "Directory": "couler.dsl._prelude",
@@ -211,15 +224,19 @@ _EXPORTS: dict[str, str] = {
     "DnsConfigOption": "couler.dsl.objects",
     "EphemeralVolume": "couler.dsl.volumes",
     "File": "couler.dsl._prelude",
+    "Gauge": "couler.dsl.metrics",
     "Gpu": "couler.dsl.objects",
+    "Histogram": "couler.dsl.metrics",
     "HostVolume": "couler.dsl.objects",
     "ImagePullPolicy": "couler.dsl.options",
     "ImagePullSecret": "couler.dsl.objects",
+    "Jq": "couler.dsl.jobs",
     "Keep": "couler.dsl.pods",
     "LocalArtifact": "couler.dsl.artifacts",
     "LocalForm": "couler.dsl.objects",
     "Mutex": "couler.dsl.locks",
     "NfsVolume": "couler.dsl.volumes",
+    "OnState": "couler.dsl.hooks",
     "Parameter": "couler.dsl.objects",
     "PodContainer": "couler.dsl.pods",
     "PodSettings": "couler.dsl.pods",
@@ -271,6 +288,7 @@ _EXPORTS: dict[str, str] = {
     "not_equal": "couler.dsl.conditions",
     "obtain_secret": "couler.dsl.settings",
     "or_else": "couler.dsl.control",
+    "own": "couler.dsl.own",
     "run": "couler.dsl.submit",
     "run_container": "couler.dsl.processes",
     "run_job": "couler.dsl.jobs",

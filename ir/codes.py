@@ -145,6 +145,9 @@ CODES: dict[str, str] = {
     "CLR441": "unknown field of an object of Kubernetes",
     "CLR442": "bad setting of pods or of runs",
     "CLR443": "label of runs that is not known when they start",
+    "CLR431": "bad metric",
+    "CLR432": "fact of a step that is not known there",
+    "CLR433": "bad hook",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

@@ -62,20 +62,25 @@ class Backoff(Node):
     seconds: Positive
     factor: t.Annotated[float, ModelField(ge=1)] = 2.0
     cap_s: Positive | None = None
+    max_duration_s: Positive | None = None
+    """From the start of the first attempt: no wait goes beyond it, later attempts end there."""
 
 
 class Retry(Node):
     """Try again after a failed attempt, at most `limit` times.
 
     `on` tells a `failure` (the process ended with an exit code) from an `error` (it could not
-    run or was lost). `exit_codes` limits the retries to these codes.
+    run or was lost); `transient` stands for the errors that the engine takes for passing.
+    `exit_codes` limits the retries to these codes.
     """
 
     limit: t.Annotated[int, ModelField(ge=0)]
     """0 for never: it stands against a default of the workflow."""
-    on: tuple[t.Literal["failure", "error"], ...] = ("failure", "error")
+    on: tuple[t.Literal["failure", "error", "transient"], ...] = ("failure", "error")
     backoff: Backoff | None = None
     exit_codes: tuple[int, ...] = ()
+    other_node: bool = False
+    """Each attempt on another node than those before."""
 
 
 class Cache(Node):

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from couler.ir.features import Feature
 from couler.ir.local_forms import local_form
 from couler.ir.locks import lock_features, locks_of
+from couler.ir.metrics import Gauge, Metric
 from couler.ir.pod_uses import (
     add_container_features,
     add_pod_features,
@@ -36,6 +37,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -167,6 +169,10 @@ def _add_workflow_features(workflow: Workflow, add: Add) -> None:
         add(Feature.SCHEDULE)
         if len(workflow.schedule.cron) > 1:
             add(Feature.SCHEDULE_SEVERAL)
+        if workflow.schedule.min_gap_s is not None:
+            add(Feature.SCHEDULE_GAP)
+        if workflow.schedule.stop_after_succeeded or workflow.schedule.stop_after_failed:
+            add(Feature.SCHEDULE_STOP)
     for volume in workflow.volumes:
         add(_VOLUME_FEATURES[type(volume)])
     if workflow.pod is not None:
@@ -182,6 +188,13 @@ def _add_workflow_features(workflow: Workflow, add: Add) -> None:
         add(Feature.KEEP)
     if workflow.max_parallel is not None:
         add(Feature.MAX_PARALLEL)
+    for metric in workflow.metrics:
+        add(Feature.WORKFLOW_METRIC)
+        _add_metric_features(metric, add)
+    if workflow.hooks:
+        add(Feature.WORKFLOW_HOOK)
+    if workflow.suspended:
+        add(Feature.SUSPENDED)
     for lock in workflow.locks:
         add(Feature.WORKFLOW_LOCK)
         for feature in lock_features(lock):
@@ -235,8 +248,20 @@ def _add_action_features(step: Step, add: Add) -> None:
             add(Feature.JOB if job.local is None else Feature.JOB_LOCAL_FORM)
             if job.values:
                 add(Feature.JOB_VALUES)
-        case Http():
+            if job.flags:
+                add(Feature.JOB_FLAGS)
+            if job.merge_strategy is not None:
+                add(Feature.JOB_MERGE_STRATEGY)
+            if job.manifest_from is not None:
+                add(Feature.JOB_MANIFEST_FROM)
+        case Http() as http:
             add(Feature.HTTP)
+            if http.body_base64 is not None:
+                add(Feature.HTTP_BODY_BYTES)
+            if http.success_condition is not None:
+                add(Feature.HTTP_SUCCESS_CONDITION)
+            if not http.verify_tls:
+                add(Feature.HTTP_UNVERIFIED)
         case Suspend() as suspend:
             add(Feature.SUSPEND if suspend.seconds is None else Feature.SUSPEND_SECONDS)
         case Group():
@@ -245,6 +270,16 @@ def _add_action_features(step: Step, add: Add) -> None:
             t.assert_never(step.action)
     if step.daemon:
         add(Feature.DAEMON)
+    for metric in step.metrics:
+        add(Feature.METRIC)
+        _add_metric_features(metric, add)
+    if step.hooks:
+        add(Feature.HOOK)
+
+
+def _add_metric_features(metric: Metric, add: Add) -> None:
+    if isinstance(metric, Gauge) and metric.realtime:
+        add(Feature.METRIC_REALTIME)
 
 
 def _add_dependency_features(entry: Dependency | AnyOf, add: Add) -> None:
@@ -330,7 +365,7 @@ def _add_value_features(value: Value, add: Add) -> None:
                 add(Feature.RUN_LOGICAL_DATE)
             case RunRef():
                 add(Feature.RUN_STATUS)
-            case Literal() | ParamRef() | StepRef() | ItemRef() | RoundRef():
+            case Literal() | ParamRef() | StepRef() | ItemRef() | RoundRef() | OwnRef():
                 pass
             case _:
                 t.assert_never(inner)
@@ -347,6 +382,8 @@ def _add_output_features(step: Step, output: Output, add: Add) -> None:
         form = local_form(step)
         is_local = form is not None and any(local.name == output.name for local in form.outputs)
         add(Feature.OUTPUT_JSON_PATH_LOCAL if is_local else Feature.OUTPUT_JSON_PATH)
+    elif output.jq is not None:
+        add(Feature.OUTPUT_JQ)
     elif output.path is not None:
         add(Feature.OUTPUT_FILE_VALUE)
     elif isinstance(step.action, Container | Script):
@@ -358,11 +395,17 @@ def _add_policy_features(step: Step, add: Add) -> None:
         add(Feature.RETRY)
         if isinstance(step.action, Group):
             add(Feature.RETRY_GROUP)
-        if step.retry.backoff is not None:
-            add(Feature.RETRY_BACKOFF)
         if step.retry.exit_codes:
             add(Feature.RETRY_EXIT_CODES)
-        if len(set(step.retry.on)) == 1:
+        if step.retry.backoff is not None:
+            add(Feature.RETRY_BACKOFF)
+            if step.retry.backoff.max_duration_s is not None:
+                add(Feature.RETRY_MAX_DURATION)
+        if step.retry.other_node:
+            add(Feature.RETRY_OTHER_NODE)
+        if "transient" in step.retry.on:
+            add(Feature.RETRY_TRANSIENT)
+        elif len(set(step.retry.on)) == 1:
             add(Feature.RETRY_ON_ONE_KIND)
     if step.timeout_s is not None:
         is_group = isinstance(step.action, Group)

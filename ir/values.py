@@ -67,6 +67,18 @@ class RunRef(Variant):
     field: t.Literal["id", "logical_date", "status"]
 
 
+class OwnRef(Variant):
+    """A fact of what the value belongs to: a step in its own metrics and hooks, or the run.
+
+    In the metrics and hooks of a workflow it is one of the run, in the condition on which an HTTP
+    request succeeds one of the response. `name` is that of an output or of a header.
+    """
+
+    kind: t.Literal["own"] = "own"
+    fact: t.Literal["status", "duration_s", "exit_code", "output", "status_code", "header"]
+    name: str | None = None
+
+
 class Field(Variant):
     """A part of a JSON value, by keys and indexes."""
 
@@ -104,6 +116,7 @@ Value = t.Annotated[
     | ItemRef
     | RoundRef
     | RunRef
+    | OwnRef
     | Field
     | OrElse
     | FirstOf
@@ -118,7 +131,7 @@ for _model in (RoundRef, Field, OrElse, FirstOf, Template):
     _model.model_rebuild()
 
 
-_LEAVES = frozenset((Literal, ParamRef, StepRef, ItemRef, RunRef))
+_LEAVES = frozenset((Literal, ParamRef, StepRef, ItemRef, RunRef, OwnRef))
 
 
 def children(value: Value) -> tuple[Value, ...]:
@@ -132,7 +145,7 @@ def children(value: Value) -> tuple[Value, ...]:
     if type(value) in _LEAVES:  # most are: an isinstance that says no takes longer
         return ()
     match value:
-        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef():
+        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef() | OwnRef():
             return ()
         case RoundRef():
             return () if value.initial is None else (value.initial,)
@@ -190,7 +203,7 @@ def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
         case Template():
             parts = tuple(part if isinstance(part, str) else change(part) for part in value.parts)
             return value.model_copy(update={"parts": parts})
-        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef():
+        case Literal() | ParamRef() | StepRef() | ItemRef() | RunRef() | OwnRef():
             return value
     t.assert_never(value)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from couler.ir.conditions import operands
 from couler.ir.manifests import place_text
+from couler.ir.metrics import metric_texts
 from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.pods import PodContainer, container_texts
 from couler.ir.policies import AnyOf, Dependency
@@ -14,6 +15,7 @@ from couler.ir.values import StepRef, Text, Value, walk
 from couler.ir.workflow import (
     Container,
     Group,
+    Hook,
     Http,
     Job,
     LocalForm,
@@ -25,6 +27,9 @@ from couler.ir.workflow import (
 
 LOCAL = "local."
 """Where the names of fields begin that only the local form of a job has."""
+
+HOOKS = "hooks"
+"""In the paths of the steps that are hooks: `train.hooks/notify`."""
 
 Outcome: t.TypeAlias = t.Literal["success", "failure", "completion"]
 
@@ -47,8 +52,13 @@ class Scope(t.NamedTuple):
 
 
 def scopes(workflow: Workflow) -> Iterator[Scope]:
-    """Yield every scope of a workflow, outer before inner, exit handlers last."""
+    """Yield every scope of a workflow, outer before inner, exit handlers last.
+
+    The hooks of a step, and those of the workflow, are a scope of their own.
+    """
     yield from _scopes_below(Scope((), workflow.steps, None))
+    if workflow.hooks:
+        yield _hooks((HOOKS,), workflow.hooks, None)
     for handler in workflow.exit_handlers:
         yield from _scopes_below(Scope((), handler.steps, None, handler.name))
 
@@ -56,9 +66,15 @@ def scopes(workflow: Workflow) -> Iterator[Scope]:
 def _scopes_below(scope: Scope) -> Iterator[Scope]:
     yield scope
     for step in scope.steps:
+        if step.hooks:
+            yield _hooks((*scope.path, f"{step.name}.{HOOKS}"), step.hooks, scope.handler)
         if isinstance(step.action, Group):
             inner = Scope((*scope.path, step.name), step.action.steps, step, scope.handler)
             yield from _scopes_below(inner)
+
+
+def _hooks(path: tuple[str, ...], hooks: tuple[Hook, ...], handler: str | None) -> Scope:
+    return Scope(path, tuple(hook.step for hook in hooks), None, handler)
 
 
 def all_steps(workflow: Workflow) -> Iterator[Step]:
@@ -98,6 +114,7 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
         yield from _container_values(step)
     if step.cache is not None and step.cache.salt is not None:
         yield "cache.salt", step.cache.salt
+    yield from metric_texts(step.metrics)
     action = step.action
     match action:
         case Container():
@@ -164,6 +181,8 @@ def read_values(step: Step) -> list[Value]:
         found += [text for _, text in _container_values(step)]
     if step.cache is not None and step.cache.salt is not None:
         found.append(step.cache.salt)
+    if step.metrics:
+        found += [text for _, text in metric_texts(step.metrics)]
     action = step.action
     if isinstance(action, Container):
         found += action.command

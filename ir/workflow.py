@@ -11,6 +11,7 @@ from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
 from couler.ir.locks import Lock
 from couler.ir.manifests import ManifestValue
+from couler.ir.metrics import Metric
 from couler.ir.pods import ContainerSettings, PodContainer, PodSettings, RunSettings, StepPod
 from couler.ir.policies import (
     AnyOf,
@@ -63,8 +64,15 @@ class Job(Variant):
     """Create a resource of the cluster (a distributed training job) and wait for its end."""
 
     kind: t.Literal["job"] = "job"
-    manifest: JsonMap
-    action: t.Literal["create", "apply", "replace", "patch", "delete"] = "create"
+    manifest: JsonMap = FrozenDict()
+    """The resource; empty where `manifest_from` names it."""
+    manifest_from: str | None = None
+    """A file among the step's inputs that holds the resource as YAML or JSON."""
+    action: t.Literal["get", "create", "apply", "replace", "patch", "delete"] = "create"
+    flags: tuple[str, ...] = ()
+    """Further arguments of `kubectl`."""
+    merge_strategy: t.Literal["strategic", "merge", "json"] | None = None
+    """How a patch is put into the resource; None for `strategic`."""
     success_condition: str | None = None
     failure_condition: str | None = None
     set_owner_reference: bool = False
@@ -82,7 +90,13 @@ class Http(Variant):
     method: t.Literal["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"] = "GET"
     headers: tuple[EnvVar, ...] = ()
     body: Text | None = None
+    body_base64: str | None = None
+    """In place of `body`: bytes that need not be text."""
     success_codes: tuple[int, ...] = ()
+    success_condition: Condition | None = None
+    """In place of `success_codes`: compares facts of the response (`OwnRef`) and literals."""
+    verify_tls: bool = True
+    """Whether the certificate of the server is checked."""
 
 
 class Suspend(Variant):
@@ -126,15 +140,17 @@ class Input(Node):
 class Output(Node):
     """A named value that a step gives out.
 
-    It is the text of a file (`path`), a field of the job's resource (`json_path`), for a group
-    any value of its steps (`value`), and otherwise the standard output less one final newline.
-    A file or directory is kept as an artifact.
+    It is the text of a file (`path`), a field of the job's resource (`json_path` or `jq`), for a
+    group any value of its steps (`value`), and otherwise the standard output less one final
+    newline. A file or directory is kept as an artifact.
     """
 
     name: str = STDOUT
     type: ValueType = "str"
     path: str | None = None
     json_path: str | None = None
+    jq: str | None = None
+    """A filter of jq over the job's resource."""
     value: Value | None = None
     default: Json | None = None
     """Taken where the process did not write the file."""
@@ -154,6 +170,18 @@ class LocalForm(Node):
     env: tuple[EnvVar, ...] = ()
     resources: Resources | None = None
     working_dir: str | None = None
+
+
+class Hook(Node):
+    """A step that runs beside another, or beside the run, when that comes into a state.
+
+    It runs once, when the condition first holds; the step that it belongs to counts as ended only
+    when its hooks have.
+    """
+
+    when: Condition
+    """Compares `OwnRef(fact="status")`: running, succeeded or failed, pending before."""
+    step: Step
 
 
 class Step(Node):
@@ -194,6 +222,8 @@ class Step(Node):
     daemon: bool = False
     max_parallel: PositiveInt | None = None
     """For groups: how many of the steps inside run at the same time."""
+    metrics: tuple[Metric, ...] = ()
+    hooks: tuple[Hook, ...] = ()
     labels: TextMap = FrozenDict()
     annotations: TextMap = FrozenDict()
     display_name: str | None = None
@@ -234,6 +264,11 @@ class Schedule(Node):
     suspended: bool = False
     keep_succeeded: NonNegativeInt | None = None
     keep_failed: NonNegativeInt | None = None
+    min_gap_s: Positive | None = None
+    """No run starts within so many seconds after the one before."""
+    stop_after_succeeded: PositiveInt | None = None
+    stop_after_failed: PositiveInt | None = None
+    """No run starts any more after so many that have ended so."""
 
 
 class Defaults(Node):
@@ -268,6 +303,10 @@ class Workflow(Node):
     max_parallel: PositiveInt | None = None
     locks: tuple[Lock, ...] = ()
     """Held from the start of the run to its end."""
+    metrics: tuple[Metric, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    suspended: bool = False
+    """A run waits for a person before its first step."""
     secrets: tuple[SecretKey, ...] = ()
     """Secrets that must exist where the workflow runs, beyond those that steps name."""
     labels: TextMap = FrozenDict()
@@ -276,5 +315,5 @@ class Workflow(Node):
     source: SourceRef | None = None
 
 
-for _node in (LocalForm, Job, Group):
+for _node in (LocalForm, Job, Group, Hook):
     _node.model_rebuild()

@@ -6,15 +6,28 @@ import typing as t
 from collections.abc import Sequence
 
 from couler.backends.argo.expressions import json_literal
-from couler.backends.argo.scope import NUMBERS, TEXTS, ScopeView
+from couler.backends.argo.scope import NUMBERS, TEXTS
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.values import Literal, Value
+from couler.ir.wire import ValueType
+from couler.ir.workflow import Step
+
+
+class Types(t.Protocol):
+    """Knows the types of values."""
+
+    def type_of(self, value: Value, step: Step | None = None) -> ValueType:
+        """Return the type as which a value travels."""
+        ...
 
 
 class Values(t.Protocol):
     """Writes the values that a condition compares."""
 
-    view: ScopeView
+    @property
+    def view(self) -> Types:
+        """The types of the values."""
+        ...
 
     def expression(self, value: Value) -> str:
         """Return an expression for the text by which a value travels."""
@@ -26,10 +39,19 @@ class Values(t.Protocol):
 
 
 class Conditions:
-    """Writes the conditions of one scope."""
+    """Writes the conditions of one scope.
 
-    def __init__(self, values: Values) -> None:
+    Parameters
+    ----------
+    values
+        Writes what they compare.
+    to_json
+        The function that writes JSON, where the condition is evaluated.
+    """
+
+    def __init__(self, values: Values, *, to_json: str = "toJson") -> None:
         self._values = values
+        self._to_json = to_json
 
     def expression(self, condition: Condition) -> str:
         """Return an expression that is true or false as the condition is."""
@@ -62,7 +84,7 @@ class Conditions:
         if op in ("==", "!=") and "json" in kinds:
             return self._loosely_equal(left, right, negated=op == "!=")
         a, b = self._values.json_value(left), self._values.json_value(right)
-        return f"toJson({a}) {op} toJson({b})" if op in ("==", "!=") else f"{a} {op} {b}"
+        return self._same(a, op, b) if op in ("==", "!=") else f"{a} {op} {b}"
 
     def _loosely_equal(self, left: Value, right: Value, *, negated: bool) -> str:
         """Equality of values whose kinds only the run knows: text beside a number is read as one.
@@ -71,7 +93,7 @@ class Conditions:
         """
         a, b = self._values.json_value(left), self._values.json_value(right)
         kinds = self._values.view.type_of(left), self._values.view.type_of(right)
-        same = f"toJson({a}) == toJson({b})"
+        same = self._same(a, "==", b)
         has_literal = isinstance(left, Literal) or isinstance(right, Literal)
         # Only branches that can be taken: others would not pass expr's check of types.
         for text, other, (text_kind, other_kind) in ((b, a, kinds[::-1]), (a, b, kinds)):
@@ -87,6 +109,9 @@ class Conditions:
                 read = f"float(trim({text})) == float({other})"
                 same = f"{is_text} && type({other}) in ['int', 'float'] ? {read} : {same}"
         return f"!({same})" if negated else f"({same})"
+
+    def _same(self, left: str, op: Operator, right: str) -> str:
+        return f"{self._to_json}({left}) {op} {self._to_json}({right})"
 
     def _number(self, value: Value) -> str:
         if isinstance(value, Literal) and not isinstance(value.value, str):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from couler.backends.argo import pods
 from couler.backends.argo.depends import StartRules
 from couler.backends.argo.expressions import tag
+from couler.backends.argo.hooks import hooks
 from couler.backends.argo.items import fan_out
 from couler.backends.argo.leaves import Hole, Leaves
 from couler.backends.argo.loops import ROUND, LoopPlan, initial, loop_template
@@ -87,6 +88,8 @@ class Scopes:
             else:
                 gathers = step.foreach is not None and writes_gather_files(step)
                 self._leaves.add(step, view, gathers=gathers)
+            for hook in step.hooks:
+                self._leaves.add(hook.step, view)
         return depth + 1
 
     def name_groups(self) -> None:
@@ -219,6 +222,8 @@ class Scopes:
         parameters = self._arguments(step, renderer)
         if parameters:
             task["arguments"] = {"parameters": parameters}
+        if step.hooks:
+            task["hooks"] = hooks(step.hooks, renderer.status_of(step), renderer, self._leaves)
         if step.engine:
             return merge(task, step.engine.get("argo", {}).get("task", {}))
         return task

@@ -16,6 +16,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.containers import container_place
+from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
@@ -25,6 +26,7 @@ from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.cachekey import definition_digest
+from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value
@@ -225,7 +227,19 @@ def holes_of(step: Step) -> list[Hole]:
                 holes.append(Hole(container_place(container, index), text))
     if step.cache is not None and step.cache.salt is not None:
         holes.append(Hole("cache_salt", step.cache.salt))
+    if step.metrics:
+        holes += holes_of_metrics(step.metrics)
     return holes
+
+
+def holes_of_metrics(metrics: tuple[Metric, ...]) -> Iterator[Hole]:
+    """Yield the places for values of the workflow in metrics."""
+    for metric in metrics:
+        if is_hole(metric.value):
+            yield Hole(value_hole(metric), metric.value)
+        for label in metric.labels:
+            if is_hole(label.value):
+                yield Hole(label_hole(metric, label.name), label.value)
 
 
 def _hole_of(given: Input) -> Hole:
@@ -241,7 +255,8 @@ def _shape_key(
         what = (action.image, _fixed_words(action.command), len(action.args))
     elif isinstance(action, Http):
         headers = tuple((h.name, h.secret, h.config) for h in action.headers)
-        what = ("http", action.method, headers, action.body is None, action.success_codes)
+        fixed = action.model_copy(update={"url": "", "headers": (), "body": None})
+        what = (fixed, headers, action.body is None)
     elif isinstance(action, Job):
         places = tuple((given.path, given.type) for given in action.values)
         what = (action.model_copy(update={"values": ()}), places)
@@ -278,6 +293,7 @@ def _shape_key(
         step.display_name,
         step.mutex,
         step.locks,
+        step.metrics,
         step.daemon,
         step.labels or None,
         step.annotations or None,

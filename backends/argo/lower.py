@@ -8,6 +8,7 @@ the user's path. What is rewritten, and why:
 - a foreach whose outputs are read: Argo gathers raw texts and drops what it cannot parse, so a
   group around the process writes each output in a form that survives;
 - a foreach with a loop: a loop inside of each item;
+- a foreach with hooks, which look at the state of one task: the hooked step inside of each item;
 - a foreach with a bound on how many run at once: Argo bounds templates, not tasks;
 - a step that exit handlers read from: Argo keeps outputs for them only from processes and from
   templates of steps, so a template of one step goes around it.
@@ -18,8 +19,10 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Iterator, Sequence
 
+from couler.backends.argo.metrics import is_hole
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as
 from couler.ir.conditions import map_operands
+from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar
@@ -148,7 +151,7 @@ def _lower_iteration(step: Step, view: ScopeView, read: set[str]) -> Step:
         bounded = _lower_iteration(step, view, read)
         return _enclose(bounded, view, read, around=()).model_copy(update={"max_parallel": limit})
     step = _with_own_condition(step, view)
-    if step.foreach is not None and step.loop is not None:
+    if step.foreach is not None and (step.loop is not None or step.hooks):
         step = _enclose(step, view, read, around=("foreach",))
         return _lower_iteration(step, view, read)
     if isinstance(step.action, Group):
@@ -387,10 +390,29 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
             pass
         case _:
             t.assert_never(action)
+    if step.metrics:
+        update["metrics"] = tuple(_captured_metric(metric, capture) for metric in step.metrics)
+    if step.hooks:
+        update["hooks"] = tuple(
+            hook.model_copy(update={"step": _replace_values(hook.step, capture)})
+            for hook in step.hooks
+        )
     if step.cache is not None and step.cache.salt is not None:
         salt = capture.text(step.cache.salt, "salt")
         update["cache"] = step.cache.model_copy(update={"salt": salt})
     return step.model_copy(update=update)
+
+
+def _captured_metric(metric: Metric, capture: _Capture) -> Metric:
+    def captured(text: Text, name: str) -> Text:
+        return capture.text(text, name) if is_hole(text) else text
+
+    labels = tuple(
+        label.model_copy(update={"value": captured(label.value, label.name)})
+        for label in metric.labels
+    )
+    value = captured(metric.value, metric.name)
+    return metric.model_copy(update={"value": value, "labels": labels})
 
 
 def _captured_variables(variables: Sequence[EnvVar], capture: _Capture) -> Iterator[EnvVar]:

@@ -10,13 +10,18 @@ from functools import cached_property
 
 from couler.backends.argo import pods
 from couler.backends.argo.dags import Scopes
-from couler.backends.argo.leaves import Leaves
+from couler.backends.argo.expressions import json_literal, tag
+from couler.backends.argo.hooks import hooks
+from couler.backends.argo.leaves import Leaves, holes_of_metrics
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.loops import limit_template
 from couler.backends.argo.lower import lower, steps_read_at_exit
+from couler.backends.argo.metrics import metrics
 from couler.backends.argo.names import Names, legal
 from couler.backends.argo.overrides import merge
+from couler.backends.argo.own import facts_of_run
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import Renderer
 from couler.backends.argo.runs import pod_settings, run_settings
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
@@ -76,10 +81,13 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     if options.namespace is not None:
         head["metadata"]["namespace"] = options.namespace
     head["metadata"].update(_metadata(workflow))
-    templates, depth = _templates(workflow, options)
+    body = _body(workflow, options)
     overrides = dict(workflow.engine.get("argo", {}))
     # The workflow's own spec, wherever it stands: the same override fits all kinds.
-    spec = merge({**_spec(workflow), "templates": templates}, overrides.pop("spec", {}))
+    own = _spec(workflow)
+    if body.hooks:
+        own["hooks"] = body.hooks
+    spec = merge({**own, "templates": body.templates}, overrides.pop("spec", {}))
     if kind == "CronWorkflow":
         if workflow.schedule is None:
             raise EngineOptionError(
@@ -90,7 +98,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
         head["spec"] = {**cron, "workflowSpec": spec}
     else:
         head["spec"] = spec
-    return Manifest(merge(head, overrides), depth)
+    return Manifest(merge(head, overrides), body.depth)
 
 
 def _metadata(workflow: Workflow) -> Tree:
@@ -108,10 +116,28 @@ def _schedule(schedule: Schedule) -> Tree:
         "concurrencyPolicy": policies[schedule.concurrency],
         "startingDeadlineSeconds": schedule.starting_deadline_s,
         "suspend": schedule.suspended or None,
+        "when": _gap(schedule),
+        "stopStrategy": _stop(schedule),
         "successfulJobsHistoryLimit": schedule.keep_succeeded,
         "failedJobsHistoryLimit": schedule.keep_failed,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _gap(schedule: Schedule) -> str | None:
+    if schedule.min_gap_s is None:
+        return None
+    last = "cronworkflow.lastScheduledTime"
+    return tag(f"{last} == nil || (now() - {last}).Seconds() >= {json_literal(schedule.min_gap_s)}")
+
+
+def _stop(schedule: Schedule) -> Tree | None:
+    bounds = (
+        ("succeeded", schedule.stop_after_succeeded),
+        ("failed", schedule.stop_after_failed),
+    )
+    terms = [f"cronworkflow.{name} >= {count}" for name, count in bounds if count is not None]
+    return {"expression": " || ".join(terms)} if terms else None
 
 
 def _spec(workflow: Workflow) -> Tree:
@@ -124,6 +150,8 @@ def _spec(workflow: Workflow) -> Tree:
         "parallelism": workflow.max_parallel,
         "activeDeadlineSeconds": workflow.timeout_s and math.ceil(workflow.timeout_s),
         "synchronization": synchronization(workflow.locks),
+        "suspend": workflow.suspended,
+        "metrics": _metrics(workflow),
         "volumes": [entry for one in workflow.volumes if (entry := volume(one))],
         "volumeClaimTemplates": [
             claim_template(one) for one in workflow.volumes if isinstance(one, NewClaimVolume)
@@ -134,6 +162,15 @@ def _spec(workflow: Workflow) -> Tree:
     if workflow.pod is not None:
         spec.update(pod_settings(workflow.pod))
     return spec
+
+
+def _metrics(workflow: Workflow) -> Tree | None:
+    if not workflow.metrics:
+        return None
+    view = ScopeView.of_workflow(workflow)
+    renderer = Renderer(view, {}, "")
+    holes = {hole.name: hole.text for hole in holes_of_metrics(workflow.metrics)}
+    return metrics(workflow.metrics, facts_of_run(), lambda name: renderer.text(holes[name]))
 
 
 def _parameter(given: Parameter) -> Tree:
@@ -149,7 +186,15 @@ def _parameter(given: Parameter) -> Tree:
     return tree
 
 
-def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree], int]:
+class _Body(t.NamedTuple):
+    """What comes of the steps of a workflow."""
+
+    templates: list[Tree]
+    depth: int
+    hooks: Tree
+
+
+def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     workflow = lower(leave_out_local_forms(workflow))
     kept = frozenset(steps_read_at_exit(workflow))
     names = Names()
@@ -160,6 +205,8 @@ def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree]
     scopes = Scopes(leaves, names, kept)
     view = ScopeView.of_workflow(workflow)
     depth = scopes.collect(view, workflow.steps)
+    for hook in workflow.hooks:
+        leaves.add(hook.step, view)
     for handler in workflow.exit_handlers:
         inner = view.of_handler(handler.steps)
         depth = max(depth, 1 + scopes.collect(inner, handler.steps))
@@ -179,7 +226,8 @@ def _templates(workflow: Workflow, options: ManifestOptions) -> tuple[list[Tree]
     templates = [*scopes.templates, *leaves.templates()]
     if any(step.loop is not None for step in all_steps(workflow)):
         templates.append(limit_template(options.helper_image))
-    return templates, depth
+    state = Renderer(view, {}, "")
+    return _Body(templates, depth, hooks(workflow.hooks, "workflow.status", state, leaves))
 
 
 def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, str]) -> Tree:

@@ -102,7 +102,11 @@ def placement(step: Step, gpu_type_label: str) -> Tree:
 
 def retry_strategy(retry: Retry) -> Tree:
     """Return a template's `retryStrategy`."""
-    policies = {frozenset(["failure"]): "OnFailure", frozenset(["error"]): "OnError"}
+    policies = {
+        frozenset(["failure"]): "OnFailure",
+        frozenset(["error"]): "OnError",
+        frozenset(["transient"]): "OnTransientError",
+    }
     policy = policies.get(frozenset(retry.on), "Always")
     tree: Tree = {"limit": str(retry.limit), "retryPolicy": policy}
     if retry.backoff is not None:
@@ -110,6 +114,10 @@ def retry_strategy(retry: Retry) -> Tree:
         tree["backoff"] = {"duration": duration(backoff.seconds), "factor": int(backoff.factor)}
         if backoff.cap_s is not None:
             tree["backoff"]["cap"] = duration(backoff.cap_s)
+        if backoff.max_duration_s is not None:
+            tree["backoff"]["maxDuration"] = duration(backoff.max_duration_s)
+    if retry.other_node:
+        tree["affinity"] = {"nodeAntiAffinity": {}}
     if retry.exit_codes:
         codes = ", ".join(f"'{code}'" for code in retry.exit_codes)
         tree["expression"] = f"lastRetry.exitCode in [{codes}]"

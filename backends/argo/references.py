@@ -29,6 +29,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -200,6 +201,8 @@ class Renderer:
                     for part in value.parts
                 ]
                 return "(" + " + ".join(parts) + ")" if parts else "''"
+            case OwnRef():
+                raise AssertionError("facts of a step of its own are read in `own`")
             case RoundRef():
                 raise AssertionError("the loop replaces references to rounds")
         t.assert_never(value)
@@ -234,6 +237,10 @@ class Renderer:
             return None
         default = self.view.output(value).default
         return None if default is None else wire_text(default)
+
+    def status_of(self, step: Step) -> str:
+        """Return the variable that holds the state of a step of this scope."""
+        return member(self._nodes, self._task_names[step.name], "status")
 
     def _or_else(self, value: OrElse, step: Step | None) -> str:
         have = self.view.type_of(value.value, step)

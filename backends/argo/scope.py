@@ -12,6 +12,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -96,6 +97,8 @@ class ScopeView(t.NamedTuple):
                 return self.item_type(step.foreach, value.name)
             case RoundRef():
                 return "json" if step is None else find_output(step, value.output).type
+            case OwnRef():
+                return own_type(value)
             case RunRef() | Template():
                 return "str"
             case Field():
@@ -117,6 +120,18 @@ class ScopeView(t.NamedTuple):
             if producer.foreach is not None:
                 return find_output(producer, items.output).type
         return "str"
+
+
+def own_type(value: OwnRef) -> ValueType:
+    """Return the type as which a fact of a step, a run or a response travels."""
+    match value.fact:
+        case "duration_s":
+            return "float"
+        case "exit_code" | "status_code":
+            return "int"
+        case "status" | "output" | "header":
+            return "str"
+    t.assert_never(value.fact)
 
 
 def is_folder(given: Input) -> bool:

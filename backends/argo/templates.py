@@ -12,6 +12,8 @@ from couler.backends.argo.cachekey import memo_key
 from couler.backends.argo.containers import container_settings, pod_container
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
+from couler.backends.argo.metrics import metrics
+from couler.backends.argo.own import facts_of_template, response_condition
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.resources import resource_manifest
 from couler.backends.argo.runs import DISPLAY_NAME, pod_options
@@ -185,8 +187,9 @@ class _Builder:
         for output in self._step.outputs:
             if is_file(output.type):
                 artifacts.append(self._artifact(output))
-            elif output.json_path is not None:
-                source: Tree = {"jsonPath": output.json_path}
+            elif output.json_path is not None or output.jq is not None:
+                field = "jsonPath" if output.jq is None else "jqFilter"
+                source: Tree = {field: output.json_path or output.jq}
                 if output.default is not None:
                     source["default"] = wire_text(output.default)
                 parameters.append({"name": output.name, "valueFrom": source})
@@ -216,7 +219,7 @@ class _Builder:
         fields: Tree = {}
         if step.retry is not None and step.retry.limit:
             fields["retryStrategy"] = pods.retry_strategy(step.retry)
-        if step.timeout_s is not None:
+        if step.timeout_s is not None and not isinstance(step.action, Http):
             fields["activeDeadlineSeconds"] = math.ceil(step.timeout_s)
         if step.cache is not None:
             fields["memoize"] = self._memoize()
@@ -224,6 +227,8 @@ class _Builder:
             fields["synchronization"] = synchronization(locks_of(step))
         if step.daemon:
             fields["daemon"] = True
+        if step.metrics:
+            fields["metrics"] = metrics(step.metrics, facts_of_template(), self._plain)
         fields.update(pods.placement(step, self._options.gpu_type_label))
         if step.pod is not None:
             fields.update(pod_options(step.pod))
@@ -384,7 +389,10 @@ class _Builder:
     def _resource(self, action: Job) -> Tree:
         tree: Tree = {
             "action": action.action,
-            "manifest": resource_manifest(action, self._places),
+            "manifest": action.manifest and resource_manifest(action, self._places),
+            "manifestFrom": action.manifest_from and {"artifact": {"name": action.manifest_from}},
+            "mergeStrategy": action.merge_strategy,
+            "flags": list(action.flags),
             "successCondition": action.success_condition,
             "failureCondition": action.failure_condition,
             "setOwnerReference": action.set_owner_reference,
@@ -403,6 +411,14 @@ class _Builder:
             tree["headers"] = headers
         if action.body is not None:
             tree["body"] = self._plain("body")
+        if action.body_base64 is not None:
+            tree["bodyFrom"] = {"bytes": action.body_base64}
+        if self._step.timeout_s is not None:  # it runs in no pod that could have a deadline
+            tree["timeoutSeconds"] = math.ceil(self._step.timeout_s)
+        if not action.verify_tls:
+            tree["insecureSkipVerify"] = True
+        if action.success_condition is not None:
+            tree["successCondition"] = response_condition(action.success_condition)
         if action.success_codes:
             codes = ", ".join(map(str, action.success_codes))
             tree["successCondition"] = f"response.statusCode in [{codes}]"

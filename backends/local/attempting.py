@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 
 from couler.backends.local.container import Start, attempt_process
@@ -14,7 +15,7 @@ from couler.backends.local.recording import Recorder
 from couler.backends.local.request import RequestError, Response, send
 from couler.backends.local.resuming import Doorbell
 from couler.backends.local.retries import FailureKind
-from couler.backends.local.values import VALUE_ERRORS
+from couler.backends.local.values import VALUE_ERRORS, RunFacts, Single, View, holds
 from couler.ir import workflow as ir
 
 
@@ -76,7 +77,8 @@ class LocalAttempter:
                 bound.url,
                 method=action.method,
                 headers={**bound.texts, **entry_texts(action.headers, self.place.entries)},
-                body=bound.body,
+                body=_body(bound, action),
+                verify_tls=action.verify_tls,
                 limits=limits,
                 keep_bytes=KEEP_BYTES,
             )
@@ -88,11 +90,10 @@ class LocalAttempter:
 
 
 def _read_response(bound: Bound, action: ir.Http, response: Response) -> Attempt:
-    is_good = (
-        response.code in action.success_codes
-        if action.success_codes
-        else 200 <= response.code < 300
-    )
+    try:
+        is_good = _is_good(action, response)
+    except VALUE_ERRORS as error:
+        return Attempt(False, message=f"the condition on the response: {error}", kind="error")
     if not is_good:
         told = f"{action.method} {bound.url} was answered with {response.code}"
         return Attempt(False, message=told, kind="failure")
@@ -104,6 +105,24 @@ def _read_response(bound: Bound, action: ir.Http, response: Response) -> Attempt
     except VALUE_ERRORS as error:
         return Attempt(False, message=str(error), kind="error")
     return Attempt(True, outputs)
+
+
+def _body(bound: Bound, action: ir.Http) -> bytes | None:
+    if action.body_base64 is not None:
+        return base64.b64decode(action.body_base64)
+    return None if bound.body is None else bound.body.encode()
+
+
+def _is_good(action: ir.Http, response: Response) -> bool:
+    if action.success_condition is None:
+        codes = action.success_codes or range(200, 300)
+        return response.code in codes
+    facts: dict[tuple[str, str | None], Single] = {
+        ("header", name.lower()): Single(value, "str") for name, value in response.headers
+    }
+    facts["status_code", None] = Single(str(response.code), "int")
+    facts["output", ir.STDOUT] = Single(response.body.decode(errors="replace"), "str")
+    return holds(action.success_condition, View(RunFacts("", ""), own=facts))
 
 
 def _cut_off(limits: Limits) -> Attempt:

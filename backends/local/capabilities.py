@@ -18,6 +18,11 @@ _NO_VOLUMES = Unsupported(
 _NO_CLUSTER = Unsupported(
     "there is no cluster on this machine to create the resource in. Give the job a local form"
 )
+_NO_RESOURCE = Unsupported(
+    "it is a field of a resource, and there is no cluster on this machine. Let the local form "
+    "of the job give the output"
+)
+_NO_METRICS = Lowered("doing without: nothing here collects them")
 _LOCAL_FORM = Lowered("the local form of the job, as a step of its own")
 
 _SPECIAL: dict[Feature, Support] = {
@@ -32,16 +37,36 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.JOB: _NO_CLUSTER,
     Feature.JOB_LOCAL_FORM: _LOCAL_FORM,
     Feature.JOB_VALUES: Lowered("doing without: the local form reads the values that it needs"),
-    Feature.OUTPUT_JSON_PATH: Unsupported(
-        "it is a field of a resource, and there is no cluster on this machine. Let the local form "
-        "of the job give the output"
-    ),
+    Feature.OUTPUT_JSON_PATH: _NO_RESOURCE,
     Feature.OUTPUT_JSON_PATH_LOCAL: _LOCAL_FORM,
     Feature.DAEMON: Unsupported(
         "a daemon would have to be ended with the steps that need it. Start what it gives inside "
         "of the step, or run it beside the workflow"
     ),
     Feature.MUTEX: Lowered("a lock of this machine, which all runs of its user share"),
+    Feature.RETRY_OTHER_NODE: _ONE_MACHINE,
+    Feature.RETRY_TRANSIENT: Unsupported(
+        "errors of this machine are not told apart. Retry on error"
+    ),
+    Feature.JOB_FLAGS: _NO_CLUSTER,
+    Feature.JOB_MERGE_STRATEGY: _NO_CLUSTER,
+    Feature.JOB_MANIFEST_FROM: _NO_CLUSTER,
+    Feature.OUTPUT_JQ: _NO_RESOURCE,
+    Feature.METRIC: _NO_METRICS,
+    Feature.METRIC_REALTIME: _NO_METRICS,
+    Feature.WORKFLOW_METRIC: _NO_METRICS,
+    Feature.HOOK: Unsupported(
+        "nothing runs beside a step here. Let a step depend on the failure or completion of the "
+        "other one"
+    ),
+    Feature.WORKFLOW_HOOK: Unsupported(
+        "nothing runs beside the steps here. Use an exit handler for what is to run at the end"
+    ),
+    Feature.SUSPENDED: Unsupported(
+        "a run of this machine begins when it is started. Begin with couler.suspend()"
+    ),
+    Feature.SCHEDULE_GAP: Lowered("running once, at once"),
+    Feature.SCHEDULE_STOP: Lowered("running once, at once"),
     Feature.MUTEX_DATABASE: Lowered("a lock of this machine, which all runs of its user share"),
     Feature.SEMAPHORE: Lowered(
         "locks of this machine, as many as the entry of the config map says"
@@ -135,6 +160,10 @@ _SPECIAL: dict[Feature, Support] = {
 _NATIVE = frozenset(
     {
         Feature.HTTP,
+        Feature.HTTP_BODY_BYTES,
+        Feature.HTTP_SUCCESS_CONDITION,
+        Feature.HTTP_UNVERIFIED,
+        Feature.RETRY_MAX_DURATION,
         Feature.SUSPEND,
         Feature.SUSPEND_SECONDS,
         Feature.GROUP,

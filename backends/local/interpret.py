@@ -35,7 +35,12 @@ from couler.backends.local.limits import Limits, too_late
 from couler.backends.local.locks import Hold
 from couler.backends.local.outputs import read_results, scope_outputs
 from couler.backends.local.recording import Recorder
-from couler.backends.local.retries import may_retry, wait_seconds
+from couler.backends.local.retries import (
+    attempt_seconds,
+    may_retry,
+    seconds_left,
+    wait_seconds,
+)
 from couler.backends.local.reuse import Reuse
 from couler.backends.local.scope import run_steps
 from couler.backends.local.status import State
@@ -306,11 +311,13 @@ class Interpreter:
         except VALUE_ERRORS as error:
             self._dispatcher.release(first)
             return End("failed", message=str(error), since=RUNS)
+        begun = time.monotonic()
         while grant is not None:
             number = self._recorder.next_attempt(instance)
             started = time.monotonic()
+            seconds = attempt_seconds(step, attempts, started - begun)
             try:
-                with limits.within(step.timeout_s) as own:
+                with limits.within(seconds) as own:
                     last = await self._attempter.attempt(bound, number, own, grant)
             finally:
                 self._dispatcher.release(grant)
@@ -318,7 +325,7 @@ class Interpreter:
             if last.succeeded:
                 await self._reuse.keep(bound, key, last, time.monotonic() - started)
                 break
-            if not await self._wait_for_retry(instance, limits, attempts, last):
+            if not await self._wait_for_retry(instance, limits, attempts, last, begun):
                 break
             shape = self._shape(step, around)
             grant = await self._dispatcher.acquire(shape, around.priority, limits)
@@ -344,7 +351,7 @@ class Interpreter:
         return Shape(need_of(step), around.lanes, tuple(map(self._hold_of, locks)))
 
     async def _run_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
-        step, attempts = instance.step, 0
+        step, attempts, begun = instance.step, 0, time.monotonic()
         since = around.since
         inside = around.with_lane(step.max_parallel)
         while True:
@@ -357,7 +364,7 @@ class Interpreter:
             since = max(since, last.since)
             if last.succeeded:
                 return End("succeeded", last.outputs, attempts=attempts, since=since)
-            if not await self._wait_for_retry(instance, around.limits, attempts, last):
+            if not await self._wait_for_retry(instance, around.limits, attempts, last, begun):
                 return End("failed", {}, last.message, None, attempts, since=since)
 
     async def _run_inside(self, instance: Instance, group: ir.Group, around: Around) -> Attempt:
@@ -381,13 +388,19 @@ class Interpreter:
         return Attempt(True, outputs, since=end.since)
 
     async def _wait_for_retry(
-        self, instance: Instance, limits: Limits, attempts: int, last: Attempt
+        self, instance: Instance, limits: Limits, attempts: int, last: Attempt, begun: float
     ) -> bool:
-        """Wait as the policy says, and tell whether there is another attempt."""
+        """Wait as the policy says, and tell whether there is another attempt.
+
+        `begun` is when the first one did, by the monotonic clock.
+        """
         retry = instance.step.retry
         if limits.reached or not may_retry(retry, attempts, last.kind, last.exit_code):
             return False
         wait_s = wait_seconds(None if retry is None else retry.backoff, attempts - 1)
+        left_s = seconds_left(retry, time.monotonic() - begun)
+        if left_s is not None and wait_s > left_s:
+            return False
         self._recorder.retrying(instance, last, wait_s)
         if wait_s:
             await limits.pause(wait_s)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import http.client
+import ssl
 import threading
 import typing as t
 import urllib.error
@@ -20,6 +21,7 @@ class Response(t.NamedTuple):
     code: int
     body: bytes
     """At most `keep_bytes` and one more."""
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 class RequestError(Exception):
@@ -31,7 +33,8 @@ async def send(
     *,
     method: str,
     headers: Mapping[str, str],
-    body: str | None,
+    body: bytes | None,
+    verify_tls: bool = True,
     limits: Limits,
     keep_bytes: int,
 ) -> Response | None:
@@ -42,7 +45,9 @@ async def send(
     url
         Of the schemes http and https.
     method, headers, body
-        The request; a body is sent as UTF-8.
+        The request.
+    verify_tls
+        Whether the certificate of the server is checked.
     limits
         When to give up.
     keep_bytes
@@ -60,7 +65,6 @@ async def send(
     """
     if not url.lower().startswith(("http://", "https://")):
         raise RequestError(f"{url[:200]!r} is no URL that begins with http:// or https://")
-    data = None if body is None else body.encode()
     loop = asyncio.get_running_loop()
     answered: asyncio.Future[Response | RequestError | None] = loop.create_future()
 
@@ -71,8 +75,8 @@ async def send(
     def work() -> None:
         outcome: Response | RequestError
         try:
-            request = urllib.request.Request(url, data, dict(headers), method=method)
-            outcome = _receive(request, keep_bytes)
+            request = urllib.request.Request(url, body, dict(headers), method=method)
+            outcome = _receive(request, keep_bytes, verify_tls)
         except (OSError, ValueError, http.client.HTTPException) as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
             outcome = RequestError(f"{method} {url}: {reason}")
@@ -91,10 +95,13 @@ async def send(
     return outcome
 
 
-def _receive(request: urllib.request.Request, keep_bytes: int) -> Response:
+def _receive(request: urllib.request.Request, keep_bytes: int, verify_tls: bool) -> Response:
+    context = None if verify_tls else ssl._create_unverified_context()
     try:
-        with urllib.request.urlopen(request) as response:
-            return Response(response.status, response.read(keep_bytes + 1))
+        with urllib.request.urlopen(request, context=context) as response:
+            body = response.read(keep_bytes + 1)
+            return Response(response.status, body, tuple(response.getheaders()))
     except urllib.error.HTTPError as error:
         with error:
-            return Response(error.code, error.read(keep_bytes + 1))
+            body = error.read(keep_bytes + 1)
+            return Response(error.code, body, tuple(error.headers.items()))

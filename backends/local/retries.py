@@ -6,6 +6,7 @@ import math
 import typing as t
 
 from couler.ir.policies import Backoff, Retry
+from couler.ir.workflow import Step
 
 FailureKind: t.TypeAlias = t.Literal["failure", "error"]
 """`failure`: it ran and ended badly; `error`: it could not run, was lost, or gave no outputs."""
@@ -62,3 +63,35 @@ def wait_seconds(backoff: Backoff | None, retries: int) -> float:
         return min(backoff.seconds * backoff.factor**retries, cap_s)
     except OverflowError:  # after some thousand retries
         return cap_s
+
+
+def seconds_left(retry: Retry | None, since_first_s: float) -> float | None:
+    """Return how long all attempts together may still take, None for without end.
+
+    Parameters
+    ----------
+    retry
+        The step's policy.
+    since_first_s
+        Seconds since the start of the first attempt.
+    """
+    if retry is None or retry.backoff is None or retry.backoff.max_duration_s is None:
+        return None
+    return max(0.0, retry.backoff.max_duration_s - since_first_s)
+
+
+def attempt_seconds(step: Step, attempts: int, since_first_s: float) -> float | None:
+    """Return how long an attempt of a process may take, None for without end.
+
+    Parameters
+    ----------
+    step
+        The step.
+    attempts
+        How many attempts there have been; the first has no part in the bound of all.
+    since_first_s
+        Seconds since the start of the first attempt.
+    """
+    left_s = seconds_left(step.retry, since_first_s) if attempts else None
+    bounds = [bound for bound in (step.timeout_s, left_s) if bound is not None]
+    return min(bounds, default=None)

@@ -18,6 +18,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -87,6 +88,8 @@ class View:
         The items of the step's foreach by name.
     round
         Outputs of the previous round of the step's loop; None in the first round.
+    own
+        Facts of an HTTP response, by kind and name.
     """
 
     run: RunFacts
@@ -94,6 +97,7 @@ class View:
     steps: Mapping[str, Outputs] = field(default_factory=dict)
     items: Mapping[str, Stored] = field(default_factory=dict)
     round: Outputs | None = None
+    own: Mapping[tuple[str, str | None], Single] = field(default_factory=dict)
 
 
 def resolve(value: Value, view: View) -> Stored:
@@ -121,6 +125,8 @@ def resolve(value: Value, view: View) -> Stored:
             return _previous_round(value, view)
         case RunRef():
             return _fact(value, view.run)
+        case OwnRef():
+            return _own(value, view.own)
         case Field():
             return from_json(pick(to_json(resolve(value.of, view)), value.path))
         case OrElse():
@@ -318,6 +324,16 @@ def _fact(value: RunRef, run: RunFacts) -> Single:
                 raise EvaluationError("the status of the run is known to exit handlers only")
             return Single(run.status, "str")
     t.assert_never(value.field)
+
+
+def _own(value: OwnRef, facts: Mapping[tuple[str, str | None], Single]) -> Single:
+    name = value.name.lower() if value.fact == "header" and value.name else value.name
+    known = facts.get((value.fact, name))
+    if known is None and value.fact == "header":
+        return Single("", "str")
+    if known is None:
+        raise EvaluationError(f"the fact {value.fact!r} is not known here")
+    return known
 
 
 def _first_readable(options: tuple[Value, ...], view: View) -> Stored:

@@ -128,6 +128,9 @@ def _schedule(given: str | objects.Schedule) -> ir.Schedule:
         suspended=schedule.suspended,
         keep_succeeded=schedule.keep_succeeded,
         keep_failed=schedule.keep_failed,
+        min_gap_s=None if schedule.min_gap is None else units.parse_duration(schedule.min_gap),
+        stop_after_succeeded=schedule.stop_after_succeeded,
+        stop_after_failed=schedule.stop_after_failed,
     )
 
 

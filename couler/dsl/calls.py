@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
 import typing as t
 from collections.abc import Mapping, Sequence
 
 from couler.dsl import objects, units
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import attempt, name_step
+from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import StepHandle, Value, as_value, literal
 from couler.dsl.options import env_of, step_fields, text_of
@@ -35,6 +37,8 @@ def http(
     cache: bool | objects.Cache | None = None,
     *,
     name: str | None = None,
+    success_condition: Condition | None = None,
+    verify_tls: bool = True,
     **options: t.Any,
 ) -> StepHandle:
     """Make an HTTP request; its value is the body of the response, as text.
@@ -48,13 +52,18 @@ def http(
     headers
         Text, values of the workflow, or entries of secrets, by name.
     body
-        Text or a value of the workflow, sent as it is; any other JSON value, sent as JSON.
+        Text, bytes or a value of the workflow, sent as it is; any other JSON value, sent as JSON.
     success_codes
         Statuses with which the step succeeds; without any, those from 200 to 299.
     timeout, retry, cache
         As for `couler.run_container`.
     step_name, name
         Name of the step; by default that of the calling function, or `http`.
+    success_condition
+        In place of `success_codes`: a condition on `couler.own.status_code`, `couler.own.result`
+        (the body), parts of it, and `couler.own.header("X-Name")`.
+    verify_tls
+        Check the certificate of the server.
     options
         The other options of `StepOptions` that need no process, such as `labels` and `mutex`.
 
@@ -89,8 +98,13 @@ def http(
             url=as_value(url) if isinstance(url, Value) else str(url),
             method=t.cast(Method, method.upper()),
             headers=tuple(env_of(headers or {})),
-            body=_body(body),
+            body=None if isinstance(body, bytes) else _body(body),
+            body_base64=base64.b64encode(body).decode() if isinstance(body, bytes) else None,
             success_codes=tuple(codes),
+            success_condition=None
+            if success_condition is None
+            else as_test(success_condition)._build(scope.resolve),
+            verify_tls=verify_tls,
         ),
         base,
     )

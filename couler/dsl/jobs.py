@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from couler.dsl import objects
 from couler.dsl._problems import ProgramError
@@ -40,7 +41,7 @@ _ANY_MANIFEST = {"apiVersion": "v1", "kind": "Unknown"}
 
 
 def run_job(
-    manifest: str | Mapping[str, object] | None = None,
+    manifest: str | Mapping[str, object] | Value | None = None,
     success_condition: str | None = None,
     failure_condition: str | None = None,
     timeout: objects.Duration | None = None,
@@ -48,13 +49,15 @@ def run_job(
     step_name: str | None = None,
     pool: str | None = None,
     env: Mapping[str, object] | None = None,
-    action: t.Literal["create", "apply", "replace", "patch", "delete"] = "create",
+    action: t.Literal["get", "create", "apply", "replace", "patch", "delete"] = "create",
     set_owner_reference: bool = True,
     cache: bool | objects.Cache | None = None,
     *,
     name: str | None = None,
-    outputs: Mapping[str, str] | None = None,
+    outputs: Mapping[str, str | Jq] | None = None,
     local: objects.LocalForm | Callable[[], object] | None = None,
+    flags: Sequence[str] = (),
+    merge_strategy: t.Literal["strategic", "merge", "json"] | None = None,
     **options: t.Any,
 ) -> ProcessHandle:
     """Create a resource of the cluster, such as a training job, and wait for its end.
@@ -62,8 +65,9 @@ def run_job(
     Parameters
     ----------
     manifest
-        The resource, as a dict or as YAML. In a dict, values of the workflow can stand wherever
-        a value can; each keeps its type, so `couler.text("{}", value)` makes text of a number.
+        The resource, as a dict or as YAML, or a file of another step that holds it. In a dict,
+        values of the workflow can stand wherever a value can; each keeps its type, so
+        `couler.text("{}", value)` makes text of a number.
     success_condition, failure_condition
         When it has ended: conditions on its fields, such as `status.succeeded > 0`.
     timeout, retry, step_name, name, cache
@@ -78,10 +82,14 @@ def run_job(
         Kept for programs of the ancestor.
     outputs
         Fields of the resource that are outputs of the step, each by a JSONPath such as
-        `{.status.phase}`.
+        `{.status.phase}` or a filter of jq, such as `couler.Jq(".status.conditions | length")`.
     local
         What runs in its place on an engine without a cluster: a `LocalForm`, or a Python function
         without arguments.
+    flags
+        Further arguments of `kubectl`, such as `["--validate=false"]`.
+    merge_strategy
+        How a patch is put into the resource: `strategic`, `merge` or `json`.
     options
         The other options of `StepOptions` that do not need a process.
 
@@ -103,7 +111,13 @@ def run_job(
     own_name, place = builder.locate("job")
     base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, _returns(builder, outputs, base), place)
-    tree, values = _read_manifest(scope, manifest, env, base)
+    source = None
+    tree: dict[str, t.Any] = {}
+    values: tuple[ManifestValue, ...] = ()
+    if isinstance(manifest, Value) and manifest._spec.is_file:
+        source = _manifest_file(draft, manifest, base)
+    else:
+        tree, values = _read_manifest(scope, manifest, env, base)
     form = _local_form(draft, local, base)
     made = attempt(
         builder,
@@ -111,7 +125,10 @@ def run_job(
         lambda: Job(
             manifest=tree,
             values=values,
+            manifest_from=source,
             action=action,
+            flags=tuple(flags),
+            merge_strategy=merge_strategy,
             success_condition=success_condition,
             failure_condition=failure_condition,
             set_owner_reference=set_owner_reference,
@@ -123,7 +140,20 @@ def run_job(
     return finish(scope, draft, base, None, options)
 
 
-def _returns(builder: Builder, outputs: Mapping[str, str] | None, step: str) -> Returns:
+@dataclass(frozen=True, slots=True)
+class Jq:
+    """A filter of jq over the resource of a job, whose result is an output."""
+
+    filter: str
+
+
+def _manifest_file(draft: Draft, manifest: Value, step: str) -> str | None:
+    """Give a job the file that holds its manifest, and return the name of the input."""
+    add_files(draft.scope, draft, manifest, step)
+    return draft.inputs[-1].name if draft.inputs else None
+
+
+def _returns(builder: Builder, outputs: Mapping[str, str | Jq] | None, step: str) -> Returns:
     """Return what a job gives: fields of its resource, those that every job has and its own."""
     own: dict[str, Output] = {}
     for name, path in (outputs or {}).items():
@@ -133,7 +163,10 @@ def _returns(builder: Builder, outputs: Mapping[str, str] | None, step: str) -> 
                 f'step "{step}": outputs: every job has an output "{name}". Choose another name',
                 step=step,
             )
-        own[name] = Output(name=name, json_path=checked_text(builder, "outputs", path, step))
+        if isinstance(path, Jq):
+            own[name] = Output(name=name, jq=checked_text(builder, "outputs", path.filter, step))
+        else:
+            own[name] = Output(name=name, json_path=checked_text(builder, "outputs", path, step))
     specs = {**dict.fromkeys(own, _TEXT), **_JOB.specs}
     return Returns(tuple(own.values()), specs, _JOB.main, on_read=_JOB.on_read)
 
@@ -201,7 +234,7 @@ class _Manifest(t.NamedTuple):
 
 def _read_manifest(
     scope: Scope,
-    manifest: str | Mapping[str, object] | None,
+    manifest: object,
     env: Mapping[str, object] | None,
     step: str,
 ) -> _Manifest:

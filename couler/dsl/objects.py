@@ -30,17 +30,24 @@ class Retry:
     cap
         Longest wait; None for no bound.
     on
-        `failure` (the process ended with an exit code), `error` (it could not run or was lost).
+        `failure` (the process ended with an exit code), `error` (it could not run or was lost),
+        or `transient` alone (an error that the engine takes for passing).
     exit_codes
         Retry after these only; empty for all.
+    within
+        From the start of the first attempt: no wait goes beyond it, and later attempts end there.
+    other_node
+        Each attempt on another node than those before.
     """
 
     limit: int
     wait: Duration | None = None
     factor: float = 2.0
     cap: Duration | None = None
-    on: Sequence[t.Literal["failure", "error"]] = ("failure", "error")
+    on: Sequence[t.Literal["failure", "error", "transient"]] = ("failure", "error")
     exit_codes: Sequence[int] = ()
+    within: Duration | None = None
+    other_node: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,6 +269,10 @@ class Schedule:
         Do not start runs.
     keep_succeeded, keep_failed
         How many ended runs to keep; None leaves it to the engine.
+    min_gap
+        No run starts so soon after the one before: seconds, or text such as `"30m"`.
+    stop_after_succeeded, stop_after_failed
+        No run starts any more after so many that have ended so.
     """
 
     cron: str | Sequence[str]
@@ -271,6 +282,9 @@ class Schedule:
     suspended: bool = False
     keep_succeeded: int | None = None
     keep_failed: int | None = None
+    min_gap: Duration | None = None
+    stop_after_succeeded: int | None = None
+    stop_after_failed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

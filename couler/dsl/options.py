@@ -8,9 +8,12 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl import objects, pod_options, pods, units
+from couler.dsl._context import current
 from couler.dsl.checks import attempt
 from couler.dsl.handles import Value, as_value
+from couler.dsl.hooks import AnyHook, OnState, read_hooks
 from couler.dsl.locks import AnyLock, read_locks
+from couler.dsl.metrics import AnyMetric, read_metrics
 from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
 from couler.ir.diagnostics import did_you_mean
@@ -18,6 +21,7 @@ from couler.ir.wire import dump_json
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
+    from couler.dsl.scope import Scope
 
 Number: t.TypeAlias = int | float | str
 """An amount: a number, or a Kubernetes quantity such as `"500m"` or `"1Gi"`."""
@@ -76,6 +80,8 @@ class StepOptions(t.TypedDict, total=False):
     display_name: str | None
     mutex: str | None
     locks: AnyLock | Sequence[AnyLock] | None
+    metrics: AnyMetric | Sequence[AnyMetric] | None
+    hooks: AnyHook | Sequence[OnState] | None
     max_parallel: int | None
     parallelism: int | None
     profile: policies.Profile | Mapping[str, float] | None
@@ -144,12 +150,16 @@ def retry_of(value: object) -> policies.Retry:
                 seconds=units.parse_duration(value.wait),
                 factor=float(value.factor),
                 cap_s=None if value.cap is None else units.parse_duration(value.cap),
+                max_duration_s=None if value.within is None else units.parse_duration(value.within),
             )
+        elif value.within is not None:
+            raise OptionError("within bounds the waits of a retry, so it needs a wait")
         return policies.Retry(
             limit=value.limit,
             on=tuple(value.on),
             backoff=backoff,
             exit_codes=tuple(value.exit_codes),
+            other_node=value.other_node,
         )
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:
         raise OptionError(f"{value!r} is no number of retries; write retry=3 or couler.Retry(3)")
@@ -319,6 +329,17 @@ def _words(given: object) -> tuple[t.Any, ...]:
     return tuple(map(text_of, given if isinstance(given, list | tuple) else (given,)))
 
 
+def _in_scope(
+    name: str, read: Callable[[Scope, t.Any], t.Any]
+) -> Callable[[Builder, dict[str, t.Any], t.Any], None]:
+    """Put what is read where the step is made: its values can be those of the steps there."""
+
+    def put(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+        fields[name] = read(current().scope or builder.root, value)
+
+    return put
+
+
 def _count(value: t.Any) -> int:
     if int(value) < 1:
         raise OptionError(f"{value!r} is no number above 0")
@@ -358,6 +379,8 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "display_name": _field("display_name", str),
     "mutex": _field("mutex", str),
     "locks": _field("locks", read_locks),
+    "metrics": _in_scope("metrics", read_metrics),
+    "hooks": _in_scope("hooks", read_hooks),
     "max_parallel": _field("max_parallel", _count),
     "parallelism": _ignore("parallelism", "; max_parallel bounds a map, a group or a workflow"),
     "profile": _field("profile", _profile),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,7 +14,9 @@ from couler.dsl._places import caller_frame
 from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder
 from couler.dsl.handles import Expression
+from couler.dsl.hooks import AnyHook, OnState, read_hooks
 from couler.dsl.locks import AnyLock, read_locks
+from couler.dsl.metrics import AnyMetric, read_metrics
 from couler.dsl.options import StepOptions
 from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
@@ -123,6 +126,12 @@ class Workflow:
         What all pods are told.
     runs
         What an engine of a cluster is told of the runs.
+    metrics
+        Given when the run ends; their facts are those of the run.
+    hooks
+        Steps that run when the run comes into a state.
+    suspended
+        A run waits for a person before its first step.
     engine
         Settings for single engines, put into what they are given as they are.
     params
@@ -156,6 +165,9 @@ class Workflow:
         locks: AnyLock | Sequence[AnyLock] | None = None,
         pod: PodSettings | None = None,
         runs: RunSettings | None = None,
+        metrics: AnyMetric | Sequence[AnyMetric] | None = None,
+        hooks: AnyHook | Sequence[OnState] | None = None,
+        suspended: bool = False,
         engine: Mapping[str, object] | None = None,
         params: Mapping[str, object] | None = None,
         **parameters: object,
@@ -180,11 +192,16 @@ class Workflow:
         assembly.set_pods_and_runs(builder, pod, runs)
         assembly.set_pod(builder, service_account=service_account)
         assembly.set_read(builder, "locks", locks, read_locks)
+        if suspended:
+            assembly.set_fields(builder, suspended=suspended)
         if schedule is not None:
             assembly.set_schedule(builder, schedule)
         assembly.set_defaults(builder, getattr(defaults, "options", defaults))
         for key, value in {**assembly.mapping(builder, "params", params), **parameters}.items():
             assembly.add_parameter(builder, key, value)
+        root = builder.root
+        assembly.set_read(builder, "metrics", metrics, functools.partial(read_metrics, root))
+        assembly.set_read(builder, "hooks", hooks, functools.partial(read_hooks, root))
         if context.collected is not None:
             context.collected.append(self)
 

@@ -12,6 +12,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -52,6 +53,8 @@ def value_text(value: Text) -> str:
             return f"round.{value.output}"
         case RunRef():
             return f"run.{value.field}"
+        case OwnRef():
+            return "own." + ".".join(filter(None, (value.fact, value.name)))
         case Field():
             return _closed(value.of) + "".join(map(_key_text, value.path))
         case OrElse():

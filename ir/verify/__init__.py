@@ -18,17 +18,21 @@ from couler.ir.verify.actions import (
 from couler.ir.verify.conditions import check_when
 from couler.ir.verify.environment import check_environment, check_paths
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
+from couler.ir.verify.hooks import check_hooks
 from couler.ir.verify.limits import MAX_DEPTH
+from couler.ir.verify.metrics import check_metrics
 from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
+from couler.ir.verify.own import OF_RUN, facts_of
 from couler.ir.verify.pods import check_run_labels, check_step_pod
 from couler.ir.verify.policies import check_foreach, check_policies, check_step_loop
 from couler.ir.verify.quantities import check_resources
-from couler.ir.verify.report import Report
+from couler.ir.verify.report import Order, Report
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.settings import check_default_values, check_settings
 from couler.ir.verify.types import Kind
 from couler.ir.verify.values import Reader
-from couler.ir.workflow import Group, Job, Step, Workflow
+from couler.ir.walk import HOOKS
+from couler.ir.workflow import Group, Hook, Job, Step, Workflow
 
 __all__ = ["verify"]
 
@@ -69,8 +73,36 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     check_value_names((o.name for o in workflow.outputs), "output", view.add_to_scope)
     check_outputs(view, workflow.outputs)
     check_run_labels(view, workflow)
+    _check_own(workflow, view)
     _check_handlers(workflow, view)
     return report.in_program_order()
+
+
+def _check_own(workflow: Workflow, view: ScopeView) -> None:
+    """Check the metrics and hooks of the workflow itself."""
+    reader = Reader(view)
+    reader.start(None)
+    check_metrics(reader, workflow.metrics, OF_RUN)
+    if workflow.hooks:
+        check_hooks(reader, workflow.hooks)
+        _check_hook_steps(view, workflow.hooks, f"{HOOKS}/", (len(workflow.steps),))
+
+
+def _check_hook_steps(view: ScopeView, hooks: tuple[Hook, ...], prefix: str, order: Order) -> None:
+    inner = ScopeView(
+        view.report,
+        view.workflow,
+        tuple(hook.step for hook in hooks),
+        parameters=view.parameters,
+        domains=view.domains,
+        prefix=prefix,
+        order=order,
+        handler=view.handler,
+    )
+    check_step_names(inner)
+    reader = Reader(inner)
+    for step in inner.all_steps:
+        _check_step(reader, step)
 
 
 def _check_handlers(workflow: Workflow, main: ScopeView) -> None:
@@ -121,6 +153,12 @@ def _check_step(reader: Reader, step: Step) -> None:
         check_step_loop(reader, step, step.loop)
     _check_content(reader, step)
     check_policies(reader, step)
+    if step.metrics:
+        check_metrics(reader, step.metrics, facts_of(step))
+    if step.hooks:
+        check_hooks(reader, step.hooks)
+        order = (*view.order, view.position[step.name])
+        _check_hook_steps(view, step.hooks, f"{view.path(step)}.{HOOKS}/", order)
     if isinstance(step.action, Job) and step.action.local is not None:
         process = as_process(step)
         check_local_outputs(view, step, process)

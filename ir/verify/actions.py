@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import typing as t
 
@@ -10,6 +11,7 @@ from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
+from couler.ir.verify.own import OF_RESPONSE, check_own_condition
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.typed import check_typed
 from couler.ir.verify.values import Reader
@@ -33,10 +35,19 @@ _LOCKS = ("mutex", "locks")
 _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
     Container: ("max_parallel",),
     Script: ("max_parallel",),
-    Job: (*_PROCESS_ONLY, "inputs", "max_parallel"),
+    Job: (*_PROCESS_ONLY, "max_parallel"),
     Http: (*_PROCESS_ONLY, "pod", "inputs", "max_parallel"),
     Suspend: (*_PROCESS_ONLY, "pod", *_LOCKS, "inputs", "max_parallel", "retry", "cache", "loop"),
-    Group: (*_PROCESS_ONLY, "pod", *_LOCKS, "cache", "labels", "annotations", "display_name"),
+    Group: (
+        *_PROCESS_ONLY,
+        "pod",
+        "metrics",
+        *_LOCKS,
+        "cache",
+        "labels",
+        "annotations",
+        "display_name",
+    ),
 }
 _WORDS: dict[type, str] = {
     Container: "container",
@@ -138,10 +149,28 @@ def _check_script(view: ScopeView, step: Step, action: Script) -> None:
 
 def _check_job(reader: Reader, step: Step, action: Job) -> None:
     view = reader.view
-    if action.action == "delete":
+    files = {given.name for given in step.inputs if is_file(given.type)}
+    if action.manifest_from is not None and action.manifest_from not in files:
+        view.add(
+            "CLR419",
+            step,
+            f'its manifest is to be in the input "{action.manifest_from}", which is no file of its '
+            f"inputs.{did_you_mean(action.manifest_from, files)}",
+        )
+    for given in step.inputs:
+        if given.name != action.manifest_from:
+            _report_without_effect(view, step, "inputs")
+    if action.merge_strategy is not None and action.action != "patch":
+        view.add("CLR419", step, "merge_strategy has a meaning only when a resource is patched.")
+    if action.action in ("get", "delete"):
         for field in ("success_condition", "failure_condition", "set_owner_reference"):
             if getattr(action, field):
-                view.add("CLR419", step, f"{field} has no meaning when a resource is deleted.")
+                past = "deleted" if action.action == "delete" else "read"
+                view.add("CLR419", step, f"{field} has no meaning when a resource is {past}.")
+    if action.manifest_from is not None:
+        if action.manifest:
+            view.add("CLR419", step, "it has a manifest and a file that holds it. Remove one.")
+        return
     missing = [key for key in ("apiVersion", "kind") if not action.manifest.get(key)]
     if missing:
         view.add(
@@ -183,9 +212,24 @@ def _check_http(reader: Reader, step: Step, action: Http) -> None:
             view.add("CLR423", step, f'"{header.name}" is no name of an HTTP header.')
         check_sources(reader, header, f"headers.{header.name}")
     _report_repeated(view, step, action.headers)
+    if action.body_base64 is not None:
+        _check_base64(view, step, action)
+    if action.success_condition is not None:
+        check_own_condition(reader, action.success_condition, "success_condition", OF_RESPONSE)
+        if action.success_codes:
+            view.add("CLR423", step, "it has success codes and a condition. Put both into one.")
     for code in action.success_codes:
         if not 100 <= code <= 599:
             view.add("CLR423", step, f"{code} is no HTTP status: they run from 100 to 599.")
+
+
+def _check_base64(view: ScopeView, step: Step, action: Http) -> None:
+    if action.body is not None:
+        view.add("CLR423", step, "it has a body of text and one of bytes. Remove one.")
+    try:
+        base64.b64decode(action.body_base64 or "", validate=True)
+    except ValueError:
+        view.add("CLR423", step, "body_base64 is no base64, as base64.b64encode writes it.")
 
 
 def _report_repeated(view: ScopeView, step: Step, headers: tuple[EnvVar, ...]) -> None:
@@ -221,12 +265,14 @@ def check_outputs_of_process(view: ScopeView, step: Step) -> None:
             problem = "has a value, which only the output of a group has. Remove it"
         elif isinstance(action, Suspend):
             problem = "cannot be given by a suspend. Remove it"
-        elif output.json_path is not None and not isinstance(action, Job):
-            problem = "has a json_path, which is for jobs. Give it a path"
+        elif (output.json_path or output.jq) is not None and not isinstance(action, Job):
+            problem = "has a json_path or jq, which are for jobs. Give it a path"
+        elif output.json_path is not None and output.jq is not None:
+            problem = "has a json_path and a filter of jq. Remove one"
         elif output.path is not None and not isinstance(action, Container | Script):
             problem = "has a path, which is for containers and scripts. Remove it"
-        elif isinstance(action, Job) and output.json_path is None:
-            problem = "has no json_path. Name the field of the job's resource"
+        elif isinstance(action, Job) and output.json_path is None and output.jq is None:
+            problem = "has no json_path or jq. Name the field of the job's resource"
         elif is_file(output.type) and output.path is None:
             problem = f"is a {output.type} without a path. Name the path that the process writes"
         elif step.daemon:

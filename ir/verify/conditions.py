@@ -26,7 +26,7 @@ def check_when(reader: Reader, condition: Condition) -> None:
     logic = Logic(reader.view.domains)
     for part in conjuncts(condition):
         reader.stand_under(frozenset(holds))
-        _check_comparisons(reader, part, "when", logic)
+        check_comparisons(reader, part, "when", logic)
         holds |= {Reason(part.model_dump_json(), condition=part)}
     reader.stand_under(None)
     results = logic.results(logic.formula(condition))
@@ -42,7 +42,7 @@ def check_loop(reader: Reader, condition: Condition) -> None:
     """Check the condition of a loop."""
     logic = Logic(reader.view.domains)
     rounds = reader.rounds_read
-    _check_comparisons(reader, condition, "loop", logic)
+    check_comparisons(reader, condition, "loop", logic)
     if reader.rounds_read == rounds:
         reader.add(
             "CLR221",
@@ -76,7 +76,8 @@ def _comparisons(condition: Condition) -> Iterator[Compare]:
             yield from _comparisons(item)
 
 
-def _check_comparisons(reader: Reader, condition: Condition, field: str, logic: Logic) -> None:
+def check_comparisons(reader: Reader, condition: Condition, field: str, logic: Logic) -> None:
+    """Check that the sides of all comparisons can be compared."""
     for comparison in _comparisons(condition):
         left = reader.kind(comparison.left, field)
         right = reader.kind(comparison.right, field)

@@ -14,7 +14,7 @@ from couler.ir.verify.names import check_value_names
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.types import ANY, Kind, common_kind, literal_kind
 from couler.ir.verify.values import Reader
-from couler.ir.workflow import Step, Suspend
+from couler.ir.workflow import Group, Http, Step, Suspend
 
 
 def check_foreach(reader: Reader, foreach: Foreach) -> None:
@@ -70,6 +70,9 @@ def check_policies(reader: Reader, step: Step) -> None:
     if step.retry is not None:
         for code, message in retry_problems(step.retry):
             view.add(code, step, message, "warning" if code == "CLR404" else "error")
+        if step.retry.other_node and isinstance(step.action, Group | Http):
+            what = "a group" if isinstance(step.action, Group) else "an HTTP request"
+            add("CLR410", f"other_node of its retry has no effect on {what}. Remove it.")
     if step.timeout_s is not None:
         whole = view.workflow.timeout_s
         if whole is not None and step.timeout_s > whole:
@@ -105,6 +108,9 @@ def retry_problems(retry: Retry) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a retry, as code and message."""
     if not retry.on:
         yield "CLR403", "its retry is on no kind of failure. Name failure, error or both."
+    if "transient" in retry.on and len(set(retry.on)) > 1:
+        told = "its retry is on transient errors and on others"
+        yield "CLR403", f"{told}. Errors include these; name transient alone for these only."
     if retry.exit_codes and "failure" not in retry.on:
         yield (
             "CLR403",
@@ -122,3 +128,7 @@ def retry_problems(retry: Retry) -> Iterator[tuple[str, str]]:
             f"its retry waits {backoff.seconds:g} s at first, but the cap is {backoff.cap_s:g} s"
         )
         yield "CLR404", f"{waits}, so every wait is the cap."
+    if backoff is not None and (backoff.max_duration_s or backoff.seconds) < backoff.seconds:
+        told = f"its retry waits {backoff.seconds:g} s at first"
+        bound = f"{backoff.max_duration_s:g} s that all attempts have together"
+        yield "CLR403", f"{told}, which is beyond the {bound}."

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import AnyOf
@@ -13,6 +14,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -63,6 +65,7 @@ class Reader:
         self.loose = _NOTHING
         self.waits_for_later_step = False
         self.rounds_read = 0
+        self._facts: Mapping[str, Kind] = {}
         self._position = len(view.all_steps)
         self._standing: frozenset[Reason] | None = None
 
@@ -78,6 +81,15 @@ class Reader:
     def stand_under(self, reasons: frozenset[Reason] | None) -> None:
         """State what is known to hold where values are read; None for all that the step asks."""
         self._standing = reasons
+
+    @contextlib.contextmanager
+    def reading(self, facts: Mapping[str, Kind]) -> Iterator[None]:
+        """State what `OwnRef` can read in a block."""
+        self._facts = facts
+        try:
+            yield
+        finally:
+            self._facts = {}
 
     def add(self, code: str, message: str) -> None:
         """Report an error of the current step."""
@@ -136,6 +148,8 @@ class Reader:
                         "ended. Read it in an exit handler.",
                     )
                 return TEXT
+            case OwnRef():
+                return self._own(value, field)
             case Field():
                 return self._field(value, field, covered)
             case OrElse():
@@ -257,6 +271,21 @@ class Reader:
                 "none. Give it an initial value.",
             )
         return kind
+
+    def _own(self, value: OwnRef, field: str) -> Kind:
+        name = f"output.{value.name}" if value.fact == "output" else value.fact
+        kind = self._facts.get(name)
+        if kind is not None:
+            return kind
+        if not self._facts:
+            there = (
+                "Only metrics, hooks and the success condition of an HTTP request can. Outside of "
+                "the step, read its outputs or depend on how it ends."
+            )
+        else:
+            there = f"There is: {', '.join(self._facts)}.{did_you_mean(name, self._facts)}"
+        self.add("CLR432", f"{field} reads own.{name}, which is not known there. {there}")
+        return ANY
 
     def _field(self, value: Field, field: str, covered: bool) -> Kind:
         kind = self.kind(value.of, field, covered)

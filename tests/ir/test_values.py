@@ -12,6 +12,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -32,6 +33,7 @@ LEAVES: list[Value] = [
     ItemRef(),
     RunRef(field="id"),
     RoundRef(),
+    OwnRef(fact="status"),
     FirstOf(options=()),
     Template(parts=("only text",)),
 ]

@@ -10,11 +10,13 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.ir.base import FrozenDict
+from couler.ir.conditions import Compare
 from couler.ir.policies import Backoff, Foreach, Retry
 from couler.ir.storage import EnvFrom, EnvVar, SecretKey
-from couler.ir.values import ItemRef, Literal, OrElse, ParamRef, StepRef
+from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import (
     ExitHandler,
+    Hook,
     Http,
     Input,
     Job,
@@ -43,6 +45,7 @@ def _script(**fields: t.Any) -> Workflow:
 
 _EACH = Foreach(over={"item": Literal(value=("x", "y"))})
 _OVER_PARAMETER = Foreach(over={"item": ParamRef(name="items")})
+_FAILED = Compare(left=OwnRef(fact="status"), op="==", right=Literal(value="failed"))
 _SENT = EnvVar(name="Authorization", secret=SecretKey(secret="hub", key="token"))
 
 ARGO_SAMPLES: Mapping[str, ArgoSample] = {
@@ -141,6 +144,21 @@ ARGO_SAMPLES: Mapping[str, ArgoSample] = {
                 ),
             ),
         )
+    ),
+    "exit-handler-reads-step-with-hook": ArgoSample(
+        flow(
+            echo("a", outputs=(Output(),), hooks=(Hook(when=_FAILED, step=echo("tell")),)),
+            exit_handlers=(
+                ExitHandler(
+                    name="end",
+                    on="any",
+                    steps=(echo("b", OrElse(value=StepRef(step="a"), default=Literal(value=""))),),
+                ),
+            ),
+        )
+    ),
+    "request-with-time-limit": ArgoSample(
+        flow(Step(name="a", action=Http(url="https://example.org/"), timeout_s=5))
     ),
     "inputs-of-a-script": ArgoSample(
         _script(inputs=(Input(name="n", value=Literal(value=3), type="int"),))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import typing as t
 
 from couler.ir.base import FrozenDict
-from couler.ir.conditions import Compare
+from couler.ir.conditions import And, Compare, Operator
 from couler.ir.features import Feature
 from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
 from couler.ir.manifests import ManifestValue
+from couler.ir.metrics import Counter, Gauge, Histogram, MetricLabel
 from couler.ir.pods import (
     ContainerSettings,
     Device,
@@ -61,6 +62,7 @@ from couler.ir.values import (
     ItemRef,
     Literal,
     OrElse,
+    OwnRef,
     ParamRef,
     RoundRef,
     RunRef,
@@ -72,6 +74,7 @@ from couler.ir.workflow import (
     Container,
     ExitHandler,
     Group,
+    Hook,
     Http,
     Input,
     Job,
@@ -151,6 +154,12 @@ def _runs(**fields: t.Any) -> Workflow:
 
 
 DATABASE = PodContainer(name="db", image="postgres:17", command=("postgres",))
+
+
+def _own(op: Operator, value: object, fact: t.Any = "status", name: str | None = None) -> Compare:
+    return Compare(left=OwnRef(fact=fact, name=name), op=op, right=Literal(value=value))
+
+
 _JOB = Job(
     manifest=FrozenDict(
         apiVersion="batch/v1",
@@ -197,6 +206,40 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
             update={"local": LocalForm(action=Script(image="python:3.12-slim", source="print(1)"))}
         )
     ),
+    Feature.JOB_FLAGS: _does(_JOB.model_copy(update={"flags": ("--validate=false",)})),
+    Feature.JOB_MERGE_STRATEGY: _does(
+        _JOB.model_copy(
+            update={"action": "patch", "merge_strategy": "merge", "success_condition": None}
+        )
+    ),
+    Feature.JOB_MANIFEST_FROM: flow(
+        echo("a", outputs=(_FILE,)),
+        Step(
+            name="b",
+            action=Job(manifest_from="manifest"),
+            inputs=(Input(name="manifest", value=StepRef(step="a", output="model"), type="file"),),
+        ),
+    ),
+    Feature.HTTP_BODY_BYTES: _does(
+        Http(url="https://example.org/", method="POST", body_base64="AAH/")
+    ),
+    Feature.HTTP_SUCCESS_CONDITION: _does(
+        Http(
+            url="https://example.org/",
+            success_condition=And(
+                items=(
+                    _own("<", 300, "status_code"),
+                    _own("==", "done", "header", "x-state"),
+                    Compare(
+                        left=Field(of=OwnRef(fact="output", name="result"), path=("n", 0)),
+                        op=">",
+                        right=Literal(value=3),
+                    ),
+                )
+            ),
+        )
+    ),
+    Feature.HTTP_UNVERIFIED: _does(Http(url="https://example.org/", verify_tls=False)),
     Feature.HTTP: _does(Http(url="https://example.org/")),
     Feature.SUSPEND: _does(Suspend()),
     Feature.SUSPEND_SECONDS: _does(Suspend(seconds=1)),
@@ -298,6 +341,7 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.OUTPUT_JSON_PATH: _does(
         _JOB, outputs=(Output(name="done", json_path="{.status.succeeded}"),)
     ),
+    Feature.OUTPUT_JQ: _does(_JOB, outputs=(Output(name="done", jq=".status.succeeded"),)),
     Feature.OUTPUT_JSON_PATH_LOCAL: _does(
         _JOB.model_copy(
             update={
@@ -332,6 +376,9 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.RETRY_ON_ONE_KIND: _retries(on=("error",)),
     Feature.RETRY_EXIT_CODES: _retries(exit_codes=(137,)),
     Feature.RETRY_GROUP: flow(group("g", echo("a"), retry=Retry(limit=2))),
+    Feature.RETRY_MAX_DURATION: _retries(backoff=Backoff(seconds=1, max_duration_s=60)),
+    Feature.RETRY_OTHER_NODE: _retries(other_node=True),
+    Feature.RETRY_TRANSIENT: _retries(on=("transient",)),
     Feature.TIMEOUT: _has(timeout_s=60),
     Feature.TIMEOUT_GROUP: flow(group("g", echo("a"), timeout_s=60)),
     Feature.CACHE: _has(cache=Cache()),
@@ -429,6 +476,76 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     ),
     Feature.SCHEDULE: flow(echo("a"), schedule=Schedule(cron=("0 4 * * *",))),
     Feature.SCHEDULE_SEVERAL: flow(echo("a"), schedule=Schedule(cron=("0 4 * * *", "0 16 * * *"))),
+    Feature.SCHEDULE_GAP: flow(echo("a"), schedule=Schedule(cron=("* * * * *",), min_gap_s=600)),
+    Feature.SCHEDULE_STOP: flow(
+        echo("a"),
+        schedule=Schedule(cron=("0 4 * * *",), stop_after_succeeded=7, stop_after_failed=3),
+    ),
+    Feature.SUSPENDED: flow(echo("a"), suspended=True),
+    Feature.METRIC: flow(
+        echo("a"),
+        echo(
+            "b",
+            outputs=(Output(name="n", type="int", path="n.txt"),),
+            metrics=(
+                Counter(
+                    name="failures",
+                    help="Failed steps.",
+                    value=Literal(value=1),
+                    labels=(
+                        MetricLabel(name="model", value=A),
+                        MetricLabel(name="state", value=OwnRef(fact="status")),
+                    ),
+                    when=_own("==", "failed"),
+                ),
+                Gauge(
+                    name="rows",
+                    help="Rows.",
+                    value=OwnRef(fact="output", name="n"),
+                    operation="add",
+                    when=_own("==", 0, "exit_code"),
+                ),
+                Histogram(
+                    name="seconds",
+                    help="Seconds of a step.",
+                    value=OwnRef(fact="duration_s"),
+                    buckets=(1.0, 10.5),
+                ),
+            ),
+        ),
+    ),
+    Feature.METRIC_REALTIME: _has(
+        metrics=(
+            Gauge(name="so_far", help="So far.", value=OwnRef(fact="duration_s"), realtime=True),
+        )
+    ),
+    Feature.WORKFLOW_METRIC: flow(
+        echo("a"),
+        parameters=(Parameter(name="p", default="x"),),
+        metrics=(
+            Gauge(
+                name="took",
+                help="Seconds of a run.",
+                value=OwnRef(fact="duration_s"),
+                labels=(
+                    MetricLabel(name="p", value=ParamRef(name="p")),
+                    MetricLabel(name="state", value=OwnRef(fact="status")),
+                ),
+                when=_own("==", "succeeded"),
+            ),
+        ),
+    ),
+    Feature.HOOK: flow(
+        echo("a", hooks=(Hook(when=_own("==", "running"), step=echo("tell", ParamRef(name="p"))),)),
+        parameters=(Parameter(name="p", default="x"),),
+    ),
+    Feature.WORKFLOW_HOOK: flow(
+        echo("a"),
+        hooks=(
+            Hook(when=_own("==", "failed"), step=echo("tell")),
+            Hook(when=_own("!=", "pending"), step=echo("exit")),
+        ),
+    ),
     Feature.WORKFLOW_TIMEOUT: flow(echo("a"), timeout_s=3600),
     Feature.KEEP: flow(echo("a"), keep_s=3600),
     Feature.RUN_PRIORITY: _runs(priority=5),

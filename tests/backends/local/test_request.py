@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import shutil
+import ssl
+import subprocess
 import threading
 import time
+import typing as t
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,9 +18,10 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.result import StepResult
+from couler.ir.conditions import Compare, Operator
 from couler.ir.policies import Retry
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.values import Template
+from couler.ir.values import Field, Literal, OwnRef, Template
 from couler.ir.workflow import Http, Step
 from tests.corpus.build import flow, ref, sh, text
 
@@ -124,3 +130,71 @@ def test_only_http(tmp_path: Path) -> None:
     step = run(tmp_path, Http(url=text("file://", "/etc/hostname")))
     assert step.status == "failed"
     assert "no URL that begins with http" in str(step.message)
+
+
+def test_body_of_bytes_is_sent_as_it_is(server: tuple[str, list[str]], tmp_path: Path) -> None:
+    url, _ = server
+    encoded = base64.b64encode("ä!".encode()).decode()
+    step = run(tmp_path, Http(url=f"{url}/x", method="POST", body_base64=encoded))
+    assert step.outputs["result"] == "POST /x None ä!"
+
+
+def own(op: Operator, value: object, fact: t.Any, name: str | None = None) -> Compare:
+    return Compare(left=OwnRef(fact=fact, name=name), op=op, right=Literal(value=value))
+
+
+@pytest.mark.parametrize(
+    ("path", "condition", "status"),
+    [
+        ("/code/404", own("==", 404, "status_code"), "succeeded"),
+        ("/code/200", own("==", 404, "status_code"), "failed"),
+        ("/x", own("==", "GET /x None ", "output", "result"), "succeeded"),
+        ("/x", own("==", "", "header", "X-Absent"), "succeeded"),
+        ("/x", own("!=", "", "header", "SERVER"), "succeeded"),
+        ("/x", own("==", 3, "output", "result"), "failed"),
+    ],
+)
+def test_success_by_a_condition(
+    server: tuple[str, list[str]], tmp_path: Path, path: str, condition: Compare, status: str
+) -> None:
+    url, _ = server
+    step = run(tmp_path, Http(url=f"{url}{path}", success_condition=condition))
+    assert step.status == status
+
+
+def test_part_of_a_response_decides(tmp_path: Path, server: tuple[str, list[str]]) -> None:
+    url, _ = server
+    part = Field(of=OwnRef(fact="output", name="result"), path=("state",))
+    done = Compare(left=part, op="==", right=Literal(value="done"))
+    step = run(tmp_path, Http(url=f"{url}/x", success_condition=done))
+    assert (step.status, "the condition on the response" in str(step.message)) == ("failed", True)
+
+
+def test_certificate_is_checked_unless_told_otherwise(
+    tmp_path: Path, certificate: tuple[Path, Path]
+) -> None:
+    handler = type("Recorder", (Handler,), {"requests": []})
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*certificate)
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as http:
+        http.socket = context.wrap_socket(http.socket, server_side=True)
+        thread = threading.Thread(target=http.serve_forever, args=(0.01,), daemon=True)
+        thread.start()
+        url = f"https://127.0.0.1:{http.server_port}/x"
+        refused = run(tmp_path / "a", Http(url=url))
+        taken = run(tmp_path / "b", Http(url=url, verify_tls=False))
+        http.shutdown()
+        thread.join()
+    assert (refused.status, "CERTIFICATE_VERIFY_FAILED" in str(refused.message)) == ("failed", True)
+    assert taken.status == "succeeded"
+
+
+@pytest.fixture
+def certificate(tmp_path: Path) -> tuple[Path, Path]:
+    """Return a certificate that nobody trusts, and its key."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is not there to make a certificate")
+    made, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    words = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    subprocess.run([*words, "-out", made, "-keyout", key], check=True, capture_output=True)
+    return made, key

@@ -1,0 +1,45 @@
+"""Hooks of tasks and of the workflow: templates that run when an expression first holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from couler.backends.argo.leaves import Leaves
+from couler.backends.argo.own import state_condition
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import Renderer
+from couler.ir.workflow import Hook
+
+AT_END = "exit"
+"""Name of the one hook that Argo runs without an expression, so no other can have it."""
+
+
+def hooks(given: Sequence[Hook], status: str, renderer: Renderer, leaves: Leaves) -> Tree:
+    """Return the `hooks` of a task or of a workflow.
+
+    Parameters
+    ----------
+    given
+        The hooks.
+    status
+        The variable that holds the state of what they belong to.
+    renderer
+        Of the scope that their steps read from.
+    leaves
+        The templates of their steps.
+    """
+    tree: Tree = {}
+    for hook in given:
+        entry: Tree = {
+            "expression": state_condition(hook.when, status),
+            "template": leaves.template_name(hook.step),
+        }
+        parameters = [
+            {"name": hole.name, "value": renderer.text(hole.text, hook.step, hole.type)}
+            for hole in leaves.arguments(hook.step)
+        ]
+        if parameters:
+            entry["arguments"] = {"parameters": parameters}
+        name = hook.step.name
+        tree[f"{name}-hook" if name == AT_END else name] = entry
+    return tree

@@ -1,0 +1,152 @@
+"""Facts of a step, a run or a response, in expressions that Argo evaluates beside the graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+from couler.backends.argo.conditions import Conditions
+from couler.backends.argo.expressions import json_literal, member, quote, tag
+from couler.backends.argo.scope import literal_type, own_type, wire_text
+from couler.ir.conditions import Condition
+from couler.ir.values import Field, Literal, OwnRef, Value
+from couler.ir.wire import ValueType
+from couler.ir.workflow import STDOUT, Step
+
+_ENDED = "({0} == 'Succeeded' ? 'succeeded' : 'failed')"
+_STATE = (
+    "({0} == 'Succeeded' ? 'succeeded' : {0} in ['Failed', 'Error'] ? 'failed' : "
+    "{0} == 'Running' ? 'running' : 'pending')"
+)
+
+
+class Own:
+    """Writes facts and literals, for `Conditions` and for metrics.
+
+    Parameters
+    ----------
+    name
+        Gives the variable that holds a fact, or an expression for it.
+    part
+        Gives an expression for a part of a fact that is JSON.
+    """
+
+    def __init__(
+        self, name: Callable[[OwnRef], str], part: Callable[[str, tuple[str | int, ...]], str]
+    ) -> None:
+        self._name = name
+        self._part = part
+
+    @property
+    def view(self) -> Own:
+        """The types of the values."""
+        return self
+
+    def type_of(self, value: Value, step: Step | None = None) -> ValueType:
+        """Return the type as which a value travels."""
+        match value:
+            case Literal():
+                return literal_type(value.value)
+            case OwnRef():
+                return own_type(value)
+        return "json"
+
+    def expression(self, value: Value) -> str:
+        """Return an expression for the text by which a value travels."""
+        match value:
+            case Literal():
+                return quote(wire_text(value.value))
+            case OwnRef():
+                return self._name(value)
+        return f"string({self.json_value(value)})"
+
+    def json_value(self, value: Value) -> str:
+        """Return an expression for the JSON value itself."""
+        if isinstance(value, Literal):
+            return json_literal(value.value)
+        if isinstance(value, Field):
+            return self._part(self._root(value), _path(value))
+        return self.expression(value)
+
+    def _root(self, value: Value) -> str:
+        return self._root(value.of) if isinstance(value, Field) else self.expression(value)
+
+    def tag(self, value: Value) -> str:
+        """Return a tag for a fact: a plain one if a variable holds it."""
+        if isinstance(value, OwnRef) and value.fact == "output" and value.name != STDOUT:
+            return "{{outputs.parameters." + (value.name or "") + "}}"
+        expression = self.expression(value)
+        is_variable = isinstance(value, OwnRef) and not expression.startswith("(")
+        return "{{" + expression + "}}" if is_variable else tag(expression)
+
+
+def _path(value: Value) -> tuple[str | int, ...]:
+    return (*_path(value.of), *value.path) if isinstance(value, Field) else ()
+
+
+def facts_of_template() -> Own:
+    """Return the facts of a step, as the metrics of its template read them."""
+    return Own(_of_template, _json_path)
+
+
+def facts_of_run() -> Own:
+    """Return the facts of the run, as the metrics of the workflow read them."""
+    return Own(_of_run, _json_path)
+
+
+def state_condition(condition: Condition, status: str) -> str:
+    """Return the expression of a hook, from the variable that holds the status."""
+    return Conditions(Own(lambda _: _STATE.format(status), _json_path)).expression(condition)
+
+
+def response_condition(condition: Condition) -> str:
+    """Return the expression that says whether a response is a success."""
+    values = Own(_of_response, _member_of_json)
+    return Conditions(values, to_json="toJSON").expression(condition)
+
+
+def _of_template(value: OwnRef) -> str:
+    match value.fact:
+        case "status":
+            return _ENDED.format("status")
+        case "duration_s":
+            return "duration"
+        case "exit_code":
+            return "exitCode"
+        case "output":
+            if value.name == STDOUT:
+                return "outputs.result"
+            return member("outputs.parameters", value.name or "")
+    raise AssertionError(f"a step has no {value.fact}")
+
+
+def _of_run(value: OwnRef) -> str:
+    match value.fact:
+        case "status":
+            return _ENDED.format("workflow.status")
+        case "duration_s":
+            return "workflow.duration"
+    raise AssertionError(f"a run has no {value.fact}")
+
+
+def _of_response(value: OwnRef) -> str:
+    match value.fact:
+        case "status_code":
+            return "response.statusCode"
+        case "output":
+            return "response.body"
+        case "header":
+            name = "-".join(word.capitalize() for word in (value.name or "").split("-"))
+            values = f"response.headers[{json.dumps(name)}]"
+            return f"(len({values}) > 0 ? {values}[0] : '')"
+    raise AssertionError(f"a response has no {value.fact}")
+
+
+def _json_path(text: str, path: tuple[str | int, ...]) -> str:
+    places = "".join(f"[{part}]" if isinstance(part, int) else f"[{quote(part)}]" for part in path)
+    return f"jsonpath({text}, {quote('$' + places)})"
+
+
+def _member_of_json(text: str, path: tuple[str | int, ...]) -> str:
+    places = "".join(f"[{part}]" if isinstance(part, int) else f"[{quote(part)}]" for part in path)
+    return f"fromJSON({text}){places}"

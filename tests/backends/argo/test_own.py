@@ -1,0 +1,203 @@
+"""Metrics, hooks and conditions on own facts: what is emitted, and what Argo does with it."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from couler.backends.argo import ArgoBackend
+from couler.backends.argo.own import response_condition, state_condition
+from couler.backends.base import Target
+from couler.ir.conditions import Compare, Operator
+from couler.ir.metrics import Counter, Gauge, Histogram, MetricLabel
+from couler.ir.values import Field, Literal, OwnRef, Value
+from couler.ir.workflow import Hook, Http, Step, Workflow
+from tests.corpus.build import flow, group, item, out, param, parameter, ref, sh
+from tests.support import argo_oracle, argo_schema
+
+BACKEND = ArgoBackend()
+
+
+def own(op: Operator, value: object, fact: t.Any = "status", name: str | None = None) -> Compare:
+    return Compare(left=OwnRef(fact=fact, name=name), op=op, right=Literal(value=value))
+
+
+def emitted(workflow: Workflow) -> dict[str, t.Any]:
+    manifest: dict[str, t.Any] = json.loads(
+        BACKEND.compile(workflow, Target(), format="json").to_text()
+    )
+    assert argo_schema.problems(manifest) == []
+    return manifest["spec"]  # type: ignore[no-any-return]  # a part of it
+
+
+def template(spec: dict[str, t.Any], name: str) -> dict[str, t.Any]:
+    [found] = [one for one in spec["templates"] if one["name"] == name]
+    return found  # type: ignore[no-any-return]  # a part of it
+
+
+def counter(value: Value, **fields: t.Any) -> Counter:
+    return Counter(name="c", help="h", value=value, **fields)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Literal(value=1.5), "1.5"),
+        (OwnRef(fact="duration_s"), "{{duration}}"),
+        (OwnRef(fact="exit_code"), "{{exitCode}}"),
+        (OwnRef(fact="output", name="n-2"), "{{outputs.parameters.n-2}}"),
+        (
+            Field(of=OwnRef(fact="output", name="n-2"), path=("a", 0)),
+            "{{=string(jsonpath(outputs.parameters['n-2'], '$[\\'a\\'][0]'))}}",
+        ),
+        (ref("a"), "{{=inputs.parameters.metric_c}}"),
+    ],
+)
+def test_values_of_metrics(value: Value, text: str) -> None:
+    outputs = [out("n-2", "json", "n.json")]
+    spec = emitted(
+        flow("w", sh("a", "echo 1"), sh("b", "", outputs=outputs, metrics=[counter(value)]))
+    )
+    [metric] = template(spec, "b")["metrics"]["prometheus"]
+    assert metric == {"name": "c", "help": "h", "counter": {"value": text}}
+
+
+def test_values_reach_a_metric_of_each_item() -> None:
+    label = MetricLabel(name="of", value=item())
+    inner = sh("b", "echo $1", ref("a"), metrics=[counter(Literal(value=1), labels=(label,))])
+    spec = emitted(
+        flow(
+            "w",
+            sh("a", "echo 1"),
+            inner.model_copy(update={"foreach": sh("x", "", foreach=["p", "q"]).foreach}),
+            sh("c", "echo $1", ref("b")),
+        )
+    )
+    [wrapper] = [one for one in spec["templates"] if one["name"] == "b-item"]
+    [task] = wrapper["dag"]["tasks"]
+    assert {"name": "metric_c_of", "value": "{{=inputs.parameters.item}}"} in task["arguments"][
+        "parameters"
+    ]
+
+
+def test_steps_that_differ_in_their_metrics_share_no_template() -> None:
+    def step(name: str, value: int) -> Step:
+        return sh(name, "true", metrics=[counter(Literal(value=value))])
+
+    spec = emitted(flow("w", step("a", 1), step("b", 2), step("c", 2)))
+    assert sum("metrics" in one for one in spec["templates"]) == 2
+
+
+def test_hooks_stay_with_their_step_in_each_item() -> None:
+    hook = Hook(when=own("==", "running"), step=sh("tell", "echo $1", param("p"), result=None))
+    each = sh("a", "true", item(), foreach=[1, 2], result=None, hooks=[hook])
+    spec = emitted(flow("w", each, parameters=[parameter("p", "x")]))
+    [task] = template(spec, "main")["dag"]["tasks"]
+    assert "withItems" in task
+    assert "hooks" not in task
+    [inner] = template(spec, task["template"])["dag"]["tasks"]
+    assert inner["hooks"]["tell"]["arguments"] == {
+        "parameters": [{"name": "arg_2", "value": "{{=inputs.parameters.p}}"}]
+    }
+
+
+def test_hooks_of_a_step_that_an_exit_handler_reads() -> None:
+    from couler.ir.workflow import ExitHandler
+    from tests.corpus.build import or_else
+
+    hook = Hook(when=own("==", "failed"), step=sh("tell", "true", result=None))
+    end = ExitHandler(
+        name="end", on="any", steps=(sh("show", "echo $1", or_else(ref("a"), "none")),)
+    )
+    spec = emitted(flow("w", sh("a", "echo 1", hooks=[hook]), exit_handlers=[end]))
+    [kept] = [one for one in spec["templates"] if "steps" in one]
+    [[step]] = kept["steps"]
+    assert step["hooks"]["tell"]["expression"].startswith("(steps.a.status == ")
+
+
+def test_a_hook_that_is_named_as_the_end_is_has_another_name() -> None:
+    hook = Hook(when=own("==", "failed"), step=sh("exit", "true", result=None))
+    assert list(emitted(flow("w", sh("a", "true"), hooks=[hook]))["hooks"]) == ["exit-hook"]
+
+
+def test_conditions_on_a_response() -> None:
+    assert response_condition(own("<", 300, "status_code")) == "int(response.statusCode) < 300"
+    assert response_condition(own("==", "x", "header", "content-type")) == (
+        '(len(response.headers["Content-Type"]) > 0 ? '
+        "response.headers[\"Content-Type\"][0] : '') == 'x'"
+    )
+    body = Field(of=OwnRef(fact="output", name="result"), path=("a", 0))
+    assert response_condition(Compare(left=body, op=">=", right=Literal(value=3))) == (
+        "float(fromJSON(response.body)['a'][0]) >= 3"
+    )
+    same = response_condition(Compare(left=body, op="==", right=Literal(value=None)))
+    assert same == "(toJSON(fromJSON(response.body)['a'][0]) == toJSON(nil))"
+
+
+def test_states_of_hooks() -> None:
+    text = state_condition(own("!=", "running"), "workflow.status")
+    assert text.endswith("workflow.status == 'Running' ? 'running' : 'pending') != 'running'")
+
+
+def test_time_limit_of_a_request_is_one_of_the_request() -> None:
+    """A pod's deadline would not hold: Argo sends requests from a pod that many share."""
+    step = Step(name="a", action=Http(url="https://example.org/"), timeout_s=2.5)
+    made = template(emitted(flow("w", step)), "a")
+    assert made["http"]["timeoutSeconds"] == 3
+    assert "activeDeadlineSeconds" not in made
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
+    if reason := argo_oracle.available():
+        pytest.skip(reason)
+    tell = Hook(when=own("==", "running"), step=sh("tell", 'echo "$1"', param("p"), result=None))
+    after = Hook(when=own("==", "succeeded"), step=sh("after", "echo after", result=None))
+    ended = Hook(when=own("==", "failed"), step=sh("never", "echo never", result=None))
+    labels = (
+        MetricLabel(name="of", value=ref("c")),
+        MetricLabel(name="state", value=OwnRef(fact="status")),
+    )
+    workflow = flow(
+        "hooked",
+        sh("a", "sleep 1; echo $1", item(), foreach=[1, 2], result=None, hooks=[tell, after]),
+        group("g", sh("inside", "sleep 1", result=None), hooks=[tell, ended]),
+        sh(
+            "b",
+            "cd $COULER_WORK; echo 5 > n.txt",
+            outputs=[out("n", "int", "n.txt")],
+            metrics=[
+                counter(Literal(value=1), labels=labels, when=own("==", "succeeded")),
+                Gauge(name="n", help="h", value=OwnRef(fact="output", name="n")),
+                Gauge(name="code", help="h", value=OwnRef(fact="exit_code")),
+                Gauge(name="rt", help="h", value=OwnRef(fact="duration_s"), realtime=True),
+                Histogram(name="s", help="h", value=OwnRef(fact="duration_s"), buckets=(1.0, 2.0)),
+            ],
+        ),
+        sh("c", "echo hello"),
+        hooks=[tell, after, ended],
+        metrics=[
+            Gauge(
+                name="took",
+                help="h",
+                value=OwnRef(fact="duration_s"),
+                labels=(MetricLabel(name="p", value=param("p")),),
+                when=own("==", "succeeded"),
+            )
+        ],
+        parameters=[parameter("p", "x$$y")],
+    )
+    text = BACKEND.compile(workflow, Target()).to_text()
+    run = argo_oracle.run(text, work_dir=tmp_path)
+    assert run.phase == "Succeeded"
+    names = [node.display_name.partition(".hooks.") for node in run.nodes]
+    hooked = sorted(name for _, dot, name in names if dot)
+    assert hooked == ["after", "after", "after", "tell", "tell", "tell", "tell"]
+    told = [pod.stdout for pod in run.pods if "tell" in pod.template]
+    assert told == ["x$$y\n"] * 4
+    status = t.cast("dict[str, t.Any]", run.workflow["status"])
+    assert "MetricsError" not in [one["type"] for one in status["conditions"]]
