@@ -425,14 +425,8 @@ def _add_policy_features(step: Step, add: Add) -> None:
 
 
 def _add_pod_features(step: Step, add: Add) -> None:
-    resources = step.resources
-    if resources is not None:
-        if resources.model_copy(update={"gpu": None}) != Resources():
-            add(Feature.RESOURCES)
-        if resources.gpu is not None:
-            add(Feature.GPU)
-            if resources.gpu.type is not None:
-                add(Feature.GPU_TYPE)
+    if step.resources is not None:
+        _add_resource_features(step.resources, add)
     placement = step.placement
     if placement is not None:
         present = {
@@ -448,6 +442,14 @@ def _add_pod_features(step: Step, add: Add) -> None:
     _add_environment_features(step, add)
     for container in containers:
         _add_environment_features(container, add)
+        if not container.command:
+            add(Feature.IMAGE_ENTRYPOINT)
+        if container.resources is not None:
+            _add_resource_features(container.resources, add)
+        if container.working_dir is not None:
+            add(Feature.WORKING_DIR)
+        if container.pull_policy is not None:
+            add(Feature.PULL_POLICY)
     if step.sidecars:
         add(Feature.SIDECAR)
     if step.init_containers:
@@ -477,3 +479,12 @@ def _add_environment_features(source: Step | PodContainer, add: Add) -> None:
             add(Feature.ENV)
     if source.env_from:
         add(Feature.ENV_FROM)
+
+
+def _add_resource_features(resources: Resources, add: Add) -> None:
+    if resources.model_copy(update={"gpu": None}) != Resources():
+        add(Feature.RESOURCES)
+    if resources.gpu is not None:
+        add(Feature.GPU)
+        if resources.gpu.type is not None:
+            add(Feature.GPU_TYPE)

@@ -110,12 +110,10 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.SERVICE_ACCOUNT: _NO_POD,
     Feature.DNS: _NO_POD,
     Feature.SECURITY_CONTEXT: _NO_POD,
-    Feature.SIDECAR: Unsupported(
-        "a step is one process here. Start what it needs beside the workflow, or inside of the step"
+    Feature.SIDECAR: Lowered(
+        "a process beside that of the step; the ports that it declares are those of this machine"
     ),
-    Feature.INIT_CONTAINER: Unsupported(
-        "a step is one process here. Make it a step that comes before, or a part of the command"
-    ),
+    Feature.INIT_CONTAINER: Lowered("a process before that of the step"),
     Feature.CONTAINER_PORTS: Lowered("doing without: its ports are those of this machine"),
     Feature.READINESS_PROBE: Lowered("doing without: nothing here waits for it"),
     Feature.CONTAINER_PROBES: Unsupported(
@@ -235,6 +233,13 @@ IN_CONTAINERS: Capabilities = {
     Feature.PULL_POLICY: NATIVE,
     Feature.PACKAGES: Lowered("pip install at the start of the step"),
     Feature.VOLUME_HOST: NATIVE,
+    Feature.INIT_CONTAINER: NATIVE,
+    Feature.SIDECAR: Unsupported(
+        "containers of podman and docker have networks of their own here. Run the steps as "
+        "processes, or start what they need beside the workflow"
+    ),
+    Feature.HOST_ALIASES: NATIVE,
+    Feature.HOST_NETWORK: NATIVE,
     Feature.IMAGE_PULL_SECRETS: Lowered("the registries that the tool itself is logged in to"),
 }
 """Every feature, and how it is had with the images, in containers of podman or docker."""

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.policies import Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.walk import all_steps, scopes
 from couler.ir.workflow import Container, Script, Step, Workflow
@@ -105,7 +106,25 @@ def need_of(step: Step) -> Need:
     """
     if not isinstance(step.action, Container | Script):
         return Need(jobs=0)
-    asked = step.resources
+    if step.sidecars or step.init_containers:
+        return _need_of_pod(step)
+    return _need_of(step.resources)
+
+
+def _need_of_pod(step: Step) -> Need:
+    """Return what a step takes with the containers beside it, and each one before it, at most."""
+    together = [_need_of(step.resources), *(_need_of(one.resources) for one in step.sidecars)]
+    alone = [_need_of(one.resources) for one in step.init_containers]
+    return Need(
+        cpus=max(sum(need.cpus for need in together), *(need.cpus for need in alone), 0.0),
+        memory_bytes=max(
+            sum(need.memory_bytes for need in together), *(need.memory_bytes for need in alone), 0
+        ),
+        gpus=max(sum(need.gpus for need in together), *(need.gpus for need in alone), 0),
+    )
+
+
+def _need_of(asked: Resources | None) -> Need:
     if asked is None:
         return _ONE_JOB
     cpu = asked.cpu or asked.cpu_limit

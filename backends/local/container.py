@@ -10,7 +10,7 @@ import os
 import shutil
 import typing as t
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from couler.backends.local.dispatch import Grant
@@ -20,6 +20,7 @@ from couler.backends.local.masking import Masker
 from couler.backends.local.orphans import end_attempt
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.place import Place, entry_texts
+from couler.backends.local.pods import CompanionError, Pod
 from couler.backends.local.process import (
     LostOutputError,
     LostProcessError,
@@ -30,16 +31,13 @@ from couler.backends.local.process import (
     run_process,
 )
 from couler.backends.local.retries import FailureKind
-from couler.backends.local.runtimes.base import CannotStartError, Job, Runtime
+from couler.backends.local.runtimes.base import CannotStartError, Job, runtime_call
 from couler.backends.local.runtimes.host import explain_start
 from couler.backends.local.runtimes.paths import mounted
 from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.errors import ArtifactError, EngineError, EvaluationError
 from couler.ir.wire import is_file
 from couler.ir.workflow import STDOUT, Output
-
-P = t.ParamSpec("P")
-R = t.TypeVar("R")
 
 VALUES = (*VALUE_ERRORS, ArtifactError)
 
@@ -82,11 +80,31 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
         return Attempt(False, message=told, kind="error")
     await start.ready()
     try:
-        attempt = await _attempt(job, bound, environ, place, start)
+        attempt = await _attempt_pod(job, bound, environ, place, start)
     finally:
         await runtime_call(runtime, runtime.end, job)
     if attempt.succeeded and not _remove_empty(job):
         await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
+    return attempt
+
+
+async def _attempt_pod(
+    job: Job, bound: Bound, environ: Mapping[str, str], place: Place, start: Start
+) -> Attempt:
+    """Run the process of a step with the other containers of its pod, if it has any."""
+    if not bound.companions:
+        return await _attempt(job, bound, environ, place, start)
+    os.close(place.open_log(bound.path, start.number))  # its head stands before all that they write
+    start = replace(start, number=1)
+    pod = Pod(bound, job, place, start.limits)
+    try:
+        await pod.run_before()
+        async with pod.beside():
+            attempt = await _attempt(job, bound, environ, place, start)
+            if not attempt.succeeded:  # it tells more than what its end does to the others
+                raise CompanionError(attempt)
+    except CompanionError as error:
+        return error.attempt
     return attempt
 
 
@@ -319,15 +337,6 @@ def _failure(end: ProcessEnd) -> Attempt | None:
         told = f"it ended with exit code {end.exit_code}"
         return Attempt(False, {}, told, end.exit_code, "failure", end.usage)
     return None
-
-
-async def runtime_call(
-    runtime: Runtime, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs
-) -> R:
-    """Call a runtime, beside the event loop where that may take its time."""
-    if runtime.name == "process":
-        return call(*args, **kwargs)
-    return await asyncio.to_thread(call, *args, **kwargs)
 
 
 def _remove_empty(job: Job) -> bool:

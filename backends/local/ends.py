@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from couler.backends.local.companions import Companion, companions
 from couler.backends.local.outputs import default_outputs
 from couler.backends.local.process import Usage
 from couler.backends.local.retries import FailureKind
@@ -139,6 +140,7 @@ class Bound:
     texts: Mapping[str, str]
     url: str = ""
     body: str | None = None
+    companions: tuple[Companion, ...] = ()
 
 
 def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) -> Bound:
@@ -165,7 +167,8 @@ def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) ->
         for variable in variables
         if variable.value is not None
     }
-    return Bound(step, path, outputs, inputs, words, texts, url, body)
+    around = companions(step, lambda text: resolve_text(text, view))
+    return Bound(step, path, outputs, inputs, words, texts, url, body, around)
 
 
 def readable_defaults(instance: Instance) -> Outputs:

@@ -18,6 +18,7 @@ from functools import partial
 
 from couler.backends.local.around import Around
 from couler.backends.local.capacity import Need, need_of
+from couler.backends.local.companions import ports_beside
 from couler.backends.local.dispatch import Dispatcher, Grant, Request, Shape
 from couler.backends.local.ends import (
     RUNS,
@@ -348,7 +349,9 @@ class Interpreter:
 
     def _shape(self, step: ir.Step, around: Around) -> Shape:
         locks = locks_of(step) if step.mutex is not None or step.locks else ()
-        return Shape(need_of(step), around.lanes, tuple(map(self._hold_of, locks)))
+        ports = tuple(Hold(str(port), kind="port") for port in ports_beside(step))
+        holds = (*map(self._hold_of, locks), *ports)
+        return Shape(need_of(step), around.lanes, holds)
 
     async def _run_group(self, instance: Instance, group: ir.Group, around: Around) -> End:
         step, attempts, begun = instance.step, 0, time.monotonic()

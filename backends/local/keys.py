@@ -14,8 +14,10 @@ from couler.backends.local.values import (
     to_text,
 )
 from couler.ir.cachekey import cache_key, definition_digest, text_digest
+from couler.ir.pods import container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Text
+from couler.ir.walk import pod_containers
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import Container, Http, Script, Step
 from couler.store import content_of, is_reference
@@ -94,6 +96,10 @@ def _texts(step: Step, view: View) -> Iterator[str]:
     for variable in step.env:
         if variable.value is not None:
             yield _text_of_word(variable.value, view)
+    for container in pod_containers(step):
+        for _, text in container_texts(container):
+            if not isinstance(text, str):  # fixed texts are a part of the definition
+                yield _text_of_word(text, view)
     if step.cache is not None and step.cache.salt is not None:
         yield _text_of_word(step.cache.salt, view)
 

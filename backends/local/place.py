@@ -14,7 +14,9 @@ from couler.backends.local.ends import Bound
 from couler.backends.local.runtimes.base import Job, Runtime
 from couler.backends.local.secrets import Entries
 from couler.ir.paths import StepPath
+from couler.ir.pods import HostAlias, PodSettings
 from couler.ir.storage import EnvVar, Volume
+from couler.ir.workflow import Step
 from couler.store import ObjectStore
 
 LOGS, WORK, OUTPUTS = "logs", "work", "outputs"
@@ -46,6 +48,8 @@ class Place:
         How a step becomes a process.
     secrets
         Values to mask in logs.
+    pod
+        What all pods of the workflow are told.
     """
 
     run_id: str
@@ -56,6 +60,7 @@ class Place:
     runtime: Runtime
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
+    pod: PodSettings | None = None
 
     def make_folders(self) -> None:
         """Make the folders of a run, if they are not there."""
@@ -94,8 +99,14 @@ class Place:
             volumes=self.volumes,
             inherited=self.environ,
             gpus=gpus,
-            is_bare=self.runtime.is_bare(bound.step),
+            is_bare=self.runtime.is_bare(bound.step) and not bound.companions,
+            host_network=self.pod is not None and self.pod.host_network,
+            host_aliases=self._aliases(bound.step),
         )
+
+    def _aliases(self, step: Step) -> tuple[HostAlias, ...]:
+        own = () if step.pod is None else step.pod.host_aliases
+        return own or (() if self.pod is None else self.pod.host_aliases)
 
 
 def entry_texts(variables: tuple[EnvVar, ...], entries: Entries) -> dict[str, str]:

@@ -373,6 +373,7 @@ class _Work:
             volumes={volume.name: volume for volume in self.workflow.volumes},
             runtime=make_runtime(around.options.runtime, around.environ),
             secrets=tuple(secret_values(self.workflow, entries)),
+            pod=self.workflow.pod,
         )
 
     def _resumed(self) -> Iterator[str]:

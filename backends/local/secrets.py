@@ -15,7 +15,7 @@ from pathlib import Path
 from couler.errors import ConfigurationError
 from couler.ir.locks import Lock, Semaphore
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, SecretKey
-from couler.ir.walk import all_steps
+from couler.ir.walk import all_steps, pod_containers
 from couler.ir.workflow import Http, Workflow
 
 _SECRET = "SECRET"
@@ -114,7 +114,7 @@ def secret_values(workflow: Workflow, entries: Entries) -> list[str]:
     """Return the values of all secrets that a workflow names, to be masked in logs."""
     values = [entries.find(key) for key in _named_entries(workflow) if isinstance(key, SecretKey)]
     for step in all_steps(workflow):
-        for source in step.env_from:
+        for source in (*step.env_from, *(e for c in pod_containers(step) for e in c.env_from)):
             if source.secret is not None:
                 values.extend(entries.all_of(source).values())
     return [value for value in values if value]
@@ -128,6 +128,8 @@ def _named_entries(workflow: Workflow) -> Iterator[SecretKey | ConfigKey]:
         variables: tuple[EnvVar, ...] = step.env
         if isinstance(step.action, Http):
             variables += step.action.headers
+        for container in pod_containers(step):
+            variables += container.env
         for variable in variables:
             if variable.secret is not None:
                 yield variable.secret

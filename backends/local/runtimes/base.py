@@ -14,14 +14,19 @@ All of them may block, those of container runtimes for seconds.
 
 from __future__ import annotations
 
+import asyncio
 import typing as t
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.pods import HostAlias
 from couler.ir.storage import Volume
 from couler.ir.workflow import Container, Script, Step, Workflow
+
+P = t.ParamSpec("P")
+R = t.TypeVar("R")
 
 
 class CannotStartError(Exception):
@@ -51,6 +56,13 @@ class Job:
         The environment of the engine, which processes of the machine inherit.
     gpus
         The numbers or names of the devices that the step has been given.
+    shared
+        The folder of the attempt whose volumes it sees, for another container of its pod; None
+        for its own.
+    mirrored
+        The work folder of that attempt, where the container shares it.
+    host_network, host_aliases
+        What pods of the workflow and of the step are told of networks, for runtimes with images.
     work
         The folder that the process knows as `COULER_WORK`.
     """
@@ -63,10 +75,20 @@ class Job:
     inherited: Mapping[str, str] = field(default_factory=dict)
     gpus: tuple[str, ...] = ()
     is_bare: bool = False
+    shared: Path | None = None
+    mirrored: Path | None = None
+    host_network: bool = False
+    host_aliases: tuple[HostAlias, ...] = ()
     work: Path = field(init=False)  # made once: an attempt asks for it ten times
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "work", self.folder if self.is_bare else self.folder / "work")
+        own = self.folder if self.is_bare else self.folder / "work"
+        object.__setattr__(self, "work", self.mirrored or own)
+
+    @property
+    def volumes_folder(self) -> Path:
+        """Where the volumes lie that are made for the attempt."""
+        return (self.shared or self.folder) / "volumes"
 
     @property
     def action(self) -> Container | Script:
@@ -89,6 +111,15 @@ class Launch(t.NamedTuple):
     environ: Mapping[str, str]
     """The whole environment."""
     directory: Path
+
+
+async def runtime_call(
+    runtime: Runtime, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs
+) -> R:
+    """Call a runtime, beside the event loop where that may take its time."""
+    if runtime.name == "process":
+        return call(*args, **kwargs)
+    return await asyncio.to_thread(call, *args, **kwargs)
 
 
 class Runtime(t.Protocol):

@@ -156,7 +156,7 @@ class ContainerRuntime:
                 raise CannotStartError(
                     f"{one.source}, which it mounts at {one.path}, does not exist"
                 )
-            if one.source.is_relative_to(job.folder):
+            if one.source.is_relative_to(job.volumes_folder):
                 one.source.chmod(0o777)
 
     def place(self, job: Job, path: str) -> Path:
@@ -194,6 +194,10 @@ class ContainerRuntime:
         run += ["--log-driver", "none", "--security-opt", "label=disable"]
         if self.has_init:
             run.append("--init")
+        if job.host_network:
+            run += ["--network", "host"]
+        for alias in job.host_aliases:
+            run += [word for name in alias.names for word in ("--add-host", f"{name}:{alias.ip}")]
         for name in by_name:
             run += ["--env", name]
         run += _others(job, {k: v for k, v in declared.items() if k not in by_name})

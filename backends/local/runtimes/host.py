@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from couler.backends.local.companions import companion_steps
 from couler.backends.local.runtimes import namespaces
 from couler.backends.local.runtimes.base import CannotStartError, Job, Launch
 from couler.backends.local.runtimes.paths import (
@@ -59,8 +60,9 @@ class HostRuntime:
             for step in scope.steps:
                 if isinstance(step.action, Container | Script):
                     path = scope.path_of(step)
-                    yield from refuse_paths(step, path, self._refuse_absolute)
-                    yield from self._check_program(step, path, which)
+                    for one in (step, *companion_steps(step)):
+                        yield from refuse_paths(one, path, self._refuse_absolute)
+                        yield from self._check_program(one, path, which)
 
     def is_bare(self, step: Step) -> bool:
         """Return whether a step has neither a script nor files at absolute paths."""

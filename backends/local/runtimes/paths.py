@@ -61,10 +61,13 @@ def absolute_paths(step: Step) -> tuple[str, ...]:
 
 
 def volume_source(volume: Volume, folder: Path) -> Path | None:
-    """Return what stands for a volume on this machine, None for one that it cannot have."""
+    """Return what stands for a volume on this machine, None for one that it cannot have.
+
+    A folder holds those that are made for the attempt.
+    """
     match volume:
         case EmptyVolume() | EphemeralVolume():
-            return folder / "volumes" / volume.name
+            return folder / volume.name
         case HostVolume():
             return Path(volume.path)
     return None
@@ -75,7 +78,7 @@ def mounted(job: Job) -> tuple[Mounted, ...]:
     found = []
     for mount in job.step.mounts:
         volume = job.volumes[mount.volume]
-        source = volume_source(volume, job.folder)
+        source = volume_source(volume, job.volumes_folder)
         if source is None:
             raise ValueError(f"a volume of the kind {volume.kind} was not refused")
         if mount.sub_path is not None:
@@ -92,7 +95,7 @@ def make_volumes(job: Job) -> None:
     OSError
         They cannot be made.
     """
-    own = job.folder / "volumes"
+    own = job.volumes_folder
     for one in mounted(job):
         if one.source.is_relative_to(own):
             one.source.mkdir(parents=True, exist_ok=True)

@@ -16,8 +16,9 @@ from couler.backends.local.runtimes import containers
 from couler.backends.local.runtimes.base import CannotStartError, Job
 from couler.backends.local.runtimes.containers import ContainerRuntime
 from couler.errors import ConfigurationError, EngineError
+from couler.ir.pods import HostAlias
 from couler.ir.policies import Gpu, Resources
-from couler.ir.storage import HostVolume, Mount
+from couler.ir.storage import EmptyVolume, HostVolume, Mount
 from couler.ir.workflow import WORK_DIR, Container, Group, Step, Suspend, Workflow
 
 Make = Callable[..., t.Any]
@@ -124,6 +125,35 @@ def test_users(make_job: Make, shell: Make, monkeypatch: pytest.MonkeyPatch) -> 
     assert users(PODMAN, 1000) == []
     assert users(replace(DOCKER, user="image"), 1000) == []
     assert users(replace(PODMAN, user="7:8"), 1000) == ["7:8"]
+
+
+def test_networks(make_job: Make, shell: Make) -> None:
+    job = make_job(shell("x"))
+    assert "--network" not in launched(DOCKER, job)
+    aliases = (HostAlias(ip="10.0.0.1", names=("db", "hub")), HostAlias(ip="fd00::1", names=("a",)))
+    words = launched(PODMAN, replace(job, host_network=True, host_aliases=aliases))
+    assert after(words, "--network") == ["host"]
+    assert after(words, "--add-host") == ["db:10.0.0.1", "hub:10.0.0.1", "a:fd00::1"]
+
+
+def test_another_container_of_a_pod_sees_its_volumes_and_its_folder(
+    make_job: Make, shell: Make
+) -> None:
+    step = shell("x", mounts=(Mount(volume="v", path="/m"),))
+    main = make_job(step, volumes=(EmptyVolume(name="v"),))
+    launched(DOCKER, main)
+    folder = main.folder / "containers" / "before"
+    folder.mkdir(parents=True)
+    other = replace(main, folder=folder, shared=main.folder, mirrored=main.work)
+    binds = after(launched(DOCKER, other), "--mount")
+    assert binds == [
+        f"type=bind,source={main.work},destination={WORK_DIR}",
+        f"type=bind,source={main.folder}/volumes/v,destination=/m",
+    ]
+    alone = replace(other, mirrored=None)
+    assert after(launched(DOCKER, alone), "--mount")[0].startswith(
+        f"type=bind,source={folder}/work,"
+    )
 
 
 def test_values_of_variables_are_in_no_argument(make_job: Make, shell: Make) -> None:

@@ -1,0 +1,219 @@
+"""Running the other containers of a step's pod: those before it to their ends, others beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+
+from couler.backends.local.companions import Companion
+from couler.backends.local.ends import Attempt, Bound
+from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.masking import Masker
+from couler.backends.local.orphans import end_attempt
+from couler.backends.local.place import Place, entry_texts
+from couler.backends.local.process import (
+    LostOutputError,
+    LostProcessError,
+    ProcessEnd,
+    Streams,
+    run_process,
+)
+from couler.backends.local.retries import FailureKind
+from couler.backends.local.runtimes.base import CannotStartError, Job, runtime_call
+from couler.backends.local.runtimes.host import explain_start
+from couler.errors import EvaluationError
+
+STEP_ENDED = "the step that it was beside has ended"
+
+_ENDED_FROM_OUTSIDE = (137, 143)
+"""Exit codes of what was killed or asked to end, as a sidecar is."""
+
+
+class CompanionError(Exception):
+    """Another container of the pod failed, which is the end of the attempt; `attempt` tells."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        super().__init__(attempt.message)
+        self.attempt = attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One attempt of a step that has other containers.
+
+    Attributes
+    ----------
+    bound
+        The step with its values.
+    job
+        The attempt.
+    place
+        What the attempts of the run share.
+    limits
+        Of the attempt.
+    """
+
+    bound: Bound
+    job: Job
+    place: Place
+    limits: Limits
+
+    async def run_before(self) -> None:
+        """Run the containers that come before the step, one after another.
+
+        Raises
+        ------
+        CompanionError
+            One of them did not end well.
+        """
+        for companion in self.bound.companions:
+            if companion.is_beside:
+                continue
+            end = await self._run(companion, self.limits, lambda _pid: None)
+            if end.reason is not None:
+                kind: FailureKind | None = None if end.reason == CANCELLED else "failure"
+                raise CompanionError(Attempt(False, {}, end.reason, None, kind, end.usage))
+            if end.exit_code != 0:
+                raise _ended(f'its init container "{companion.name}"', end)
+
+    @asynccontextmanager
+    async def beside(self) -> AsyncIterator[None]:
+        """Run the containers beside the step while a block runs, and end them then.
+
+        Raises
+        ------
+        CompanionError
+            One of them could not start, or failed; after the block, if that did not fail itself.
+        """
+        found = [one for one in self.bound.companions if one.is_beside]
+        with self.limits.within(None) as limits:
+            tasks: list[asyncio.Task[ProcessEnd]] = []
+            try:
+                for companion in found:
+                    started = await self._start(companion, limits)
+                    tasks.append(started)  # at once: the next may not start
+                yield
+            finally:
+                limits.end(STEP_ENDED)
+                ends = await asyncio.gather(*tasks, return_exceptions=True)
+                await self._end_leftovers(found)
+        for companion, end in zip(found, ends, strict=True):
+            if isinstance(end, BaseException):
+                raise end
+            if end.exit_code not in (0, *_ENDED_FROM_OUTSIDE):
+                raise _ended(f'its sidecar "{companion.name}"', end)
+
+    async def _start(self, companion: Companion, limits: Limits) -> asyncio.Task[ProcessEnd]:
+        """Return what runs a container, once its process has started."""
+        started = asyncio.Event()
+        running = asyncio.create_task(self._run(companion, limits, lambda _pid: started.set()))
+        waiting = asyncio.create_task(started.wait())
+        await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
+        waiting.cancel()
+        if running.done() and running.exception() is not None:
+            await running
+        return running
+
+    async def _run(
+        self, companion: Companion, limits: Limits, on_start: Callable[[int], None]
+    ) -> ProcessEnd:
+        runtime, job = self.place.runtime, self._job_of(companion)
+        what = f'its container "{companion.name}"'
+        log = self.place.open_log(self.bound.path, 1)
+        lines = _Lines(log, companion.name, self.place.secrets)
+        try:
+            job.folder.mkdir(parents=True, exist_ok=True)
+            await runtime_call(runtime, runtime.prepare, job)
+            launch = await runtime_call(
+                runtime, runtime.launch, job, companion.words, self._environ(companion, job)
+            )
+            end = await run_process(
+                launch.words,
+                environ=launch.environ,
+                directory=launch.directory,
+                streams=Streams(None, lines.write, lines.write),
+                limits=limits,
+                on_start=on_start,
+            )
+            told = None
+            if end.reason is None:
+                told = await runtime_call(runtime, runtime.reason, job, end.exit_code)
+            if told is not None:
+                raise _error(what, told)
+            return end
+        except (CannotStartError, EvaluationError, LostOutputError, LostProcessError) as error:
+            raise _error(what, str(error)) from error
+        except (OSError, ValueError) as error:
+            program = companion.words[0] if companion.words else companion.name
+            raise _error(what, explain_start(program, error)) from error
+        finally:
+            lines.flush()
+            os.close(log)
+            await runtime_call(runtime, runtime.end, job)
+
+    def _job_of(self, companion: Companion) -> Job:
+        folder = self.job.folder / "containers" / companion.name
+        asked = companion.step.resources
+        return replace(
+            self.job,
+            name=f"{self.job.name}-{companion.name}",
+            step=companion.step,
+            folder=folder,
+            gpus=self.job.gpus if asked is not None and asked.gpu is not None else (),
+            is_bare=False,
+            shared=self.job.folder,
+            mirrored=self.job.work if companion.mirrors else None,
+        )
+
+    def _environ(self, companion: Companion, job: Job) -> dict[str, str]:
+        environ = {"COULER_WORK": self.place.runtime.seen(job, ".")}
+        for source in companion.step.env_from:
+            environ.update(self.place.entries.all_of(source))
+        environ.update(companion.texts)
+        environ.update(entry_texts(companion.step.env, self.place.entries))
+        return environ
+
+    async def _end_leftovers(self, found: list[Companion]) -> None:
+        """End what has left the sessions of containers, which would live on with the run."""
+        if self.place.runtime.name != "process":
+            return
+        for work in {self._job_of(companion).work for companion in found}:
+            await asyncio.to_thread(end_attempt, work)
+
+
+def _ended(what: str, end: ProcessEnd) -> CompanionError:
+    told = f"{what} ended with exit code {end.exit_code}"
+    return CompanionError(Attempt(False, {}, told, None, "failure", end.usage))
+
+
+def _error(what: str, told: str) -> CompanionError:
+    return CompanionError(Attempt(False, {}, f"{what}: {told}", None, "error"))
+
+
+class _Lines:
+    """Writes the output of a container into the log of its step, each line under its name."""
+
+    def __init__(self, log: int, name: str, secrets: tuple[str, ...]) -> None:
+        self._log = log
+        self._prefix = f"{name} | ".encode()
+        self._masker = Masker(secrets)
+        self._held = b""
+
+    def write(self, chunk: bytes) -> None:
+        """Take in output; a line is written when it has ended."""
+        *lines, self._held = (self._held + self._masker.feed(chunk)).split(b"\n")
+        self._put(lines)
+
+    def flush(self) -> None:
+        """Write what has not ended in a line."""
+        *lines, rest = (self._held + self._masker.flush()).split(b"\n")
+        self._held = b""
+        self._put([*lines, rest] if rest else lines)
+
+    def _put(self, lines: list[bytes]) -> None:
+        text = b"".join(self._prefix + line + b"\n" for line in lines)
+        while text:
+            text = text[os.write(self._log, text) :]
