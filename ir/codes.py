@@ -110,6 +110,7 @@ CODES: dict[str, str] = {
     "CLR314": "override that Argo has no place for",
     "CLR315": "header of a request from a config map",
     "CLR318": "character that Argo cannot put into a manifest",
+    "CLR320": "text that Argo would change for its size",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",

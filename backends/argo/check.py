@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from couler.backends.argo.large import (
+    OFFLOAD_BYTES,
+    argument_flag,
+    constant_text,
+    way_of_arguments,
+    way_of_script,
+)
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
-from couler.backends.argo.text import has_tag
+from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.base import Node
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
 from couler.ir.walk import pod_containers, read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import Group, Http, Job, Script, Step, Workflow
+from couler.ir.workflow import Container, Group, Http, Job, Script, Step, Workflow
 
 MAX_TEMPLATES = 200
 MAX_TASKS = 200
@@ -30,8 +37,6 @@ STATUS_BYTES = 81
 
 MAX_DEPTH = 100
 """Deepest nesting of templates that the controller follows."""
-
-_INTERPRETERS = ("python", "sh", "bash", "zsh", "perl", "ruby", "node")
 
 
 def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
@@ -69,17 +74,7 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 step=path,
                 source=step.source,
             )
-    if isinstance(action, Script) and has_tag(action.source):
-        program = action.command[0].rsplit("/", 1)[-1].rstrip("0123456789.")
-        if program not in _INTERPRETERS:
-            yield Diagnostic(
-                "CLR312",
-                f'argo: the script of step "{path}" holds "{{{{" as Argo\'s own tags do, and '
-                f'"{action.command[0]}" is not known to take a script as an argument of -c. '
-                "Put the script into the image, or build the braces in the script.",
-                step=path,
-                source=step.source,
-            )
+    yield from _check_large(step, path)
     if isinstance(action, Http) and any(header.config is not None for header in action.headers):
         yield Diagnostic(
             "CLR315",
@@ -124,6 +119,48 @@ def _check_objects(step: Step, path: str) -> Iterator[Diagnostic]:
         text = dump_json(settings.model_dump(mode="json", exclude_defaults=True))
         if has_tag(text):
             yield _read_by_argo(f'{what} in step "{path}"', text, path, step)
+
+
+def _check_large(step: Step, path: str) -> Iterator[Diagnostic]:
+    """Refuse texts that would reach the process changed, as Argo takes another way with them."""
+    action = step.action
+    if isinstance(action, Script) and way_of_script(step, action) == "none":
+        if argument_flag(action.command) is not None:
+            yield _too_large(f'the script of step "{path}"', path, step)
+            return
+        tags = has_tag(action.source)
+        why = 'holds "{{" as Argo\'s own tags do' if tags else 'holds "$$" or "$(" and may be large'
+        yield Diagnostic(
+            "CLR312",
+            f'argo: the script of step "{path}" {why}, and "{action.command[0]}" is not known to '
+            "take a script as an argument. Put the script into the image, or build the "
+            f"{'braces' if tags else 'dollars'} in the script.",
+            step=path,
+            source=step.source,
+        )
+    if isinstance(action, Container) and way_of_arguments(action.args) == "none":
+        yield _too_large(f'step "{path}": the arguments', path, step)
+    for container in step.sidecars:
+        if way_of_arguments(container.args) != "kubelet" and _is_changed(container.args):
+            what = f'the arguments of the container "{container.name}" of step "{path}"'
+            yield _too_large(what, path, step)
+
+
+def _is_changed(texts: Iterable[Text]) -> bool:
+    """Whether a text that is known would arrive changed if the kubelet did not read it."""
+    known = filter(None, map(constant_text, texts))
+    return any(has_tag(text) or needs_dollars(text) for text in known)
+
+
+def _too_large(what: str, path: str, step: Step) -> Diagnostic:
+    return Diagnostic(
+        "CLR320",
+        f'argo: {what} may take {OFFLOAD_BYTES:,} bytes as JSON and hold "{{{{", "$$" or "$(". '
+        "From that size on Argo hands texts on in another way, which would change these. "
+        "Put the text into the image or into a file.",
+        step=path,
+        source=step.source,
+    )
 
 
 def _check_overrides(

@@ -16,6 +16,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.containers import container_place
+from couler.backends.argo.large import way_of_arguments, way_of_script
 from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
@@ -252,7 +253,10 @@ def _shape_key(
     action = step.action
     what: t.Any = action
     if isinstance(action, Container):
-        what = (action.image, _fixed_words(action.command), len(action.args))
+        way = way_of_arguments(action.args)
+        what = (action.image, _fixed_words(action.command), len(action.args), way)
+    elif isinstance(action, Script):
+        what = (action, way_of_script(step, action))
     elif isinstance(action, Http):
         headers = tuple((h.name, h.secret, h.config) for h in action.headers)
         fixed = action.model_copy(update={"url": "", "headers": (), "body": None})

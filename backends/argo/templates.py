@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from couler.backends.argo import pods
 from couler.backends.argo.cachekey import memo_key
 from couler.backends.argo.containers import container_settings, pod_container
+from couler.backends.argo.large import argument_flag, way_of_arguments, way_of_script
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.metrics import metrics
@@ -20,7 +21,6 @@ from couler.backends.argo.runs import DISPLAY_NAME, pod_options
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.text import (
     BRACE_VARIABLE,
-    has_tag,
     protect,
     protect_dollars,
     uses_brace_variable,
@@ -274,7 +274,8 @@ class _Builder:
                 for index, word in enumerate(action.command)
             ]
         if action.args:
-            tree["args"] = [self._text(f"arg_{index}") for index in range(len(action.args))]
+            text = self._text if way_of_arguments(action.args) == "kubelet" else self._plain
+            tree["args"] = [text(f"arg_{index}") for index in range(len(action.args))]
         return self._with_pod_fields(tree)
 
     def _script(self, action: Script) -> Tree:
@@ -285,14 +286,19 @@ class _Builder:
             words = " ".join(shlex.quote(word) for word in command)
             command = ["sh", "-c", f'{install} && exec {words} "$0"']
         tree: Tree = {"image": action.image, "command": [protect(word) for word in command]}
-        if not has_tag(action.source):
-            tree["source"] = protect_dollars(action.source)
+        way = way_of_script(self._step, action)
+        if way != "argument":
+            source = action.source if way == "plain" else protect_dollars(action.source)
+            tree["source"] = source
             return {"script": self._with_pod_fields(tree)}
-        # Argo would read tags in a source; in an argument they can be written past it.
+        # Nobody protects a source from Argo's tags, and the kubelet reads it by chance only; both
+        # are known of an argument.
+        flag = argument_flag(action.command)
+        assert flag is not None, "check() refuses what has no other way"
         if action.packages:
-            tree["command"][-1] = tree["command"][-1].removesuffix(' "$0"') + ' -c "$0"'
+            tree["command"][-1] = tree["command"][-1].removesuffix(' "$0"') + f' {flag} "$0"'
         else:
-            tree["command"].append("-c")
+            tree["command"].append(flag)
         tree["args"] = [protect(action.source)]
         return {"container": self._with_pod_fields(tree)}
 

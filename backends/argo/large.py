@@ -1,0 +1,116 @@
+"""Texts so large that Argo hands them on in another way, past the kubelet.
+
+Argo keeps a template in a variable of the pod's init container, which writes the script from it,
+and the arguments of a container in the pod. Where one of the two takes more than `OFFLOAD_BYTES`
+as JSON, it travels by a config map instead. Then nobody reads `$$` as `$` and `$(NAME)` as a
+variable, so a text that was protected against the kubelet would arrive with its protection on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import typing as t
+from collections.abc import Iterable, Sequence
+
+from couler.backends.argo.scope import wire_text
+from couler.backends.argo.text import has_tag, needs_dollars, protect
+from couler.ir.values import Literal, Text
+from couler.ir.workflow import Script, Step
+
+OFFLOAD_BYTES = 131_072
+"""Most bytes of a template, or of the arguments of a container, that the kubelet reads."""
+
+_SURELY_KEPT = OFFLOAD_BYTES - 16 * 1024
+"""A template whose known texts take less is below `OFFLOAD_BYTES` with all else in it."""
+
+ArgumentsWay: t.TypeAlias = t.Literal["kubelet", "config_map", "none"]
+"""How arguments travel; `none` if they would be changed either way."""
+
+ScriptWay: t.TypeAlias = t.Literal["plain", "protected", "argument", "none"]
+"""How a script travels: as it is, protected from the kubelet, as an argument of the interpreter."""
+
+_FLAGS = {
+    **dict.fromkeys(("python", "sh", "bash", "dash", "ash", "zsh", "ksh"), "-c"),
+    **dict.fromkeys(("perl", "ruby", "node"), "-e"),
+}
+_GO_ESCAPES = re.compile("[<>&\u2028\u2029]")
+_CHANGED_IN_SCRIPT = re.compile(r"\$\$|\$\((?=[^)]*[A-Z_])[-.\w]+\)", re.ASCII)
+
+
+def json_bytes(text: str) -> int:
+    r"""Return how many bytes a text takes as JSON of Go.
+
+    Examples
+    --------
+    >>> json_bytes("a\n"), json_bytes("<ü>"), json_bytes("\x01")
+    (5, 16, 8)
+    """
+    written = json.dumps(text, ensure_ascii=False)
+    return len(written.encode()) + sum(
+        6 - len(found[0].encode()) for found in _GO_ESCAPES.finditer(text)
+    )
+
+
+def words_bytes(words: Iterable[str]) -> int:
+    """Return how many bytes a list of texts takes as JSON."""
+    sizes = [json_bytes(word) + 1 for word in words]
+    return 1 + max(1, sum(sizes))
+
+
+def constant_text(text: Text) -> str | None:
+    """Return a text that is known before the run, or None."""
+    if isinstance(text, str):
+        return text
+    return wire_text(text.value) if isinstance(text, Literal) else None
+
+
+def way_of_arguments(args: Sequence[Text]) -> ArgumentsWay:
+    """Return how the arguments of a container travel, as far as they are known before the run."""
+    known = [constant_text(text) for text in args]
+    texts = [text for text in known if text is not None]
+    if sum(map(len, texts)) * 6 < OFFLOAD_BYTES // 2:  # all of them escaped and protected
+        return "kubelet"
+    if words_bytes(text or "" for text in known) > OFFLOAD_BYTES:
+        return "none" if any(map(has_tag, texts)) else "config_map"
+    if None in known or words_bytes(map(protect, texts)) <= OFFLOAD_BYTES:
+        return "kubelet"
+    return "none"
+
+
+def argument_flag(command: Sequence[str]) -> str | None:
+    """Return the option by which an interpreter takes a script as an argument, if it is known."""
+    return _FLAGS.get(command[0].rsplit("/", 1)[-1].rstrip("0123456789."))
+
+
+def way_of_script(step: Step, action: Script) -> ScriptWay:
+    """Return how the script of a step travels."""
+    source = action.source
+    if has_tag(source):
+        return _as_argument(action)
+    if _CHANGED_IN_SCRIPT.search(source) is None or json_bytes(source) > OFFLOAD_BYTES:
+        return "plain"
+    if _is_surely_kept(step, source):
+        return "protected"
+    return _as_argument(action)
+
+
+def _as_argument(action: Script) -> ScriptWay:
+    if argument_flag(action.command) is None:
+        return "none"
+    return "argument" if way_of_arguments([action.source]) == "kubelet" else "none"
+
+
+def _is_surely_kept(step: Step, source: str) -> bool:
+    """Whether the kubelet reads the template, whatever the values are at run time."""
+    total = json_bytes(source) * 2 if needs_dollars(source) else json_bytes(source)
+    for value, value_type in [
+        *((given.value, given.type) for given in step.inputs),
+        *((variable.value, "str") for variable in step.env if variable.value is not None),
+    ]:
+        text = constant_text(value)
+        if text is not None:
+            total += json_bytes(text) * 2
+        elif value_type not in ("int", "float", "bool", "file", "directory"):
+            return False
+    return total < _SURELY_KEPT

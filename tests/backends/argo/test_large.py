@@ -1,0 +1,229 @@
+"""Large texts reach the process as they are, or are refused: where Argo goes past the kubelet."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from couler import stages
+from couler.backends.argo import ArgoBackend
+from couler.backends.argo.large import json_bytes, way_of_arguments, way_of_script, words_bytes
+from couler.backends.base import Target
+from couler.ir.storage import EnvVar
+from couler.ir.values import Literal, StepRef, Template, Text
+from couler.ir.workflow import Container, Input, Output, Script, Step, Workflow
+from tests.support import argo_oracle
+
+DOLLARS = "$$ $(ARGO_POD_NAME) $(date) $HOME"
+TAG = "{{workflow.name}}"
+BIG = "x" * 50_000
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [  # as json.Marshal of Go writes them
+        ("a\n", 5),
+        ("<ü>", 16),
+        ("\x01", 8),
+        ("\u2028", 8),
+        ('\b\f\t\r\x7f"\\/', 16),
+        ("😀", 6),
+        ("", 2),
+    ],
+)
+def test_sizes_are_those_of_go(text: str, size: int) -> None:
+    assert json_bytes(text) == size
+    assert words_bytes([text, text]) == 2 * size + 3
+
+
+def test_no_words_take_a_pair_of_brackets() -> None:
+    assert words_bytes([]) == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "way"),
+    [
+        ([], "kubelet"),
+        ([DOLLARS, TAG, "x" * 131_000], "none"),  # the protection alone takes it over the limit
+        ([DOLLARS, "x" * 130_000], "kubelet"),
+        (["x" * 131_000], "kubelet"),
+        (["$$" * 30_000], "kubelet"),
+        (["$$" * 65_000], "none"),
+        ([BIG, BIG, BIG, DOLLARS], "config_map"),
+        ([BIG, BIG, BIG, TAG], "none"),
+        ([BIG, BIG, BIG, Literal(value={"a": "{{item}}"})], "config_map"),
+        (["<" * 30_000, DOLLARS], "config_map"),
+        ([StepRef(step="a"), BIG, BIG], "kubelet"),  # nobody knows before the run
+        ([StepRef(step="a"), BIG, BIG, BIG], "config_map"),
+    ],
+)
+def test_the_way_of_arguments(args: list[Text], way: str) -> None:
+    assert way_of_arguments(args) == way
+
+
+def script(source: str, command: str = "python", **fields: object) -> Step:
+    action = Script(image="python:3.12-slim", source=source, command=(command,))
+    return Step(name="script", action=action, outputs=(Output(),), **fields)
+
+
+MANY = (Input(name="x", value=StepRef(step="a"), type="str"),)
+FEW = (Input(name="x", value=StepRef(step="a"), type="int"),)
+
+
+@pytest.mark.parametrize(
+    ("step", "way"),
+    [
+        (script("print(1)", inputs=MANY), "plain"),
+        (script("echo $(date) $HOME", "sh", inputs=MANY), "plain"),
+        (script("echo $$", "sh"), "protected"),
+        (script("echo $$", "sh", inputs=FEW), "protected"),
+        (script("echo $$", "sh", inputs=MANY), "argument"),
+        (script("print '$$'", "perl", inputs=MANY), "argument"),
+        (script("print '$$'", "lua", inputs=MANY), "none"),
+        (script(f"print({TAG!r})"), "argument"),
+        (script(f"print({TAG!r})" + "#" * 132_000), "none"),
+        (script("echo $$ " + "#" * 132_000, "sh"), "plain"),
+        (script("echo $$ " + "#" * 120_000, "sh"), "argument"),
+        (script("$$" * 50_000, "sh"), "none"),
+        (script("echo $$", "sh", env=(EnvVar(name="A", value=BIG),)), "protected"),
+        (script("echo $$", "sh", env=(EnvVar(name="A", value=BIG + BIG),)), "argument"),
+    ],
+    ids=range(14),
+)
+def test_the_way_of_a_script(step: Step, way: str) -> None:
+    assert isinstance(step.action, Script)
+    assert way_of_script(step, step.action) == way
+
+
+@pytest.mark.parametrize("program", ["perl", "ruby", "node", "/usr/bin/perl5.36"])
+def test_each_interpreter_takes_an_argument_in_its_own_way(program: str) -> None:
+    """-c of perl and ruby only checks the syntax."""
+    workflow = Workflow(name="w", steps=(script(f"print '{TAG}'", program),))
+    text = stages.compile(workflow, "argo", format="json").to_text()
+    [template] = [one for one in json.loads(text)["spec"]["templates"] if "container" in one]
+    assert template["container"]["command"] == [program, "-e"]
+
+
+def container(*args: Text, name: str = "args") -> Step:
+    action = Container(image="busybox:1.37", command=("sh", "-c", PRINT, "sh"), args=args)
+    return Step(name=name, action=action, outputs=(Output(),))
+
+
+PRINT = 'for word; do echo "${#word} $(printf %s "$word" | cut -c 1-60)"; done'
+
+A = Step(name="a", action=Container(image="busybox:1.37", command=("sh", "-c", "true")))
+
+
+@pytest.mark.parametrize(
+    ("step", "code"),
+    [
+        (container(BIG, BIG, BIG, TAG), "CLR320"),
+        (container("$$" * 65_000), "CLR320"),
+        (container(BIG, BIG, BIG, DOLLARS), None),
+        (script("$$" * 50_000, "sh"), "CLR320"),
+        (script("print '$$'", "lua", inputs=MANY), "CLR312"),
+        (script(f"print '{TAG}'", "lua"), "CLR312"),
+    ],
+    ids=["tag", "dollars", "fine", "script", "lua-dollars", "lua-tag"],
+)
+def test_what_has_no_way_is_refused(step: Step, code: str | None) -> None:
+    found = [one.code for one in ArgoBackend().check(Workflow(name="w", steps=(A, step)), Target())]
+    assert found == ([] if code is None else [code])
+
+
+def test_steps_share_a_template_only_if_their_arguments_go_one_way() -> None:
+    """Otherwise one template would protect for the kubelet what the other must not."""
+    steps = (
+        container(BIG, BIG, BIG, DOLLARS, name="step-1"),
+        container("a", "b", "c", DOLLARS, name="step-2"),
+        container(BIG, BIG, BIG, "$$", name="step-3"),
+    )
+    text = stages.compile(Workflow(name="w", steps=steps), "argo", format="json").to_text()
+    used = {
+        task["name"]: task["template"]
+        for template in json.loads(text)["spec"]["templates"]
+        for task in template.get("dag", {}).get("tasks", ())
+    }
+    assert used["step-1"] != used["step-2"]
+
+
+LONG = 'print("$$ $(ARGO_POD_NAME)")\n' + "# long\n" * 20_000
+
+
+def _flow(*steps: Step) -> Workflow:
+    outputs = tuple(
+        Output(name=step.name, value=StepRef(step=step.name)) for step in steps if step.outputs
+    )
+    return Workflow(name="large", steps=steps, outputs=outputs)
+
+
+def _values() -> Workflow:
+    """Values that only the run knows, and that take the template over the limit."""
+    make = Step(
+        name="make",
+        action=Script(image="python:3.12-slim", source="print('$' * 60_000)"),
+        outputs=(Output(),),
+    )
+    inputs = tuple(
+        Input(name=f"x{number}", value=StepRef(step="make"), type="str") for number in range(3)
+    )
+    show = f"""
+import os
+print({DOLLARS!r}, [os.environ["COULER_INPUT_x" + n] == "$" * 60_000 for n in "012"])
+"""
+    steps = (make, script(show, inputs=inputs))
+    value = Output(name="script", value=StepRef(step="script"))
+    return Workflow(name="large", steps=steps, outputs=(value,))
+
+
+LARGE = {
+    "script": _flow(script(LONG)),
+    "script-of-medium-size": _flow(script(LONG[:120_000] + "\n")),
+    "values-of-a-script": _values(),
+    "arguments": _flow(container(BIG, BIG, BIG, DOLLARS)),
+    "arguments-of-medium-size": _flow(container(BIG, BIG, DOLLARS)),
+    "arguments-and-a-value": _flow(
+        Step(
+            name="make",
+            action=Container(image="busybox:1.37", command=("echo", "$$ $(HOME)")),
+            outputs=(Output(),),
+        ),
+        container(BIG, BIG, BIG, DOLLARS, StepRef(step="make"), Template(parts=("$$", BIG))),
+    ),
+    "arguments-that-differ": _flow(
+        container(BIG, BIG, BIG, DOLLARS, name="step-1"),
+        container(BIG, BIG, "y" * 40_000, "$$$$", name="step-2"),
+    ),
+    "variables": _flow(
+        Step(
+            name="env",
+            action=Container(image="busybox:1.37", command=("sh", "-c", "env | grep -c ^V")),
+            env=tuple(EnvVar(name=f"V{n}", value=f"{n} $$") for n in range(3000)),
+            outputs=(Output(),),
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_this_machine_does_large_texts(name: str) -> None:
+    """What the test below compares with; it must be right itself."""
+    result = stages.run(LARGE[name])
+    assert result.status == "succeeded"
+    text = json.dumps(result.outputs)
+    assert name == "variables" or "$$ $(" in text or "$$$$" in text
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available()))
+@pytest.mark.parametrize("name", LARGE)
+def test_argo_gives_what_this_machine_gives(name: str, tmp_path: Path) -> None:
+    expected = stages.run(LARGE[name])
+    assert expected.status == "succeeded"
+    text = stages.compile(LARGE[name], "argo").to_text()
+    run = argo_oracle.run(text, work_dir=tmp_path, timeout_s=90)
+    assert run.phase == "Succeeded", [node.message for node in run.nodes]
+    assert run.root.outputs == expected.outputs
