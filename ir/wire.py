@@ -20,6 +20,9 @@ ValueType: t.TypeAlias = t.Literal[
 MAX_VALUE_BYTES = 64 * 1024
 """Largest value that travels, in bytes of UTF-8; larger data goes through a file."""
 
+MAX_WORD_BYTES = 131_071
+"""Longest argument or environment variable that Linux gives to a process, in bytes of UTF-8."""
+
 MAX_LIST_BYTES = 96 * 1024
 """Largest list gathered from the items of a foreach, in bytes of UTF-8."""
 

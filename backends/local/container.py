@@ -6,6 +6,7 @@ Each attempt has a new folder, `COULER_WORK`. How its process comes to be is the
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
 import typing as t
@@ -32,7 +33,7 @@ from couler.backends.local.process import (
 )
 from couler.backends.local.retries import FailureKind
 from couler.backends.local.runtimes.base import CannotStartError, Job, runtime_call
-from couler.backends.local.runtimes.host import explain_start
+from couler.backends.local.runtimes.host import explain_size, explain_start
 from couler.backends.local.runtimes.paths import mounted
 from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.errors import ArtifactError, EngineError, EvaluationError
@@ -118,6 +119,8 @@ async def _attempt(
     except CannotStartError as error:
         return Attempt(False, message=str(error), kind="error")
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and error.errno == errno.E2BIG:
+            return Attempt(False, message=explain_size(bound.words, environ), kind="error")
         program = bound.words[0] if bound.words else job.action.command[0]
         return Attempt(False, message=explain_start(str(program), error), kind="error")
     except LostProcessError as error:

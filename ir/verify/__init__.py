@@ -19,7 +19,7 @@ from couler.ir.verify.conditions import check_when
 from couler.ir.verify.environment import check_environment, check_paths
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
 from couler.ir.verify.hooks import check_hooks
-from couler.ir.verify.limits import MAX_DEPTH
+from couler.ir.verify.limits import MAX_DEPTH, check_words
 from couler.ir.verify.metrics import check_metrics
 from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
 from couler.ir.verify.own import OF_RUN, facts_of
@@ -182,6 +182,7 @@ def _check_content(reader: Reader, step: Step) -> None:
             check_outputs_of_process(view, step)
     if step.env or step.env_from:
         check_environment(reader, step)
+    check_words(view, step)
     check_action(reader, step)
     if (step.container is not None or step.pod is not None or step.display_name is not None) or (
         step.sidecars or step.init_containers

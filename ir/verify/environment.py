@@ -107,7 +107,7 @@ def check_sources(reader: Reader, variable: EnvVar, field: str) -> None:
     check_one_source(variable, field, reader.add)
     if isinstance(variable.value, str):
         if step is not None and len(variable.value) > SURELY_SHORT:
-            check_word(view, step, field, variable.value)
+            check_word(view, step, field, variable.value, name=variable.name)
     elif variable.value is not None:
         reader.text(variable.value, field)
 

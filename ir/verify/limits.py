@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from couler.ir.values import Text
 from couler.ir.verify.scope import ScopeView
-from couler.ir.wire import MAX_VALUE_BYTES, encode
-from couler.ir.workflow import Step
+from couler.ir.wire import MAX_VALUE_BYTES, MAX_WORD_BYTES, encode
+from couler.ir.workflow import Container, Step
 
-MAX_WORD_BYTES = 131_071
-"""Longest argument or environment variable that Linux gives to a process, in bytes of UTF-8."""
+MAX_WORDS_BYTES = 2 * 1024 * 1024
+"""Most that Linux gives to a process of arguments and variables together, as it is set up."""
 
 SURELY_SHORT = MAX_VALUE_BYTES // 4
 """A text of so few characters is within all limits: none takes more than four bytes."""
@@ -39,15 +40,34 @@ def check_literal(view: ScopeView, step: Step | None, field: str, value: object)
         )
 
 
-def check_word(view: ScopeView, step: Step, field: str, text: str) -> None:
-    """Refuse plain text that no process can be given."""
-    size = len(text.encode())
+def check_word(view: ScopeView, step: Step, field: str, text: str, *, name: str = "") -> None:
+    """Refuse plain text that no process can be given; `name` is that of its variable."""
+    size = len(text.encode()) + (len(name) + 1 if name else 0)
     if size > MAX_WORD_BYTES:
         view.add(
             "CLR502",
             step,
             f"{field} holds a text of {size:,} bytes; a process takes at most "
             f"{MAX_WORD_BYTES:,} in one argument or variable. Give it as a file.",
+        )
+
+
+def check_words(view: ScopeView, step: Step) -> None:
+    """Refuse plain texts that no process can be given together."""
+    action = step.action
+    texts: list[Text | None] = [variable.value for variable in step.env]
+    if isinstance(action, Container):
+        texts += [*action.command, *action.args]
+    if len(texts) * MAX_WORD_BYTES < MAX_WORDS_BYTES:  # those that are longer are refused alone
+        return
+    size = sum(len(text.encode()) + 1 for text in texts if isinstance(text, str))
+    size += sum(len(variable.name) + 1 for variable in step.env)
+    if size > MAX_WORDS_BYTES:
+        view.add(
+            "CLR502",
+            step,
+            f"its arguments and variables are {size:,} bytes together; a process takes at most "
+            f"{MAX_WORDS_BYTES:,}. Give the large ones as files.",
         )
 
 

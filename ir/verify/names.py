@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
+import unicodedata
 from collections.abc import Callable, Iterable
 
 from couler.ir.verify.scope import ScopeView
@@ -78,7 +79,9 @@ def check_workflow_name(name: str, *, scheduled: bool, add: Add) -> None:
     """Check the name of a workflow."""
     longest = MAX_SCHEDULED_NAME if scheduled else MAX_WORKFLOW_NAME
     if _DNS_LABEL.fullmatch(name) is None or len(name) > longest:
-        fixed = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:longest].rstrip("-")
+        fixed = (
+            re.sub(r"[^a-z0-9]+", "-", _unaccented(name).lower()).strip("-")[:longest].rstrip("-")
+        )
         hint = f' Did you mean "{fixed}"?' if fixed and fixed != name else ""
         reason = f"at most {longest} characters"
         if scheduled:
@@ -95,7 +98,7 @@ def check_value_names(names: Iterable[str], what: str, add: Add) -> None:
     seen: dict[str, str] = {}
     for name in names:
         if _VALUE_NAME.fullmatch(name) is None:
-            fixed = re.sub(r"[^-_a-zA-Z0-9]+", "_", name).strip("_")[:MAX_VALUE_NAME]
+            fixed = re.sub(r"[^-_a-zA-Z0-9]+", "_", _unaccented(name)).strip("_")[:MAX_VALUE_NAME]
             add("CLR150", _illegal(what, name, fixed, first='a letter or "_"'))
         key = name.replace("-", "_")
         first = seen.get(key)
@@ -113,7 +116,7 @@ def check_value_names(names: Iterable[str], what: str, add: Add) -> None:
 def check_label_name(name: str, what: str, add: Add) -> None:
     """Check a name that Kubernetes takes as a DNS label, such as a volume's."""
     if _DNS_LABEL.fullmatch(name) is None:
-        fixed = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:63]
+        fixed = re.sub(r"[^a-z0-9]+", "-", _unaccented(name).lower()).strip("-")[:63]
         hint = f' Did you mean "{fixed}"?' if fixed and fixed != name else ""
         add(
             "CLR150",
@@ -129,8 +132,14 @@ def check_handler_name(name: str, add: Add) -> None:
 
 
 def _advice_for_step(name: str) -> str:
-    words = re.sub(r"[^-_a-zA-Z0-9]+", "-", name)
+    words = re.sub(r"[^-_a-zA-Z0-9]+", "-", _unaccented(name))
     return re.sub(r"^[^a-zA-Z]+", "", words).rstrip("-")[:MAX_STEP_NAME]
+
+
+def _unaccented(name: str) -> str:
+    """Return a name without the marks of its letters, for a suggestion that can be read."""
+    letters = unicodedata.normalize("NFKD", name.replace("ß", "ss"))
+    return "".join(letter for letter in letters if not unicodedata.combining(letter))
 
 
 def _illegal(what: str, name: str, fixed: str, first: str = "a letter") -> str:

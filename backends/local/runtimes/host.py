@@ -24,6 +24,7 @@ from couler.backends.local.runtimes.paths import (
 )
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import scopes
+from couler.ir.wire import MAX_WORD_BYTES
 from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
 
 _Which: t.TypeAlias = Callable[..., str | None]
@@ -216,6 +217,24 @@ def explain_start(program: str, error: OSError | ValueError) -> str:
     if isinstance(error, PermissionError):
         return f'"{program}" may not be run: {error.strerror}'
     return f'"{program}" cannot be started: {error}'
+
+
+def explain_size(words: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return why the system gives a process neither these arguments nor these variables."""
+    texts = [(f"argument {index}", word) for index, word in enumerate(words)]
+    texts += [(f'the variable "{name}"', f"{name}={value}") for name, value in environ.items()]
+    sizes = [(len(text.encode(errors="surrogateescape")), what) for what, text in texts]
+    largest, what = max(sizes, default=(0, ""))
+    if largest > MAX_WORD_BYTES:
+        return (
+            f"{what} takes {largest:,} bytes, and a process takes at most {MAX_WORD_BYTES:,} in "
+            "one argument or variable. Give it as a file"
+        )
+    total = sum(size + 1 for size, _ in sizes)
+    return (
+        f"its arguments and variables take {total:,} bytes together, which is more than this "
+        "machine gives to a process. Give the large ones as files"
+    )
 
 
 def _literal_program(step: Step) -> str | None:

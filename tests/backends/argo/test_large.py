@@ -216,6 +216,23 @@ def test_this_machine_does_large_texts(name: str) -> None:
     assert name == "variables" or "$$ $(" in text or "$$$$" in text
 
 
+def test_values_that_are_too_long_together_fail_the_step() -> None:
+    make = script("print('x' * 60_000)")
+    read = StepRef(step="script")
+    long = Template(parts=(read, read, read))
+    argument = container(long, name="argument")
+    action = Container(image="busybox:1.37", command=("true",))
+    variable = Step(name="variable", action=action, env=(EnvVar(name="LONG", value=long),))
+    result = stages.run(Workflow(name="large", steps=(make, argument, variable)))
+    messages = {path: step.message for path, step in result.steps.items() if step.message}
+    assert messages == {
+        "argument": "argument 4 takes 180,000 bytes, and a process takes at most 131,071 in one "
+        "argument or variable. Give it as a file",
+        "variable": 'the variable "LONG" takes 180,005 bytes, and a process takes at most 131,071 '
+        "in one argument or variable. Give it as a file",
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available()))

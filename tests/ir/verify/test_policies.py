@@ -372,6 +372,17 @@ def test_texts_too_long_for_a_process() -> None:
     assert does(Container(image="x", args=("x" * 131_071,))) == []
     assert does(Container(image="x", args=("x" * 131_072,))) == ["CLR502"]
     assert has(env=(EnvVar(name="X", value="ü" * 65_536),)) == ["CLR502"]
+    assert has(env=(EnvVar(name="NAME", value="x" * 131_066),)) == []
+    assert has(env=(EnvVar(name="NAME", value="x" * 131_067),)) == ["CLR502"]  # NAME= counts
+
+
+def test_texts_that_are_too_long_together() -> None:
+    longest = ("x" * 131_071,)
+    assert does(Container(image="x", command=("echo",), args=longest * 15)) == []
+    assert does(Container(image="x", command=("echo",), args=longest * 16)) == ["CLR502"]
+    many = tuple(EnvVar(name=f"V{number}", value="x" * 1000) for number in range(2100))
+    assert has(env=many[:2000]) == []
+    assert has(env=many) == ["CLR502"]
 
 
 def test_large_scripts() -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from couler.backends.local.runtimes.base import CannotStartError, Job
-from couler.backends.local.runtimes.host import HostRuntime, explain_start
+from couler.backends.local.runtimes.host import HostRuntime, explain_size, explain_start
 from couler.ir.storage import EnvFrom, EnvVar
 from couler.ir.values import ParamRef
 from couler.ir.workflow import Container, Group, Script, Step, Workflow
@@ -138,6 +138,14 @@ def test_a_program_that_cannot_be_started_is_explained() -> None:
     )
     assert explain_start("x", ValueError("embedded null byte")) == (
         '"x" cannot be started: embedded null byte'
+    )
+
+
+def test_sizes_that_no_process_is_given_are_explained() -> None:
+    assert explain_size(("sh", "x" * 131_072), {}).startswith("argument 1 takes 131,072 bytes")
+    assert explain_size(("sh",), {"A": "ü" * 70_000}).startswith('the variable "A" takes 140,002')
+    assert explain_size(("x" * 9,) * 300_000, {"A": "b"}).startswith(
+        "its arguments and variables take 3,000,004 bytes together"
     )
 
 
