@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from couler.backends.local.dispatch import Lane
+from couler.backends.local.demand import Lane
 from couler.backends.local.limits import Limits
 from couler.backends.local.values import View
 

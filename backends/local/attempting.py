@@ -6,7 +6,7 @@ import base64
 from dataclasses import dataclass
 
 from couler.backends.local.container import Start, attempt_process
-from couler.backends.local.dispatch import Grant
+from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.outputs import KEEP_BYTES, read_output

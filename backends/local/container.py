@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from couler.backends.local.dispatch import Grant
+from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.masking import Masker

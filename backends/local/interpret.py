@@ -19,7 +19,8 @@ from functools import partial
 from couler.backends.local.around import Around
 from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.companions import ports_beside
-from couler.backends.local.dispatch import Dispatcher, Grant, Request, Shape
+from couler.backends.local.demand import Grant, Request, Shape
+from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.ends import (
     RUNS,
     Attempt,
@@ -126,11 +127,7 @@ class Interpreter:
         read
             Names of the steps whose standard output something reads.
         """
-        forget = around.limits.on_end(self._dispatcher.give_up)
-        try:
-            return await run_steps(steps, path, around, read, self)
-        finally:
-            forget()
+        return await run_steps(steps, path, around, read, self)
 
     def start_step(self, instance: Instance, around: Around, ended: Ended) -> None:
         """Start a step whose dependencies are met: its condition, then its items or itself."""

@@ -131,10 +131,6 @@ class Locks:
             while held:
                 os.close(held.popitem()[1])
 
-    def is_full(self, hold: Hold) -> bool:
-        """Return whether this run has all places of a lock."""
-        return len(self._held.get((hold.kind, hold.name), ())) >= hold.places
-
 
 def _file_name(hold: Hold, place: int) -> str:
     name = hold.name if hold.kind == "mutex" else f"{hold.kind} {hold.name} {place}"

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from couler.backends.local.capacity import Capacity, Need
-from couler.backends.local.dispatch import PATIENCE, Dispatcher, Grant, Lane, Request, Shape
+from couler.backends.local.demand import Grant, Lane, Request, Shape
+from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.lines import PATIENCE
 from couler.backends.local.locks import Hold, Locks
 
 CAPACITY = Capacity(jobs=4, cpus=2.0, memory_bytes=100, gpus=("0", "1"))
@@ -26,7 +30,13 @@ class Floor:
         self.started: list[str] = []
         self.given_up: list[str] = []
 
-    def submit(self, name: str, shape: Shape | None = None, priority: float = 1.0) -> None:
+    def submit(
+        self,
+        name: str,
+        shape: Shape | None = None,
+        priority: float = 1.0,
+        limits: Limits | None = None,
+    ) -> None:
         def start(grant: Grant | None) -> None:
             if grant is None:
                 self.given_up.append(name)
@@ -35,7 +45,7 @@ class Floor:
                 self.started.append(name)
 
         shape = Shape(Need()) if shape is None else shape
-        self.dispatcher.submit(Request(shape, priority, self.limits, start))
+        self.dispatcher.submit(Request(shape, priority, limits or self.limits, start))
 
     def end(self, name: str) -> None:
         self.dispatcher.release(self.running.pop(name))
@@ -267,10 +277,60 @@ def test_end_of_the_limits_gives_up_what_waits(tmp_path: Path) -> None:
         floor.submit("waits")
         yield
         floor.limits.end(CANCELLED)
-        floor.dispatcher.give_up()
         yield
         floor.end("runs")
         yield
 
     floor = scene(work, tmp_path, Capacity(jobs=1, cpus=1, memory_bytes=1))
     assert (floor.started, floor.given_up) == (["runs"], ["waits"])
+
+
+def test_one_that_is_given_up_keeps_nothing_waiting(tmp_path: Path) -> None:
+    def work(floor: Floor):  # type: ignore[no-untyped-def]
+        floor.submit("first", Shape(Need(cpus=0.5)))
+        yield
+        group = Limits()
+        floor.submit("large", Shape(Need(cpus=2.0)), priority=9, limits=group)
+        for number in range(PATIENCE + 1):
+            floor.submit(f"small{number}", Shape(Need(cpus=0.1)))
+            yield
+            if number < PATIENCE:
+                floor.end(f"small{number}")
+        assert f"small{PATIENCE}" not in floor.started
+        group.end(CANCELLED)
+        yield
+        assert floor.given_up == ["large"]
+        assert floor.started[-1] == f"small{PATIENCE}"
+
+    scene(work, tmp_path)
+
+
+def test_what_has_ended_is_forgotten(tmp_path: Path) -> None:
+    class SeenLane(Lane):
+        """A lane that can be seen to go."""
+
+    class SeenLimits(Limits):
+        """Limits that can be seen to go."""
+
+    seen: list[weakref.ref[object]] = []
+
+    def work(floor: Floor):  # type: ignore[no-untyped-def]
+        floor.submit("holder", Shape(Need(), locks=(Hold("m"),)))
+        floor.submit("waits", Shape(Need(), locks=(Hold("m"),)))
+        for number in range(4):
+            group, lanes = SeenLimits(), (SeenLane(1), SeenLane(2))
+            seen.extend(map(weakref.ref, (group, *lanes)))
+            floor.submit(f"runs{number}", Shape(Need(), lanes), limits=group)
+            if number % 2:
+                floor.submit(f"late{number}", Shape(Need(), lanes), limits=group)
+            yield
+            if number % 2:
+                group.end(CANCELLED)
+            floor.end(f"runs{number}")
+        del group, lanes
+        yield
+        assert floor.given_up == ["late1", "late3"]
+        gc.collect()
+        assert [it() for it in seen] == [None] * 12
+
+    scene(work, tmp_path)
