@@ -146,6 +146,8 @@ class Feature(enum.StrEnum):
     POD_RESOURCES = "pod-resources"
     RESOURCE_CLAIMS = "resource-claims"
     POD_SPEC_PATCH = "pod-spec-patch"
+    POD_TIMEOUT = "pod-timeout"
+    PENDING_TIMEOUT = "pending-timeout"
     DISPLAY_NAME = "display-name"
     # whole workflows
     EXIT_HANDLER = "exit-handler"
@@ -167,5 +169,6 @@ class Feature(enum.StrEnum):
     DISRUPTION_BUDGET = "disruption-budget"
     POD_CLEANUP = "pod-cleanup"
     CLAIM_CLEANUP = "claim-cleanup"
+    EXECUTOR_PLUGIN = "executor-plugin"
     LABELS = "labels"
     ENGINE_OVERRIDES = "engine-overrides"

@@ -65,6 +65,12 @@ def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
         yield from _of_lock(lock)
     for volume in workflow.volumes:
         yield from _of_volume(volume)
+    if workflow.runs is not None:
+        for plugin in workflow.runs.plugins:
+            for variable in plugin.container.env:
+                yield from _of_variable(variable)
+            for source in plugin.container.env_from:
+                yield from _of_source(source)
     if workflow.pod is not None:
         for name in workflow.pod.image_pull_secrets:
             yield "secret", name, None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from couler.ir.features import Feature
-from couler.ir.pods import ContainerSettings, PodOptions, PodSettings, RunSettings
+from couler.ir.pods import ContainerSettings, PodOptions, PodSettings, RunSettings, StepPod
 
 Add = Callable[[Feature], object]
 
@@ -25,6 +25,18 @@ def add_container_features(settings: ContainerSettings, add: Add) -> None:
             Feature.TERMINATION_MESSAGE: settings.termination_message_path
             or settings.termination_message_policy,
             Feature.VOLUME_DEVICES: settings.devices,
+        },
+        add,
+    )
+
+
+def add_step_pod_features(pod: StepPod, add: Add) -> None:
+    """Add the features that settings of the pod of one step are."""
+    add_pod_features(pod, add)
+    _add_present(
+        {
+            Feature.POD_TIMEOUT: pod.timeout_s is not None,
+            Feature.PENDING_TIMEOUT: pod.pending_timeout_s is not None,
         },
         add,
     )
@@ -74,6 +86,7 @@ def add_run_features(runs: RunSettings, add: Add) -> None:
             Feature.DISRUPTION_BUDGET: runs.disruption_budget,
             Feature.POD_CLEANUP: runs.pod_cleanup,
             Feature.CLAIM_CLEANUP: runs.claim_cleanup,
+            Feature.EXECUTOR_PLUGIN: runs.plugins,
         },
         add,
     )

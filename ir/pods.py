@@ -9,7 +9,7 @@ from pydantic import Field as ModelField
 from pydantic import NonNegativeInt
 
 from couler.ir.base import FrozenDict, JsonMap, Node, TextMap
-from couler.ir.policies import Resources, Toleration
+from couler.ir.policies import Positive, Resources, Toleration
 from couler.ir.storage import EnvFrom, EnvVar, Mount
 from couler.ir.values import Text
 
@@ -122,6 +122,11 @@ class PodOptions(Node):
 class StepPod(PodOptions):
     """What the pod of a step is told; it stands before what the workflow says."""
 
+    pending_timeout_s: Positive | None = None
+    """Bound of the time for which it may wait for a node."""
+    timeout_s: Positive | None = None
+    """Bound of an attempt with that time; a step's own `timeout_s` is without it."""
+
 
 class Dns(Node):
     """Name resolution of the pods."""
@@ -176,6 +181,14 @@ class Retention(Node):
     after_failure_s: NonNegativeInt | None = None
 
 
+class ExecutorPlugin(Node):
+    """A container beside the engine's agent of a run that does the work of plugin steps."""
+
+    name: str
+    container: PodContainer
+    automount_service_account_token: bool = False
+
+
 class RunSettings(Node):
     """What an engine of a cluster is told of the runs of a workflow."""
 
@@ -189,6 +202,7 @@ class RunSettings(Node):
     pod_cleanup: PodCleanup | None = None
     claim_cleanup: t.Literal["run_completion", "run_success"] | None = None
     """When claims that the run made are deleted."""
+    plugins: tuple[ExecutorPlugin, ...] = ()
 
 
 def container_texts(container: PodContainer) -> Iterator[tuple[str, Text]]:

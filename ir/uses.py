@@ -11,9 +11,9 @@ from couler.ir.locks import lock_features, locks_of
 from couler.ir.metrics import Gauge, Metric
 from couler.ir.pod_uses import (
     add_container_features,
-    add_pod_features,
     add_run_features,
     add_settings_features,
+    add_step_pod_features,
 )
 from couler.ir.pods import PodContainer
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, Resources, SourceRef
@@ -458,7 +458,7 @@ def _add_pod_features(step: Step, add: Add) -> None:
         if settings is not None:
             add_container_features(settings, add)
     if step.pod is not None:
-        add_pod_features(step.pod, add)
+        add_step_pod_features(step.pod, add)
     if step.display_name is not None:
         add(Feature.DISPLAY_NAME)
     if step.working_dir is not None:

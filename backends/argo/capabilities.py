@@ -103,6 +103,8 @@ _NATIVE = (
     Feature.POD_RESOURCES,
     Feature.RESOURCE_CLAIMS,
     Feature.POD_SPEC_PATCH,
+    Feature.POD_TIMEOUT,
+    Feature.PENDING_TIMEOUT,
     Feature.DISPLAY_NAME,
     Feature.EXIT_HANDLER,
     Feature.SCHEDULE,
@@ -114,6 +116,7 @@ _NATIVE = (
     Feature.DISRUPTION_BUDGET,
     Feature.POD_CLEANUP,
     Feature.CLAIM_CLEANUP,
+    Feature.EXECUTOR_PLUGIN,
     Feature.LABELS,
     Feature.ENGINE_OVERRIDES,
 )

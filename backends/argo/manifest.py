@@ -22,7 +22,7 @@ from couler.backends.argo.overrides import merge
 from couler.backends.argo.own import facts_of_run
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
-from couler.backends.argo.runs import pod_settings, run_settings
+from couler.backends.argo.runs import pod_settings, run_settings, scheduled_metadata
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.backends.argo.volumes import claim_template, volume
@@ -84,7 +84,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     body = _body(workflow, options)
     overrides = dict(workflow.engine.get("argo", {}))
     # The workflow's own spec, wherever it stands: the same override fits all kinds.
-    own = _spec(workflow)
+    own = _spec(workflow, in_schedule=kind == "CronWorkflow")
     if body.hooks:
         own["hooks"] = body.hooks
     spec = merge({**own, "templates": body.templates}, overrides.pop("spec", {}))
@@ -94,7 +94,11 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
                 f'argo: the workflow "{workflow.name}" has no schedule, which a CronWorkflow '
                 "needs. Give it one, or choose another kind."
             )
-        cron = merge(_schedule(workflow.schedule), overrides.pop("cron", {}))
+        cron = _schedule(workflow.schedule)
+        scheduled = scheduled_metadata(workflow)
+        if scheduled:
+            cron["workflowMetadata"] = scheduled
+        cron = merge(cron, overrides.pop("cron", {}))
         head["spec"] = {**cron, "workflowSpec": spec}
     else:
         head["spec"] = spec
@@ -140,7 +144,7 @@ def _stop(schedule: Schedule) -> Tree | None:
     return {"expression": " || ".join(terms)} if terms else None
 
 
-def _spec(workflow: Workflow) -> Tree:
+def _spec(workflow: Workflow, *, in_schedule: bool) -> Tree:
     spec: Tree = {"entrypoint": ENTRYPOINT}
     if workflow.exit_handlers:
         spec["onExit"] = ON_EXIT
@@ -158,7 +162,7 @@ def _spec(workflow: Workflow) -> Tree:
         ],
     }
     spec.update((name, value) for name, value in fields.items() if value)
-    spec.update(run_settings(workflow))
+    spec.update(run_settings(workflow, in_schedule=in_schedule))
     if workflow.pod is not None:
         spec.update(pod_settings(workflow.pod))
     return spec

@@ -7,10 +7,11 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.backends.argo import pods
+from couler.backends.argo.containers import pod_container
 from couler.backends.argo.pods import Tree, thaw
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
-from couler.ir.pods import PodCleanup, PodOptions, PodSettings, RunSettings
+from couler.ir.pods import ExecutorPlugin, PodCleanup, PodOptions, PodSettings, RunSettings, StepPod
 from couler.ir.workflow import Workflow
 
 DISPLAY_NAME = "workflows.argoproj.io/display-name"
@@ -45,6 +46,13 @@ def pod_options(pod: PodOptions) -> Tree:
     return found
 
 
+def step_pod(pod: StepPod) -> Tree:
+    """Return what a template says of the pods of its steps."""
+    waits = (("pendingTimeout", pod.pending_timeout_s), ("timeout", pod.timeout_s))
+    bounds = {name: pods.duration(bound) for name, bound in waits if bound is not None}
+    return {**pod_options(pod), **bounds}
+
+
 def spec_patch(pod: PodOptions) -> str | None:
     """Return the patch of the specification of pods as the text that Argo takes."""
     if not pod.spec_patch:
@@ -67,8 +75,18 @@ def pod_settings(pod: PodSettings) -> Tree:
     return {**pod_options(pod), **_given(fields)}
 
 
-def run_settings(workflow: Workflow) -> Tree:
-    """Return what the spec of a workflow says of its runs."""
+def scheduled_metadata(workflow: Workflow) -> Tree:
+    """Return the labels and annotations that scheduled runs have from their beginning."""
+    runs = workflow.runs or RunSettings()
+    fixed = [(one.name, one.value) for one in runs.labels if isinstance(one.value, str)]
+    return pods.metadata(fixed, runs.annotations.items())
+
+
+def run_settings(workflow: Workflow, *, in_schedule: bool = False) -> Tree:
+    """Return what the spec of a workflow says of its runs.
+
+    In a schedule it leaves out what `scheduled_metadata` says.
+    """
     runs = workflow.runs or RunSettings()
     retention: Mapping[str, int | None] = {"secondsAfterCompletion": workflow.keep_s}
     if runs.retention is not None:
@@ -90,9 +108,18 @@ def run_settings(workflow: Workflow) -> Tree:
         "volumeClaimGC": None
         if runs.claim_cleanup is None
         else {"strategy": _POD_GC[runs.claim_cleanup]},
-        "workflowMetadata": _run_metadata(workflow, runs),
+        "workflowMetadata": _run_metadata(workflow, runs, in_schedule=in_schedule),
+        "executorPlugins": [_plugin(plugin) for plugin in runs.plugins],
     }
-    return {name: value for name, value in fields.items() if value not in (None, {})}
+    return {name: value for name, value in fields.items() if value not in (None, {}, [])}
+
+
+def _plugin(plugin: ExecutorPlugin) -> Tree:
+    sidecar = {
+        "automountServiceAccountToken": plugin.automount_service_account_token,
+        "container": pod_container(plugin.container, lambda name: name, None),
+    }
+    return {"metadata": {"name": plugin.name}, "spec": {"sidecar": _given(sidecar)}}
 
 
 def _pod_gc(cleanup: PodCleanup) -> Tree:
@@ -104,7 +131,7 @@ def _pod_gc(cleanup: PodCleanup) -> Tree:
     return tree
 
 
-def _run_metadata(workflow: Workflow, runs: RunSettings) -> Tree:
+def _run_metadata(workflow: Workflow, runs: RunSettings, *, in_schedule: bool) -> Tree:
     renderer = Renderer(ScopeView.of_workflow(workflow), {}, "")
     labels: Tree = {}
     computed: Tree = {}
@@ -113,11 +140,9 @@ def _run_metadata(workflow: Workflow, runs: RunSettings) -> Tree:
             labels[label.name] = label.value
         else:
             computed[label.name] = {"expression": renderer.expression(label.value)}
-    fields: Tree = {
-        "labels": labels,
-        "annotations": dict(runs.annotations),
-        "labelsFrom": computed,
-    }
+    fields: Tree = {"labelsFrom": computed}
+    if not in_schedule:
+        fields.update(labels=labels, annotations=dict(runs.annotations))
     return _given(fields)
 
 

@@ -17,7 +17,7 @@ from couler.backends.argo.metrics import metrics
 from couler.backends.argo.own import facts_of_template, response_condition
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.resources import resource_manifest
-from couler.backends.argo.runs import DISPLAY_NAME, pod_options
+from couler.backends.argo.runs import DISPLAY_NAME, step_pod
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.text import (
     BRACE_VARIABLE,
@@ -231,7 +231,7 @@ class _Builder:
             fields["metrics"] = metrics(step.metrics, facts_of_template(), self._plain)
         fields.update(pods.placement(step, self._options.gpu_type_label))
         if step.pod is not None:
-            fields.update(pod_options(step.pod))
+            fields.update(step_pod(step.pod))
         return fields
 
     def _memoize(self) -> Tree:

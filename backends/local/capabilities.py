@@ -143,6 +143,9 @@ _SPECIAL: dict[Feature, Support] = {
         "there is no cluster that could allocate devices. Ask for gpu="
     ),
     Feature.POD_SPEC_PATCH: Unsupported("there is no pod to patch. Use the options of the step"),
+    Feature.POD_TIMEOUT: Lowered("a time limit of the process, which waits for no node"),
+    Feature.PENDING_TIMEOUT: Lowered("doing without: a process waits for no node"),
+    Feature.EXECUTOR_PLUGIN: Lowered("doing without: no step here is done by a plugin"),
     Feature.DISPLAY_NAME: Lowered("doing without: status and logs show the names of steps"),
     Feature.RUN_PRIORITY: Lowered("doing without: every run has an engine of its own"),
     Feature.RUN_LABELS: _NO_LABELS,

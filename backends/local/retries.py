@@ -93,5 +93,6 @@ def attempt_seconds(step: Step, attempts: int, since_first_s: float) -> float | 
         Seconds since the start of the first attempt.
     """
     left_s = seconds_left(step.retry, since_first_s) if attempts else None
-    bounds = [bound for bound in (step.timeout_s, left_s) if bound is not None]
+    with_pod = None if step.pod is None else step.pod.timeout_s
+    bounds = [bound for bound in (step.timeout_s, with_pod, left_s) if bound is not None]
     return min(bounds, default=None)

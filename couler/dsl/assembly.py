@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 from collections.abc import Mapping
 
@@ -10,7 +11,7 @@ from couler.dsl._context import entered_scope
 from couler.dsl.builder import Builder
 from couler.dsl.checks import attempt, checked_text, fitting
 from couler.dsl.handles import Value
-from couler.dsl.options import step_fields
+from couler.dsl.options import plugin_container, step_fields
 from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
 from couler.dsl.types import (
@@ -79,7 +80,9 @@ def set_pods_and_runs(builder: Builder, pod: PodSettings | None, runs: RunSettin
     if pod is not None:
         builder.pod.update(attempt(builder, "pod", lambda: pod_options.workflow_pod(pod)) or {})
     if runs is not None:
-        builder.runs.update(attempt(builder, "runs", lambda: pod_options.run_settings(runs)) or {})
+        make = functools.partial(plugin_container, builder)
+        found = attempt(builder, "runs", lambda: pod_options.run_settings(runs, make))
+        builder.runs.update(found or {})
 
 
 def label_runs(

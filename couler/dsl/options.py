@@ -17,6 +17,7 @@ from couler.dsl.metrics import AnyMetric, read_metrics
 from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.pods import PodContainer
 from couler.ir.wire import dump_json
 
 if t.TYPE_CHECKING:
@@ -321,6 +322,13 @@ def _containers(
             for one in given[name]
         ]
         fields[name] = tuple(one for one in made if one is not None)
+
+
+def plugin_container(builder: Builder, given: pods.PodContainer) -> PodContainer:
+    """Return the container of a plugin; it has the options of other containers of pods."""
+    return pod_options.pod_container(
+        given, _words, lambda wanted: step_fields(builder, wanted, given.name)
+    )
 
 
 def _words(given: object) -> tuple[t.Any, ...]:

@@ -10,6 +10,7 @@ from couler.dsl.handles import Value
 from couler.dsl.pods import ContainerSettings, Keep, PodContainer, PodSettings, Port, RunSettings
 from couler.ir import pods as ir
 from couler.ir.base import freeze_json
+from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import Resources, Toleration
 from couler.ir.values import Text
 
@@ -137,7 +138,15 @@ def step_pod(given: PodSettings) -> ir.StepPod:
     for name, instead in _FOR_WORKFLOWS.items():
         if getattr(given, name) != getattr(plain, name):
             raise ValueError(f"{name} is for all pods of a workflow{instead}")
-    return ir.StepPod(**_options(given))
+    return ir.StepPod(
+        **_options(given),
+        pending_timeout_s=_seconds(given.pending_timeout),
+        timeout_s=_seconds(given.timeout),
+    )
+
+
+def _seconds(given: objects.Duration | None) -> float | None:
+    return None if given is None else units.parse_duration(given)
 
 
 def workflow_pod(given: PodSettings) -> Fields:
@@ -149,6 +158,8 @@ def workflow_pod(given: PodSettings) -> Fields:
         A setting is wrong.
     """
     _expect(given, PodSettings, "pod")
+    if given.pending_timeout is not None or given.timeout is not None:
+        raise ValueError("pending_timeout and timeout are for the pod of a step")
     found: Fields = {
         **_options(given),
         "image_pull_secrets": tuple(given.image_pull_secrets),
@@ -219,8 +230,17 @@ def _aliases(given: Mapping[str, t.Any]) -> tuple[ir.HostAlias, ...]:
     return tuple(ir.HostAlias(ip=ip, names=tuple(found)) for ip, found in names.items())
 
 
-def run_settings(given: RunSettings) -> Fields:
+def run_settings(
+    given: RunSettings, make_container: Callable[[PodContainer], ir.PodContainer]
+) -> Fields:
     """Return the fields of what an engine is told of runs.
+
+    Parameters
+    ----------
+    given
+        The settings.
+    make_container
+        Returns a container of the IR.
 
     Raises
     ------
@@ -242,6 +262,18 @@ def run_settings(given: RunSettings) -> Fields:
         )
     elif given.delete_pods_with is not None or given.delete_pods_after is not None:
         raise ValueError("delete_pods says when pods are deleted; it is missing")
+    plugins = given.plugins or {}
+    for name in given.plugins_with_token:
+        if name not in plugins:
+            raise ValueError(f'there is no plugin "{name}".{did_you_mean(name, plugins)}')
+    found["plugins"] = tuple(
+        ir.ExecutorPlugin(
+            name=name,
+            container=make_container(container),
+            automount_service_account_token=name in given.plugins_with_token,
+        )
+        for name, container in plugins.items()
+    )
     checked = ir.RunSettings(**{k: v for k, v in found.items() if v is not None})
     return {name: getattr(checked, name) for name in checked.model_fields_set}
 

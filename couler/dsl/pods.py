@@ -151,6 +151,9 @@ class PodSettings:
         Devices that are allocated for the pod, as Kubernetes writes its `resourceClaims`.
     spec_patch
         Merged into the specification of the pod, last.
+    pending_timeout, timeout
+        Of a step's pod only: how long it may wait for a node, and how long an attempt may take
+        with that.
     image_pull_secrets, node_selector, tolerations, affinity, priority_class, dns_policy, dns, \
     host_network, labels, annotations
         For all pods of a workflow only; steps have options for most of them.
@@ -166,6 +169,8 @@ class PodSettings:
     memory: int | float | str | None = None
     resource_claims: Sequence[Object] = ()
     spec_patch: Object | None = None
+    pending_timeout: objects.Duration | None = None
+    timeout: objects.Duration | None = None
     image_pull_secrets: Sequence[str] = ()
     node_selector: Mapping[str, str] | None = None
     tolerations: Sequence[objects.Toleration] = ()
@@ -217,6 +222,11 @@ class RunSettings:
         How long to wait before: seconds, or text such as `"10m"`.
     delete_claims
         When volume claims that the run made are deleted: `run_completion` or `run_success`.
+    plugins
+        Containers beside the engine's agent that do the work of plugin steps, by the names of the
+        plugins; each declares the port that it listens on.
+    plugins_with_token
+        Names of the plugins that are given the token of the agent's account.
     """
 
     priority: int | None = None
@@ -226,3 +236,5 @@ class RunSettings:
     delete_pods_with: Mapping[str, str] | None = None
     delete_pods_after: objects.Duration | None = None
     delete_claims: t.Literal["run_completion", "run_success"] | None = None
+    plugins: Mapping[str, PodContainer] | None = None
+    plugins_with_token: Sequence[str] = ()

@@ -9,12 +9,14 @@ from collections.abc import Iterable, Mapping
 from couler.ir.pods import (
     ContainerSettings,
     DisruptionBudget,
+    ExecutorPlugin,
     HostAlias,
     PodContainer,
     PodOptions,
     PodSettings,
     Port,
     RunSettings,
+    container_texts,
 )
 from couler.ir.storage import ClaimVolume, EphemeralVolume, NewClaimVolume, SourceVolume
 from couler.ir.values import StepRef, walk
@@ -210,8 +212,31 @@ def check_runs(runs: RunSettings, add: Add) -> None:
     check_annotations(runs.annotations, add)
     if runs.disruption_budget is not None:
         _check_budget(runs.disruption_budget, add)
+    seen: set[str] = set()
+    for plugin in runs.plugins:
+        check_object_name(plugin.name, "plugin", add)
+        if plugin.name in seen:
+            add("CLR151", f'two plugins have the name "{plugin.name}". Rename one.')
+        seen.add(plugin.name)
+        _check_plugin(plugin, add)
     if runs.pod_cleanup is not None:
         check_labels(runs.pod_cleanup.labels, "labels", add)
+
+
+def _check_plugin(plugin: ExecutorPlugin, add: Add) -> None:
+    container = plugin.container
+    check_label_name(container.name, "container", add)
+    for field, text in container_texts(container):
+        if not isinstance(text, str):
+            add(
+                "CLR442",
+                f'the plugin "{plugin.name}" reads a value of the workflow for {field}, but it '
+                "serves all steps of a run. Give it a text.",
+            )
+    if container.mounts or container.mirror_mounts:
+        add("CLR442", f'the plugin "{plugin.name}" mounts volumes, but it runs in no step\'s pod.')
+    if container.settings is None or not container.settings.ports:
+        add("CLR440", f'the plugin "{plugin.name}" names no port that it listens on. Name one.')
 
 
 def _check_budget(budget: DisruptionBudget, add: Add) -> None:

@@ -136,6 +136,8 @@ def test_the_pod_of_a_step() -> None:
         memory="4Gi",
         resource_claims=[{"name": "gpu", "resourceClaimName": "one"}],
         spec_patch={"hostname": "trainer"},
+        pending_timeout="10m",
+        timeout=3600,
     )
     with couler.Workflow("w") as wf:
         box("a", pod=pod, display_name="the-first")
@@ -159,6 +161,8 @@ def test_the_pod_of_a_step() -> None:
             resources=Resources(cpu="2", memory="4Gi"),
             resource_claims=(FrozenDict(name="gpu", resourceClaimName="one"),),
             spec_patch=FrozenDict(hostname="trainer"),
+            pending_timeout_s=600,
+            timeout_s=3600,
         )
     )
 
@@ -183,6 +187,12 @@ RUNS = couler.RunSettings(
     delete_pods_with={"team": "ml"},
     delete_pods_after="10m",
     delete_claims="run_completion",
+    plugins={
+        "hello": couler.PodContainer(
+            "hello", "hello:1", env={"A": "x"}, settings=couler.ContainerSettings([4355])
+        )
+    },
+    plugins_with_token=["hello"],
 )
 
 
@@ -212,6 +222,18 @@ def test_pods_and_runs_of_a_workflow() -> None:
         disruption_budget=ir.DisruptionBudget(min_available="50%"),
         pod_cleanup=ir.PodCleanup(when="pod_success", labels={"team": "ml"}, delay_s=600),
         claim_cleanup="run_completion",
+        plugins=(
+            ir.ExecutorPlugin(
+                name="hello",
+                container=ir.PodContainer(
+                    name="hello",
+                    image="hello:1",
+                    env=(EnvVar(name="A", value="x"),),
+                    settings=ir.ContainerSettings(ports=(ir.Port(number=4355),)),
+                ),
+                automount_service_account_token=True,
+            ),
+        ),
     )
     assert found.pod is not None
     assert [one.key for one in found.pod.tolerations] == ["gpu", "batch"]
@@ -263,6 +285,9 @@ def test_wrong_options_are_told_of_with_a_line(options: dict[str, t.Any], what: 
     [
         ({"pod": 3}, "write pod=couler.PodSettings(...)"),
         ({"pod": couler.PodSettings(tolerations=[3])}, "pod"),  # type: ignore[list-item]
+        ({"pod": couler.PodSettings(timeout=60)}, "are for the pod of a step"),
+        ({"runs": couler.RunSettings(plugins_with_token=["x"])}, 'there is no plugin "x"'),
+        ({"runs": couler.RunSettings(plugins={"x": 3})}, "is no couler.PodContainer"),  # type: ignore[dict-item]
         ({"runs": 3}, "write runs=couler.RunSettings(...)"),
         ({"runs": couler.RunSettings(priority="high")}, "priority"),  # type: ignore[arg-type]
         ({"runs": couler.RunSettings(delete_pods="soon")}, "pod_completion"),  # type: ignore[arg-type]

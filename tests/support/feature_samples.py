@@ -15,6 +15,7 @@ from couler.ir.pods import (
     Device,
     DisruptionBudget,
     Dns,
+    ExecutorPlugin,
     HostAlias,
     PodCleanup,
     PodContainer,
@@ -23,6 +24,7 @@ from couler.ir.pods import (
     Resize,
     RunLabel,
     RunSettings,
+    StepPod,
 )
 from couler.ir.policies import (
     AnyOf,
@@ -160,6 +162,14 @@ def _own(op: Operator, value: object, fact: t.Any = "status", name: str | None =
     return Compare(left=OwnRef(fact=fact, name=name), op=op, right=Literal(value=value))
 
 
+PLUGIN = ExecutorPlugin(
+    name="hello",
+    container=PodContainer(
+        name="hello",
+        image="example.org/hello:1",
+        settings=ContainerSettings(ports=(Port(number=4355),)),
+    ),
+)
 _JOB = Job(
     manifest=FrozenDict(
         apiVersion="batch/v1",
@@ -459,6 +469,8 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
         resource_claims=({"name": "gpu", "resourceClaimTemplateName": "one-gpu"},)
     ),
     Feature.POD_SPEC_PATCH: _pods(spec_patch=FrozenDict(terminationGracePeriodSeconds=5)),
+    Feature.POD_TIMEOUT: _has(pod=StepPod(timeout_s=600)),
+    Feature.PENDING_TIMEOUT: _has(pod=StepPod(pending_timeout_s=600)),
     Feature.DISPLAY_NAME: _has(display_name="the-first"),
     # whole workflows
     Feature.EXIT_HANDLER: flow(
@@ -553,6 +565,7 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.DISRUPTION_BUDGET: _runs(disruption_budget=DisruptionBudget(min_available="50%")),
     Feature.POD_CLEANUP: _runs(pod_cleanup=PodCleanup(when="pod_success")),
     Feature.CLAIM_CLEANUP: _runs(claim_cleanup="run_completion"),
+    Feature.EXECUTOR_PLUGIN: _runs(plugins=(PLUGIN,)),
     Feature.LABELS: flow(echo("a"), labels=FrozenDict(team="ml")),
     Feature.ENGINE_OVERRIDES: _has(
         engine=FrozenDict(argo=FrozenDict(template=FrozenDict(hostAliases=())))

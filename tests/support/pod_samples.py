@@ -41,7 +41,7 @@ from couler.ir.storage import (
 )
 from couler.ir.values import ParamRef, RunRef, StepRef, Template
 from couler.ir.workflow import Job, Parameter, Script, Step, Workflow
-from tests.support.feature_samples import echo, flow
+from tests.support.feature_samples import PLUGIN, echo, flow
 
 SETTINGS = ContainerSettings(
     ports=(
@@ -130,7 +130,7 @@ POD_SAMPLES: Mapping[str, Workflow] = {
         volumes=(BLOCKS, SCRATCH),
         parameters=_PARAMETERS,
     ),
-    "pod-of-a-step": flow(echo("a", pod=StepPod(**POD), display_name="first.step")),
+    "pod-of-a-step": flow(echo("a", pod=StepPod(**POD, timeout_s=90.5), display_name="first.step")),
     "pod-of-a-job": flow(
         Step(
             name="a",
@@ -222,10 +222,17 @@ POD_SAMPLES: Mapping[str, Workflow] = {
             SourceVolume(name="image", source=FrozenDict(image=FrozenDict(reference="data:1"))),
         ),
     ),
+    "plugins": flow(
+        echo("a"),
+        runs=RunSettings(
+            plugins=(PLUGIN.model_copy(update={"automount_service_account_token": True}),)
+        ),
+    ),
     "pod-resources-of-a-step": flow(
         echo(
             "a",
             pod=StepPod(
+                pending_timeout_s=600,
                 resources=Resources(cpu="2", memory="4Gi"),
                 resource_claims=(FrozenDict(name="gpu", resourceClaimTemplateName="one-gpu"),),
             ),

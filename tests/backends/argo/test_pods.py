@@ -16,7 +16,7 @@ from couler.ir.pods import ContainerSettings, PodContainer, StepPod
 from couler.ir.policies import Cache, Foreach
 from couler.ir.storage import EnvVar
 from couler.ir.values import Field, ItemRef, Literal, ParamRef, StepRef
-from couler.ir.workflow import Parameter, Script, Step, Workflow
+from couler.ir.workflow import Parameter, Schedule, Script, Step, Workflow
 from tests.support.feature_samples import DATABASE, echo, flow
 from tests.support.pod_samples import POD_SAMPLES
 
@@ -147,6 +147,40 @@ def test_pods_and_runs() -> None:
         "strategy": "OnWorkflowCompletion",
         "labelSelector": {"matchLabels": {"team": "ml"}},
         "deleteDelayDuration": "30s",
+    }
+
+
+def test_scheduled_runs_have_fixed_labels_from_their_beginning() -> None:
+    workflow = POD_SAMPLES["runs-with-all-settings"].model_copy(
+        update={"schedule": Schedule(cron=("0 3 * * *",))}
+    )
+    cron = manifest(workflow)["spec"]
+    assert cron["workflowMetadata"] == {
+        "labels": {"team": "ml"},
+        "annotations": {"note": "all of it"},
+    }
+    computed = cron["workflowSpec"]["workflowMetadata"]
+    assert set(computed) == {"labelsFrom"}
+    assert set(computed["labelsFrom"]) == {"database", "example.org/what", "run"}
+
+
+def test_bounds_of_a_pod() -> None:
+    pod = StepPod(timeout_s=90.5, pending_timeout_s=600)
+    found = template(flow(echo("a", pod=pod, timeout_s=60)))
+    assert (found["timeout"], found["pendingTimeout"]) == ("90500ms", "600s")
+    assert found["activeDeadlineSeconds"] == 60
+
+
+def test_plugins_of_a_run() -> None:
+    [found] = spec("plugins")["executorPlugins"]
+    assert found["metadata"] == {"name": "hello"}
+    assert found["spec"]["sidecar"] == {
+        "automountServiceAccountToken": True,
+        "container": {
+            "name": "hello",
+            "image": "example.org/hello:1",
+            "ports": [{"containerPort": 4355, "protocol": "TCP"}],
+        },
     }
 
 

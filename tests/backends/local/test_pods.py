@@ -15,7 +15,7 @@ from couler.backends.local import LocalBackend
 from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.result import RunResult
 from couler.errors import ConfigurationError, InvalidWorkflowError, UnsupportedFeatureError
-from couler.ir.pods import ContainerSettings, PodContainer, Port
+from couler.ir.pods import ContainerSettings, PodContainer, Port, StepPod
 from couler.ir.policies import Cache, Gpu, Resources, Retry
 from couler.ir.storage import EnvFrom, EnvVar, SecretKey
 from couler.ir.workflow import Step, Workflow
@@ -121,6 +121,12 @@ def test_a_time_limit_ends_those_before_and_beside(tmp_path: Path) -> None:
     assert {step.message for step in result.steps.values()} == {
         "it did not end within its time limit"
     }
+
+
+def test_a_bound_of_the_pod_is_one_of_the_process(tmp_path: Path) -> None:
+    step = sh("a", FOREVER, pod=StepPod(timeout_s=0.3, pending_timeout_s=60), timeout_s=60)
+    result = run(flow("w", step), tmp_path)
+    assert result.steps["a"].message == "it did not end within its time limit"
 
 
 def test_what_cannot_start_ends_the_attempt(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from couler.ir.pods import (
     ContainerSettings,
     Device,
     DisruptionBudget,
+    ExecutorPlugin,
     HostAlias,
     PodCleanup,
     PodContainer,
@@ -28,7 +29,7 @@ from couler.ir.values import ParamRef, RunRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import Group, Http, Job, Step, Suspend
 from tests.support.argo_samples import POD_SAMPLES
-from tests.support.feature_samples import DATABASE, A, echo, flow
+from tests.support.feature_samples import DATABASE, PLUGIN, A, echo, flow
 from tests.support.verification import codes, only
 
 
@@ -211,6 +212,21 @@ def test_display_names(name: str) -> None:
 )
 def test_settings_of_runs(fields: dict[str, t.Any], found: list[str]) -> None:
     assert runs(**fields) == found
+
+
+def test_plugins_of_runs() -> None:
+    def plugin(**fields: t.Any) -> ExecutorPlugin:
+        container = PLUGIN.container.model_copy(update=fields)
+        return PLUGIN.model_copy(update={"container": container})
+
+    mount = Mount(volume="data", path="/data")
+    assert runs(plugins=(PLUGIN, PLUGIN)) == ["CLR151"]
+    assert runs(plugins=(PLUGIN.model_copy(update={"name": "Hello"}),)) == ["CLR411"]
+    assert runs(plugins=(plugin(name="Hello"),)) == ["CLR150"]
+    assert runs(plugins=(plugin(args=(ParamRef(name="p"),)),)) == ["CLR442"]
+    assert runs(plugins=(plugin(mirror_mounts=True),)) == ["CLR442"]
+    assert runs(plugins=(plugin(mounts=(mount,)),)) == ["CLR442"]
+    assert runs(plugins=(plugin(settings=None),)) == ["CLR440"]
 
 
 @pytest.mark.parametrize(
