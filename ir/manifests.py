@@ -79,7 +79,7 @@ def filled(
     >>> filled({"args": ("--rate", None)}, [(("args", 1), "0.1")])
     {'args': ['--rate', '0.1']}
     """
-    tree: dict[str, t.Any] = _thawed(manifest)
+    tree: dict[str, t.Any] = thawed(manifest)
     for path, value in values:
         inner: t.Any = tree
         for key in path[:-1]:
@@ -120,9 +120,10 @@ def split(
     return take(tree, ()), found
 
 
-def _thawed(tree: t.Any) -> t.Any:
+def thawed(tree: t.Any) -> t.Any:
+    """Return a frozen JSON value as plain dicts and lists."""
     if isinstance(tree, Mapping):
-        return {key: _thawed(value) for key, value in tree.items()}
+        return {key: thawed(value) for key, value in tree.items()}
     if isinstance(tree, list | tuple):
-        return [_thawed(value) for value in tree]
+        return [thawed(value) for value in tree]
     return tree

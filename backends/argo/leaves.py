@@ -22,7 +22,7 @@ from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import TAG_SAFE
-from couler.backends.argo.resources import value_name
+from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
@@ -210,10 +210,8 @@ def holes_of(step: Step) -> list[Hole]:
         if action.body is not None:
             holes.append(Hole("body", action.body))
     elif isinstance(action, Job):
-        holes += [
-            Hole(value_name(index), given.value, given.type)
-            for index, given in enumerate(action.values)
-        ]
+        named = dict(zip(value_names(action), action.values, strict=True))
+        holes += [Hole(name, given.value, given.type) for name, given in named.items()]
     if step.inputs:
         holes += [_hole_of(given) for given in step.inputs]
     if step.env:
@@ -262,7 +260,10 @@ def _shape_key(
         fixed = action.model_copy(update={"url": "", "headers": (), "body": None})
         what = (fixed, headers, action.body is None)
     elif isinstance(action, Job):
-        places = tuple((given.path, given.type) for given in action.values)
+        names = value_names(action)
+        places = tuple(
+            (given.path, given.type, name) for given, name in zip(action.values, names, strict=True)
+        )
         what = (action.model_copy(update={"values": ()}), places)
     hostile = [
         (index, hole.text)

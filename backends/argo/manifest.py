@@ -25,8 +25,8 @@ from couler.backends.argo.references import Renderer
 from couler.backends.argo.runs import pod_settings, run_settings, scheduled_metadata
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
-from couler.backends.argo.volumes import claim_template, volume
 from couler.errors import EngineOptionError
+from couler.ir.kubernetes_volumes import claim_template, volume
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.text import protect_dollars
 from couler.ir.manifests import JsonType, filled
+from couler.ir.values import Value
 from couler.ir.workflow import Job
 from couler.ir.yaml_writer import dump
 
@@ -48,9 +49,12 @@ def lost_character(text: str) -> str | None:
     return None if found is None else found[0]
 
 
-def value_name(index: int) -> str:
-    """Return the name of the parameter for a value of a manifest."""
-    return f"value_{index}"
+def value_names(job: Job) -> list[str]:
+    """Return for each value of a manifest the name of its parameter; equal values share one."""
+    names: dict[tuple[Value, JsonType], str] = {}
+    return [
+        names.setdefault((given.value, given.type), f"value_{len(names)}") for given in job.values
+    ]
 
 
 def resource_manifest(job: Job, places: Mapping[str, Place]) -> str:
@@ -69,8 +73,8 @@ def resource_manifest(job: Job, places: Mapping[str, Place]) -> str:
         mark += "-"
     values: list[tuple[tuple[str | int, ...], object]] = []
     tags: dict[str, str] = {}
-    for index, given in enumerate(job.values):
-        place = places[value_name(index)]
+    for index, (given, name) in enumerate(zip(job.values, value_names(job), strict=True)):
+        place = places[name]
         if place.text is not None:
             text = protect_dollars(place.text)
             values.append((given.path, text if given.type == "str" else json.loads(text)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
-from couler.backends.argo.pods import Tree, thaw
+from couler.ir.manifests import thawed
 from couler.ir.storage import (
     ClaimVolume,
     ConfigVolume,
@@ -19,6 +19,8 @@ from couler.ir.storage import (
     SourceVolume,
     Volume,
 )
+
+Tree: t.TypeAlias = dict[str, t.Any]
 
 
 def volume(wanted: Volume) -> Tree | None:
@@ -49,10 +51,10 @@ def _source(wanted: Volume) -> Tree | None:
         case EphemeralVolume():
             return {"ephemeral": {"volumeClaimTemplate": {"spec": _claim(wanted)}}}
         case ProjectedVolume():
-            projected = {"sources": thaw(wanted.sources), "defaultMode": wanted.mode}
+            projected = {"sources": thawed(wanted.sources), "defaultMode": wanted.mode}
             return {"projected": _given(projected)}
         case SourceVolume():
-            return t.cast(Tree, thaw(wanted.source))
+            return t.cast(Tree, thawed(wanted.source))
         case NewClaimVolume():
             return None
     t.assert_never(wanted)
