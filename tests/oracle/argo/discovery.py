@@ -27,11 +27,13 @@ def discover(path: str, resources: Iterable[Resource]) -> Json | None:
     if root == "api":
         return {"kind": "APIVersions", "versions": ["v1"]}
     if root == "apis":
-        groups = {each.group: each for found in versions.values() for each in found if each.group}
+        groups: dict[str, list[Resource]] = {}
+        for found in versions.values():
+            groups.setdefault(found[0].group, []).append(found[0])
         return {
             "kind": "APIGroupList",
             "apiVersion": "v1",
-            "groups": [_group(each) for each in groups.values()],
+            "groups": [_group(name, found) for name, found in groups.items() if name],
         }
     if root in versions:
         return {
@@ -43,9 +45,9 @@ def discover(path: str, resources: Iterable[Resource]) -> Json | None:
     return None
 
 
-def _group(resource: Resource) -> Json:
-    version = {"groupVersion": resource.api_version, "version": resource.version}
-    return {"name": resource.group, "versions": [version], "preferredVersion": version}
+def _group(name: str, resources: list[Resource]) -> Json:
+    versions = [{"groupVersion": one.api_version, "version": one.version} for one in resources]
+    return {"name": name, "versions": versions, "preferredVersion": versions[0]}
 
 
 def _resource(resource: Resource) -> Json:
