@@ -18,6 +18,7 @@ __all__ = [
     "CoulerError",
     "Counter",
     "CsiVolume",
+    "Dataset",
     "DefinitionError",
     "Directory",
     "DnsConfig",
@@ -205,6 +206,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.workflow import Workflow as Workflow
     from couler.errors import CoulerError as CoulerError
     from couler.errors import DefinitionError as DefinitionError
+    from couler.steps.dataset import Dataset as Dataset
 
 # Public name -> the module that defines it. Type checkers read the same names as
 # `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
@@ -218,6 +220,7 @@ _EXPORTS: dict[str, str] = {
     "CoulerError": "couler.errors",
     "Counter": "couler.dsl.metrics",
     "CsiVolume": "couler.dsl.volumes",
+    "Dataset": "couler.steps.dataset",
     "DefinitionError": "couler.errors",
     "Directory": "couler.dsl._prelude",
     "DnsConfig": "couler.dsl.objects",
@@ -320,6 +323,8 @@ _ANCESTOR = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "steps":  # the step zoo, a package that is loaded where it is asked for
+        return _import_module("couler.steps")
     module = _EXPORTS.get(name) or _ANCESTOR.get(name)
     if module is None:
         from couler.dsl.absent import missing  # only now: it costs time, and is seldom needed

@@ -38,6 +38,7 @@ COMMANDS = {
     "plan": "Show what the passes did to a workflow, and why.",
     "engines": "Show what each engine can do.",
     "cache": "Show and clean what steps can reuse.",
+    "zoo": "Show the ready-made steps that are installed.",
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",
 }

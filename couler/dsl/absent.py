@@ -32,7 +32,6 @@ _NAMES = {
         "is gone: it named a template that nothing defined. Define the step with couler.step, "
         "couler.run_container or couler.run_script"
     ),
-    "steps": "is not there yet: couler.run_job(manifest, ...) makes training jobs of any kind",
     "yaml": _FOREIGN,
 }
 _NAMES |= {

@@ -62,6 +62,7 @@ class Builder:
         self._image_names: dict[str, str] = {}
         self._scratch: dict[str, Volume] = {}
         self._place: SourceRef | None = None
+        self._call: SourceRef | None = None
         self._diagnostics: dict[Diagnostic, None] = {}
         self._sources: dict[tuple[str, int], SourceRef] = {}
 
@@ -91,6 +92,15 @@ class Builder:
             yield
         finally:
             self._place = outer
+
+    @contextlib.contextmanager
+    def called_at(self, place: SourceRef) -> Iterator[None]:
+        """Let the steps of a block be made at one place: where the program called for them."""
+        outer, self._call = self._call, self._call or place
+        try:
+            yield
+        finally:
+            self._call = outer
 
     def need_volume(self, name: str) -> None:
         """Make sure that a mounted volume exists; one that nobody described is scratch space."""
@@ -127,6 +137,8 @@ class Builder:
 
     def here(self) -> SourceRef:
         """Return where the user's program called."""
+        if self._call is not None:
+            return self._call
         frame = caller_frame()
         return self.place(frame.f_code.co_filename, frame.f_lineno)
 
@@ -151,7 +163,7 @@ class Builder:
         if name is None and function is not None and not function.startswith("<"):
             name = function
         name = self._image_name(image) if name is None else name
-        return name, self.place(code.co_filename, frame.f_lineno)
+        return name, self._call or self.place(code.co_filename, frame.f_lineno)
 
     def _image_name(self, image: object) -> str:
         if not isinstance(image, str):

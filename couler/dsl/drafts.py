@@ -11,7 +11,7 @@ from couler.ir.base import FrozenDict
 from couler.ir.conditions import Condition
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop, SourceRef
 from couler.ir.values import StepRef
-from couler.ir.workflow import Action, Container, Group, Input, Output, Step
+from couler.ir.workflow import Action, Container, Group, Input, Job, Output, Step
 
 if t.TYPE_CHECKING:
     from couler.dsl.scope import Scope
@@ -122,7 +122,7 @@ class Draft:
         """Return the step of the IR."""
         fields: dict[str, t.Any] = {} if self.options is None else dict(self.options)
         fields["name"] = self.name
-        fields["action"] = self.action if self.body is None else Group(steps=self.body.build())
+        fields["action"] = self._action() if self.body is None else Group(steps=self.body.build())
         fields["source"] = self.source
         if self.edges or self.depends or (ordered and self.after):
             fields["depends_on"] = self._depends_on(ordered)
@@ -137,6 +137,22 @@ class Draft:
         if self.loop is not None:
             fields["loop"] = self.loop
         return make_step(fields)
+
+    def _action(self) -> Action | None:
+        """Return the action; the local form of a job gives only what the job was asked for."""
+        action = self.action
+        if not isinstance(action, Job) or action.local is None or not action.local.outputs:
+            return action
+        declared = {output.name for output in self.outputs}
+        given = tuple(
+            output
+            for output in action.local.outputs
+            if output.name in declared or output.name not in self.returns.on_read
+        )
+        if given == action.local.outputs:
+            return action
+        form = action.local.model_copy(update={"outputs": given})
+        return action.model_copy(update={"local": form})
 
     def _depends_on(self, ordered: bool) -> tuple[str | Dependency | AnyOf, ...]:
         found: dict[str | Dependency | AnyOf, None] = {}

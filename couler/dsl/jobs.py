@@ -153,6 +153,28 @@ def _manifest_file(draft: Draft, manifest: Value, step: str) -> str | None:
     return draft.inputs[-1].name if draft.inputs else None
 
 
+def offer(job: ProcessHandle, outputs: Mapping[str, Output], main: str | None) -> ProcessHandle:
+    """Return a job that gives more fields of its resource, each declared if something reads it.
+
+    Parameters
+    ----------
+    job
+        A job that nothing has read yet.
+    outputs
+        The fields, by name.
+    main
+        What the handle itself stands for; None for the job's name.
+    """
+    draft = job._draft
+    given = draft.returns
+    draft.returns = given._replace(
+        specs={**{name: spec_of_wire(one.type) for name, one in outputs.items()}, **given.specs},
+        on_read={**given.on_read, **outputs},
+        main=main or given.main,
+    )
+    return ProcessHandle(draft)
+
+
 def _returns(builder: Builder, outputs: Mapping[str, str | Jq] | None, step: str) -> Returns:
     """Return what a job gives: fields of its resource, those that every job has and its own."""
     own: dict[str, Output] = {}
@@ -290,4 +312,6 @@ def _with_env(tree: Mapping[str, t.Any], env: Mapping[str, object]) -> dict[str,
 
 def as_text(value: object) -> t.Any:
     """Return what stands for a value as text in a manifest: a text, or a value of that type."""
-    return text("{}", value) if isinstance(value, Value) else text_of(value)
+    if isinstance(value, Value):
+        return value if value._spec.wire == "str" else text("{}", value)
+    return text_of(value)

@@ -35,6 +35,7 @@ PAGES = (
     "docs/index.md",
     "docs/writing-workflows.md",
     "docs/from-couler-0.md",
+    "docs/step-zoo.md",
     "docs/argo.md",
     "docs/local-engine.md",
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ def test_listings_of_the_paper_build_and_verify(path: Path) -> None:
 
 
 def test_the_listings_say_what_the_paper_says() -> None:
-    assert len(LISTINGS) == 5
+    assert len(LISTINGS) == 7
     built = [load(Source(str(path), None)).to_ir() for path in LISTINGS]
     for diamond in (built[0], built[3]):
         assert [(step.name, step.depends_on) for step in diamond.steps] == [
@@ -49,6 +50,16 @@ def test_the_listings_say_what_the_paper_says() -> None:
     )
     [again] = built[4].steps
     assert again.loop.condition.left == RoundRef()
+    train, judge = built[5].steps
+    assert (train.name, train.action.manifest["kind"]) == ("train_tensorflow", "TFJob")
+    assert train.foreach.over["x"].value == (100, 200, 300, 400, 500)
+    assert judge.foreach.over["x"] == StepRef(step="train_tensorflow", output="job_name")
+    boosted, other = built[6].steps
+    assert (boosted.depends_on, other.depends_on) == ((), ())
+    assert [(one.action.image, one.outputs[0].path) for one in (boosted, other)] == [
+        ("xgboost-image", "model.json"),
+        (f"python:{sys.version_info[0]}.{sys.version_info[1]}", "lightgbm_model"),
+    ]
 
 
 class Split(NamedTuple):

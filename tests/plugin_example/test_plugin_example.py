@@ -1,4 +1,4 @@
-"""A distribution of a third party adds an engine and a pass, and no file of ours names them."""
+"""A distribution of a third party adds an engine, a pass and a step; no file of ours names them."""
 
 from __future__ import annotations
 
@@ -90,6 +90,64 @@ def test_pass_runs_and_is_told_of(couler: Callable) -> None:
     assert "~ a: labels" in done.stdout
 
 
+PROGRAM = """
+import couler
+from couler_plugin_example.steps import announce
+
+with couler.Workflow("flow", name_of_model="digits") as wf:
+    best = couler.run_container("busybox", ["echo", "a model"], step_name="best")
+    told = announce(best, channels=["ml", "ops"])
+    announce(wf.params.name_of_model, {more})
+"""
+
+
+def test_step_is_in_the_zoo(couler: Callable) -> None:
+    listed = couler("zoo", "ls")
+    assert (listed.returncode, listed.stderr) == (0, "")
+    [line] = [line for line in listed.stdout.splitlines() if line.startswith("example.announce")]
+    assert line.split(None, 3)[1:] == ["1.2", "couler-plugin-example", "Tell people what happened."]
+    shown = json.loads(couler("zoo", "show", "example.announce", "--format", "json").stdout)
+    assert shown["parameters"]["required"] == ["text"]
+    assert shown["parameters"]["properties"]["urgent"] == {
+        "type": "boolean",
+        "default": False,
+        "description": "Wake them up.",
+    }
+    assert "announce(" in shown["example"]
+
+
+def test_step_is_in_the_manifest(couler: Callable, tmp_path: Path) -> None:
+    (tmp_path / "flow.py").write_text(PROGRAM.format(more="urgent=True"))
+    done = couler("compile", "flow.py", "-e", "argo")
+    assert done.returncode == 0, done.stderr
+    assert "image: example.org/announce:1.2" in done.stdout
+    assert "command: [announce, ml, ops]" in done.stdout
+    assert "command: [announce, --urgent, general]" in done.stdout
+    assert "depends: best" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "code", "words"),
+    [
+        ("urgnt=True", "CLR104", 'no argument "urgnt". Did you mean "urgent"?'),
+        ('urgent="yes"', "CLR107", "must be bool, not 'yes', which is str"),
+        ("channels=['a', 3]", "CLR107", "must be Sequence[str]"),
+        ("channels=best", "CLR105", "must be known when the workflow is built"),
+        ("['x'], True, 0, 1, 2", "CLR102", "4 arguments at most, not 6"),
+        ("text='twice'", "CLR102", "given twice"),
+    ],
+)
+def test_wrong_argument_is_one_diagnostic_at_its_line(
+    couler: Callable, tmp_path: Path, more: str, code: str, words: str
+) -> None:
+    (tmp_path / "flow.py").write_text(PROGRAM.format(more=more))
+    done = couler("validate", "flow.py", "--format", "json")
+    [problem] = json.loads(done.stdout)["diagnostics"]
+    assert done.returncode == 1
+    assert (problem["code"], problem["file"], problem["line"]) == (code, "flow.py", 8)
+    assert words in problem["message"]
+
+
 def test_without_the_distribution_there_is_neither(tmp_path: Path) -> None:
     (tmp_path / "flow.yaml").write_text(FLOW)
     for arguments in (
@@ -111,7 +169,18 @@ def test_no_file_of_ours_names_the_example() -> None:
     if not (root / ".git").exists():
         pytest.skip("not a git checkout")
     found = subprocess.run(
-        ["git", "grep", "--untracked", "-l", "-e", "image-list", "-e", "label-steps"],
+        [
+            "git",
+            "grep",
+            "--untracked",
+            "-l",
+            "-e",
+            "image-list",
+            "-e",
+            "label-steps",
+            "-e",
+            "example.announce",
+        ],
         cwd=root,
         capture_output=True,
         text=True,

@@ -1,1 +1,1 @@
-"""An engine and a pass that Couler finds by their entry points."""
+"""An engine, a pass and a step that Couler finds by their entry points."""

@@ -1,0 +1,44 @@
+"""The step zoo: ready-made steps for training, and the way to make and share more.
+
+`couler zoo ls` lists the steps that are installed, `couler zoo show NAME` tells what one takes. A
+module, such as `couler.steps.pytorch`, is loaded where it is asked for.
+"""
+
+import typing as _t
+from importlib import import_module as _import_module
+
+__all__ = ["STATIC", "ZooStep", "get_step", "step_names", "zoo_step"]
+
+if _t.TYPE_CHECKING:
+    from couler.steps.parameters import STATIC as STATIC
+    from couler.steps.registry import ZooStep as ZooStep
+    from couler.steps.registry import get_step as get_step
+    from couler.steps.registry import step_names as step_names
+    from couler.steps.registry import zoo_step as zoo_step
+
+_EXPORTS = {
+    "STATIC": "couler.steps.parameters",
+    "ZooStep": "couler.steps.registry",
+    "get_step": "couler.steps.registry",
+    "step_names": "couler.steps.registry",
+    "zoo_step": "couler.steps.registry",
+}
+
+_MODULES = ("katib", "lightgbm", "mpi", "pytorch", "sklearn", "tensorflow", "trainer", "xgboost")
+
+
+def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return _import_module(f"couler.steps.{name}")
+    if name not in _EXPORTS:
+        from couler.ir.diagnostics import did_you_mean
+
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}"
+            f"{did_you_mean(name, (*_EXPORTS, *_MODULES))}"
+        )
+    return getattr(_import_module(_EXPORTS[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_EXPORTS, *_MODULES})

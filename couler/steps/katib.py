@@ -1,0 +1,364 @@
+"""Tuning of hyperparameters on a cluster: an Experiment of Katib."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping, Sequence
+from typing import Required  # pydantic reads no others before Python 3.12
+
+from typing_extensions import TypedDict
+
+from couler.dsl.builder import Builder
+from couler.dsl.handles import ProcessHandle, Value
+from couler.dsl.jobs import as_text
+from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
+from couler.dsl.options import text_of
+from couler.ir.wire import ValueType
+from couler.ir.workflow import Output
+from couler.steps.parameters import STATIC
+from couler.steps.pods import Amount, PodOptions, ResourceForm, Tree, pod_template
+from couler.steps.registry import zoo_step
+from couler.steps.training import JobKind, JobOptions, Local, current_builder, make_job
+from couler.steps.training import step_name as name_of
+
+CONTAINER = "training-container"
+
+_BEST = "{.status.currentOptimalTrial"
+_TYPES: dict[str, ValueType] = {"double": "float", "int": "int"}
+
+
+class TuningParameter(TypedDict):
+    """A hyperparameter that is tuned: its name, type and range."""
+
+    name: str
+    type: t.Literal["double", "int", "categorical", "discrete"]
+    range: Sequence[object]
+    """The least and the greatest value, and for a grid the step; or, of the other types, all."""
+
+
+class Objective(TypedDict, total=False):
+    """What is optimised: a metric that trials print, and how."""
+
+    type: Required[t.Literal["maximize", "minimize"]]
+    metric_name: Required[str]
+    goal: float
+    additional_metric_names: Sequence[str]
+
+
+@zoo_step("katib.run", extra="input_")
+def run(
+    raw_template: str | Mapping[str, object] | None = None,
+    tuning_params: t.Annotated[Sequence[TuningParameter], STATIC] = (),
+    objective: t.Annotated[Objective | None, STATIC] = None,
+    success_condition: str | None = None,
+    failure_condition: str | None = None,
+    algorithm: str = "random",
+    parallel_trial_count: int = 3,
+    max_trial_count: int = 12,
+    max_failed_trial_count: t.Annotated[int, STATIC] = 3,
+    *,
+    algorithm_settings: Mapping[str, object] | None = None,
+    early_stopping: str | None = None,
+    early_stopping_settings: Mapping[str, object] | None = None,
+    metrics_collector: Mapping[str, object] | None = None,
+    primary_container: str = CONTAINER,
+    primary_pod_labels: Mapping[str, str] | None = None,
+    image: str | None = None,
+    command: str | Sequence[object] | None = None,
+    args: Sequence[object] = (),
+    env: Mapping[str, object] | None = None,
+    secret: str | Sequence[str] | None = None,
+    resources: ResourceForm | None = None,
+    cpu: Amount | None = None,
+    memory: Amount | None = None,
+    gpu: int | Gpu | None = None,
+    volume_mounts: Sequence[VolumeMount] = (),
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: Sequence[Toleration] = (),
+    step_name: str | None = None,
+    timeout: Duration | None = None,
+    retry: int | Retry | None = None,
+    cache: bool | Cache | None = None,
+    local: Local = False,
+    **inputs: object,
+) -> ProcessHandle:
+    """Tune hyperparameters: an Experiment of Katib (kubeflow.org/v1beta1).
+
+    Parameters
+    ----------
+    raw_template
+        The resource that a trial creates, as a dict or YAML, with `${trialParameters.NAME}` where a
+        hyperparameter goes: its name without leading dashes. Without it a trial is a Job that runs
+        `command` with every hyperparameter as an argument.
+    tuning_params
+        The hyperparameters, such as `{"name": "--lr", "type": "double", "range": [0.01, 0.1]}`.
+    objective
+        The metric, such as `{"type": "maximize", "metric_name": "accuracy", "goal": 0.99}`.
+    success_condition, failure_condition
+        When the experiment has ended; by default at its completion, and with too many failures.
+    algorithm, algorithm_settings
+        How hyperparameters are suggested, such as `random`, `grid` or `tpe`.
+    parallel_trial_count, max_trial_count, max_failed_trial_count
+        How many trials run at the same time, run at most, and may fail.
+    early_stopping, early_stopping_settings
+        When trials without promise are stopped, such as `medianstop`.
+    metrics_collector
+        Where metrics are found, as Katib's `metricsCollectorSpec`; by default what a trial prints.
+    primary_container, primary_pod_labels
+        The container of `raw_template` that trains, and the labels of its pods where there are
+        several.
+    image, command, args, env, secret, resources, cpu, memory, gpu, volume_mounts, node_selector, \
+    tolerations
+        Of a trial without `raw_template`, as for `pytorch.train`.
+    step_name, timeout, retry, cache
+        As for `run_container`.
+    local
+        What runs on an engine without a cluster: a `LocalForm` or function.
+    inputs
+        Further arguments of every trial: `input_epochs=3` is `--epochs=3`.
+
+    Returns
+    -------
+    ProcessHandle
+        The step: the best trial as `best_trial`, which is its value, `best_parameters` and
+        `best_metrics` (JSON as Katib writes it), `best_value` of the metric, `best_<NAME>` of each
+        hyperparameter, `trials` that succeeded; `job_name`, `job_id`, `job_obj`, `started` and
+        `ended`.
+
+    Examples
+    --------
+    >>> import couler
+    >>> from couler.steps import katib
+    >>> with couler.Workflow("tune", epochs=3) as wf:
+    ...     best = katib.run(
+    ...         tuning_params=[
+    ...             {"name": "--lr", "type": "double", "range": [0.01, 0.03]},
+    ...             {"name": "--optimizer", "type": "categorical", "range": ["sgd", "adam"]},
+    ...         ],
+    ...         objective={"type": "maximize", "metric_name": "accuracy", "goal": 0.99},
+    ...         image="example.org/train:1",
+    ...         command=["python", "/srv/train.py"],
+    ...         input_epochs=wf.params.epochs,
+    ...     )
+    ...     final = couler.run_container(
+    ...         "example.org/train:1", ["python", "/srv/train.py"],
+    ...         args=[couler.text("--lr={}", best.best_lr)], step_name="final")
+    """
+    builder = current_builder()
+    name = name_of(builder, "katib-run", step_name)
+    parameters = [_Tuned(builder, name, one) for one in tuning_params]
+    if not parameters:
+        _report(builder, name, 'the argument "tuning_params" names no hyperparameter')
+    if objective is None:
+        _report(builder, name, 'the argument "objective" is missing', "CLR101")
+        objective = {"type": "maximize", "metric_name": "unknown"}
+    if local is True:
+        _report(builder, name, "local=True: what tunes is Katib. Give a couler.LocalForm")
+    if raw_template is None:
+        pods = PodOptions(
+            step=name,
+            image=image,
+            command=command,
+            args=[*args, *(one.word for one in parameters), *_inputs(inputs)],
+            env=env,
+            secret=secret,
+            resources=resources,
+            cpu=cpu,
+            memory=memory,
+            gpu=gpu,
+            volume_mounts=volume_mounts,
+            node_selector=node_selector,
+            tolerations=tolerations,
+        )
+        trial = _job(builder, pods, primary_container)
+    else:
+        trial = _read_template(builder, name, raw_template, parameters)
+    template = {
+        "primaryContainerName": primary_container,
+        "primaryPodLabels": primary_pod_labels,
+        "trialParameters": [one.reference for one in parameters],
+        "trialSpec": trial,
+    }
+    spec = {
+        "objective": _objective(objective),
+        "algorithm": _algorithm("algorithm", algorithm, algorithm_settings),
+        "earlyStopping": early_stopping
+        and _algorithm("algorithm", early_stopping, early_stopping_settings),
+        "parallelTrialCount": parallel_trial_count,
+        "maxTrialCount": max_trial_count,
+        "maxFailedTrialCount": max_failed_trial_count,
+        "parameters": [one.tree for one in parameters],
+        "metricsCollectorSpec": metrics_collector,
+        "trialTemplate": {key: value for key, value in template.items() if value is not None},
+    }
+    kind = JobKind(
+        manifest={
+            "apiVersion": "kubeflow.org/v1beta1",
+            "kind": "Experiment",
+            "spec": {key: value for key, value in spec.items() if value is not None},
+        },
+        success_condition="status.completionTime",
+        failure_condition=f"status.trialsFailed > {max_failed_trial_count}",
+        outputs=_outputs(parameters, objective),
+        main="best_trial",
+    )
+    options = JobOptions(
+        name=name,
+        timeout=timeout,
+        retry=retry,
+        cache=cache,
+        local=local,
+        success_condition=success_condition,
+        failure_condition=failure_condition,
+    )
+    return make_job(kind, options)
+
+
+class _Tuned:
+    """A hyperparameter that is tuned, in the forms that Katib asks for."""
+
+    def __init__(self, builder: Builder, step: str, given: TuningParameter) -> None:
+        self.given = given
+        self.name = given["name"].lstrip("-")
+        """Of the trial's parameter."""
+        size = len(given["range"])
+        if given["type"] in _TYPES and size not in (2, 3):
+            message = f'the range of "{given["name"]}" is not its least and its greatest value'
+            _report(builder, step, message)
+
+    @property
+    def output(self) -> str:
+        """Name of the output that is its best value."""
+        return "best_" + re.sub(r"\W+", "_", self.name)
+
+    @property
+    def word(self) -> str:
+        """The argument of a trial's command."""
+        return f"--{self.name}=${{trialParameters.{self.name}}}"
+
+    @property
+    def reference(self) -> Tree:
+        return {"name": self.name, "reference": self.given["name"]}
+
+    @property
+    def tree(self) -> Tree:
+        values = [_text(value) for value in self.given["range"]]
+        space: Tree = {"list": values}
+        if self.given["type"] in _TYPES:
+            space = dict(zip(("min", "max", "step"), values, strict=False))
+        return {
+            "name": self.given["name"],
+            "parameterType": self.given["type"],
+            "feasibleSpace": space,
+        }
+
+    @property
+    def best(self) -> Output:
+        path = f'{_BEST}.parameterAssignments[?(@.name=="{self.given["name"]}")].value}}'
+        value_type = _TYPES.get(self.given["type"], "str")
+        return Output(name=self.output, json_path=path, type=value_type)
+
+
+def _text(value: object) -> str:
+    return str(text_of(value))
+
+
+def _inputs(given: Mapping[str, object]) -> list[object]:
+    from couler.steps.pods import hyperparameter_words, named_inputs
+
+    return hyperparameter_words(named_inputs(given))
+
+
+def _report(builder: Builder, step: str, message: str, code: str = "CLR105") -> None:
+    builder.report(code, f'step "{step}": {message}', step=step)
+
+
+def _objective(given: Objective) -> Tree:
+    tree: Tree = {"type": given["type"], "objectiveMetricName": given["metric_name"]}
+    if "goal" in given:
+        tree["goal"] = given["goal"]
+    if given.get("additional_metric_names"):
+        tree["additionalMetricNames"] = list(given["additional_metric_names"])
+    return tree
+
+
+def _algorithm(kind: str, name: object, settings: Mapping[str, object] | None) -> Tree:
+    tree: Tree = {f"{kind}Name": name}
+    if settings:
+        tree[f"{kind}Settings"] = [
+            {"name": key, "value": as_text(value)} for key, value in settings.items()
+        ]
+    return tree
+
+
+def _job(builder: Builder, pods: PodOptions, container: str) -> Tree:
+    template = pod_template(builder, pods, container)
+    template["spec"]["restartPolicy"] = "Never"
+    return {"apiVersion": "batch/v1", "kind": "Job", "spec": {"template": template}}
+
+
+def _read_template(
+    builder: Builder,
+    step: str,
+    given: str | Mapping[str, object],
+    parameters: Sequence[_Tuned],
+) -> Tree:
+    """Return the resource of a trial; report one that does not use what is tuned."""
+    tree: t.Any = given
+    if isinstance(given, str):
+        import yaml
+
+        try:
+            tree = yaml.safe_load(given)
+        except yaml.YAMLError as error:
+            message = f"raw_template is no YAML: {error}"
+            if "{{" in given:
+                message = (
+                    "raw_template is a template of Go, which Katib no longer takes; write "
+                    "${trialParameters.NAME} where a hyperparameter goes"
+                )
+            builder.report("CLR136", f'step "{step}": {message}', step=step)
+            return {}
+    if not isinstance(tree, Mapping):
+        builder.report(
+            "CLR136", f'step "{step}": raw_template must be one object: a resource', step=step
+        )
+        return {}
+    texts = list(_texts(tree))
+    for one in parameters:
+        mark = f"${{trialParameters.{one.name}}}"
+        if not any(mark in text for text in texts):
+            _report(builder, step, f'raw_template has no {mark}, so "{one.name}" changes nothing')
+    return dict(tree)
+
+
+def _texts(tree: object) -> t.Iterator[str]:
+    if isinstance(tree, str):
+        yield tree
+    elif isinstance(tree, Mapping):
+        for value in tree.values():
+            yield from _texts(value)
+    elif isinstance(tree, list | tuple):
+        for value in tree:
+            yield from _texts(value)
+    elif isinstance(tree, Value):
+        yield ""
+
+
+def _outputs(parameters: Sequence[_Tuned], objective: Objective) -> dict[str, Output]:
+    metrics = f"{_BEST}.observation.metrics"
+    best = "max" if objective["type"] == "maximize" else "min"
+    found = [
+        Output(name="best_trial", json_path=f"{_BEST}.bestTrialName}}"),
+        Output(name="best_parameters", json_path=f"{_BEST}.parameterAssignments}}", type="json"),
+        Output(name="best_metrics", json_path=f"{metrics}}}", type="json"),
+        Output(
+            name="best_value",
+            json_path=f'{metrics}[?(@.name=="{objective["metric_name"]}")].{best}}}',
+            type="float",
+        ),
+        Output(name="trials", json_path="{.status.trialsSucceeded}", type="int"),
+    ]
+    found += [one.best for one in parameters]
+    return {output.name: output for output in found}

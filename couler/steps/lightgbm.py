@@ -1,0 +1,137 @@
+"""Training with LightGBM in one process, on this machine and on a cluster alike."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping, Sequence
+
+from couler.dsl.handles import ProcessHandle
+from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration
+from couler.dsl.shipping import default_image
+from couler.steps.dataset import Dataset
+from couler.steps.fitting import fit
+from couler.steps.parameters import STATIC
+from couler.steps.pods import Amount
+from couler.steps.registry import zoo_step
+
+
+@zoo_step("lightgbm.train")
+def train(
+    datasource: t.Annotated[Dataset, STATIC],
+    model_params: t.Annotated[Mapping[str, object] | None, STATIC] = None,
+    train_params: t.Annotated[Mapping[str, object] | None, STATIC] = None,
+    image: str | None = None,
+    *,
+    model_path: t.Annotated[str, STATIC] = "model.txt",
+    packages: Sequence[str] | None = None,
+    resources: Mapping[str, object] | None = None,
+    cpu: Amount | None = None,
+    memory: Amount | None = None,
+    gpu: int | Gpu | None = None,
+    env: Mapping[str, object] | None = None,
+    secret: str | Sequence[str] | None = None,
+    node_selector: Mapping[str, str] | None = None,
+    tolerations: Sequence[Toleration] | None = None,
+    timeout: Duration | None = None,
+    retry: int | Retry | None = None,
+    cache: bool | Cache | None = None,
+    step_name: str | None = None,
+) -> ProcessHandle:
+    """Train boosted trees with LightGBM.
+
+    Parameters
+    ----------
+    datasource
+        The data.
+    model_params
+        Parameters of the booster, such as `{"num_leaves": 63}`; values can be those of the
+        workflow.
+    train_params
+        `num_boost_round` (or `num_iterations`) and further parameters of the booster.
+    model_path
+        Name of the file that the model is written to, in LightGBM's text form.
+    image
+        Where it runs on a cluster; by default a Python, into which the packages are installed.
+    packages
+        What is installed before; by default what is needed, or nothing where an image is given.
+    resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
+    step_name
+        As for `run_container`.
+
+    Returns
+    -------
+    ProcessHandle
+        The step: `model` (a file), which is its value, `score` (of the rows held out: the share of
+        right classes, or R squared) and `metrics` (a dict by name).
+
+    Examples
+    --------
+    >>> import couler
+    >>> from couler.steps import lightgbm
+    >>> with couler.Workflow("wines") as wf:
+    ...     trained = lightgbm.train(
+    ...         couler.Dataset(name="wine"), train_params={"num_iterations": 50}
+    ...     )
+    ...     wf.output("accuracy", trained.score)
+    """
+    return fit(
+        "lightgbm-train",
+        program="fit_lightgbm.py",
+        dataset=datasource,
+        model_params=model_params,
+        train_params=train_params,
+        model_file=model_path,
+        image=image,
+        packages=packages,
+        needs=("lightgbm",),
+        # LightGBM needs OpenMP of the image, which the slim ones have not.
+        own_image=default_image().removesuffix("-slim"),
+        step_name=step_name,
+        options={
+            "resources": resources,
+            "cpu": cpu,
+            "memory": memory,
+            "gpu": gpu,
+            "env": env,
+            "secret": secret,
+            "node_selector": node_selector,
+            "tolerations": tolerations,
+            "timeout": timeout,
+            "retry": retry,
+            "cache": cache,
+        },
+    )
+
+
+class LightGBMEstimator:
+    """Parameters of LightGBM that are set one after another, and then trained with.
+
+    Attributes
+    ----------
+    model_path
+        Name of the file that the model is written to.
+    hyperparameters
+        What was set.
+
+    Examples
+    --------
+    >>> import couler
+    >>> from couler.steps.lightgbm import LightGBMEstimator
+    >>> estimator = LightGBMEstimator(num_leaves=31)
+    >>> estimator.set_hyperparameters(num_iterations=20)
+    >>> with couler.Workflow("wines") as wf:
+    ...     trained = estimator.fit(couler.Dataset(name="wine"))
+    """
+
+    def __init__(self, **hyperparameters: object) -> None:
+        self.model_path = "model.txt"
+        self.hyperparameters: dict[str, object] = dict(hyperparameters)
+
+    def set_hyperparameters(self, **hyperparameters: object) -> None:
+        """Set parameters of LightGBM; those that were set before stay."""
+        self.hyperparameters.update(hyperparameters)
+
+    def fit(self, dataset: Dataset, **options: t.Any) -> ProcessHandle:
+        """Make a step that trains; the options are those of `train`."""
+        given = {"model_path": self.model_path, **options}
+        return train(dataset, self.hyperparameters, **given)

@@ -1,0 +1,308 @@
+"""Pods in the manifests of training jobs: containers, environment, resources, volumes.
+
+Here they are what Kubernetes reads; the steps of a workflow itself have them in the IR.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import typing as t
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from couler.dsl import objects
+from couler.dsl.builder import Builder
+from couler.dsl.control import text
+from couler.dsl.handles import Value
+from couler.dsl.jobs import as_text
+from couler.dsl.options import step_fields, text_of
+from couler.dsl.pod_options import toleration_of
+from couler.ir import storage
+from couler.ir.kubernetes_volumes import volume
+from couler.ir.policies import Resources
+from couler.ir.verify.quantities import check_resources
+
+Tree: t.TypeAlias = dict[str, t.Any]
+Amount: t.TypeAlias = int | float | str
+ResourceForm: t.TypeAlias = str | Mapping[str, object] | Resources
+"""`"cpu=0.5,memory=1024,gpu=1"` (memory in MiB unless it says otherwise), or a dict of amounts."""
+
+_NEEDS_SHELL = re.compile(r"[^\w\s./:=@%+,-]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodOptions:
+    """What all pods of a job have in common; the replicas' own settings come before."""
+
+    step: str
+    """Name of the step, for messages."""
+    image: object = None
+    command: object = None
+    args: Sequence[object] = ()
+    env: Mapping[str, object] | None = None
+    secret: str | Sequence[str] | None = None
+    resources: ResourceForm | None = None
+    cpu: Amount | None = None
+    memory: Amount | None = None
+    gpu: int | objects.Gpu | None = None
+    volume_mounts: Sequence[objects.VolumeMount] = ()
+    node_selector: Mapping[str, str] | None = None
+    tolerations: Sequence[objects.Toleration] = ()
+    pod_labels: Mapping[str, str] | None = None
+    pod_annotations: Mapping[str, str] | None = None
+
+
+def first_given(*values: object) -> object:
+    """Return the first that is not None; a value of the workflow has no truth."""
+    return next((value for value in values if value is not None), None)
+
+
+def present(tree: Tree) -> Tree:
+    """Return a tree without what is None or empty."""
+    return {key: value for key, value in tree.items() if isinstance(value, Value) or value}
+
+
+def words_of(command: object) -> list[object]:
+    """Return a command as words: text with more than words in it is for a shell.
+
+    Examples
+    --------
+    >>> words_of("python train.py --fast"), words_of("cd /srv && python train.py")
+    (['python', 'train.py', '--fast'], ['sh', '-c', 'cd /srv && python train.py "$@"', 'sh'])
+    """
+    if command is None:
+        return []
+    if isinstance(command, str):
+        if _NEEDS_SHELL.search(command):
+            return ["sh", "-c", f'{command} "$@"', "sh"]
+        return list(shlex.split(command))
+    return list(command) if isinstance(command, list | tuple) else [command]
+
+
+def hyperparameter_words(given: Mapping[str, object]) -> list[object]:
+    """Return hyperparameters as arguments `--name=value`; None leaves one out.
+
+    Examples
+    --------
+    >>> hyperparameter_words({"rate": 0.1, "warm": True, "seed": None})
+    ['--rate=0.1', '--warm=true']
+    """
+    words: list[object] = []
+    for name, value in given.items():
+        if isinstance(value, Value):
+            words.append(text("--{}={}", name, value))
+        elif value is not None:
+            words.append(f"--{name}={text_of(value)}")
+    return words
+
+
+def named_inputs(inputs: Mapping[str, object]) -> dict[str, object]:
+    """Return hyperparameters that were given as keywords `input_<name>`, by their names."""
+    return {name.removeprefix("input_"): value for name, value in inputs.items()}
+
+
+def environment(builder: Builder, options: PodOptions) -> Tree:
+    """Return `env` and `envFrom` of a container."""
+    entries = [_variable(name, value) for name, value in (options.env or {}).items()]
+    sources = []
+    names = options.secret or ()
+    for name in (names,) if isinstance(names, str) else names:
+        known = builder.secrets.get(name)
+        if known is not None and known.keys:
+            entries += [_variable(key, _key_of(known.name, key)) for key in known.keys]
+        else:
+            sources.append({"secretRef": {"name": name}})
+    return present({"env": entries, "envFrom": sources})
+
+
+def local_environment(builder: Builder, options: PodOptions) -> dict[str, object]:
+    """Return the same environment for a process of this machine, keys of secrets included."""
+    found = dict(options.env or {})
+    names = options.secret or ()
+    for name in (names,) if isinstance(names, str) else names:
+        known = builder.secrets.get(name)
+        for key in known.keys if known is not None else ():
+            found[key] = _key_of(name, key)
+    return found
+
+
+def _key_of(secret: str, key: str) -> storage.SecretKey:
+    return storage.SecretKey(secret=secret, key=key)
+
+
+def _variable(name: str, value: object) -> Tree:
+    if isinstance(value, storage.SecretKey):
+        source = {"secretKeyRef": {"name": value.secret, "key": value.key}}
+    elif isinstance(value, storage.ConfigKey):
+        source = {"configMapKeyRef": {"name": value.config_map, "key": value.key}}
+    else:
+        return {"name": name, "value": as_text(value)}
+    return {"name": name, "valueFrom": source}
+
+
+def read_resources(builder: Builder, options: PodOptions, own: object = None) -> Resources | None:
+    """Return the resources of a container: its own, or those of all containers."""
+    given: object = own if own is not None else options.resources
+    fields: dict[str, object] = {"resources": _parsed(given) if isinstance(given, str) else given}
+    if own is None:
+        fields.update(cpu=options.cpu, memory=options.memory, gpu=options.gpu)
+    found: Resources | None = step_fields(builder, fields, options.step).get("resources")
+    if found is not None:
+        check_resources(found, lambda code, problem: _report(builder, options, code, problem))
+    return found
+
+
+def _report(builder: Builder, options: PodOptions, code: str, problem: str) -> None:
+    builder.report(code, f'step "{options.step}": {problem}', step=options.step)
+
+
+def _parsed(given: str) -> dict[str, str]:
+    """Read the ancestor's text of resources.
+
+    Examples
+    --------
+    >>> _parsed("cpu=0.5, memory=1024, gpu=1")
+    {'cpu': '0.5', 'memory': '1024Mi', 'gpu': '1'}
+    """
+    amounts: dict[str, str] = {}
+    for part in filter(None, (part.strip() for part in given.split(","))):
+        name, _, amount = (one.strip() for one in part.partition("="))
+        amounts[name] = f"{amount}Mi" if name == "memory" and amount.isdigit() else amount
+    return amounts
+
+
+def resource_tree(wanted: Resources | None) -> Tree:
+    """Return `resources` of a container: what is asked for is also the limit, unless stated."""
+    if wanted is None:
+        return {}
+    requests: Tree = {}
+    limits: Tree = {}
+    amounts = {
+        "cpu": (wanted.cpu, wanted.cpu_limit),
+        "memory": (wanted.memory, wanted.memory_limit),
+        "ephemeral-storage": (wanted.disk, None),
+        **{name: (amount, None) for name, amount in wanted.other.items()},
+    }
+    for name, (amount, limit) in amounts.items():
+        if amount is not None:
+            requests[name] = amount
+        if limit is not None or amount is not None:
+            limits[name] = limit or amount
+    if wanted.gpu is not None:
+        limits[wanted.gpu.resource] = wanted.gpu.count
+    return present({"requests": requests, "limits": limits})
+
+
+def pod_template(
+    builder: Builder,
+    options: PodOptions,
+    container: str,
+    *,
+    image: object = None,
+    command: object = None,
+    resources: ResourceForm | None = None,
+    takes_args: bool = True,
+) -> Tree:
+    """Return a pod's template with one container.
+
+    Parameters
+    ----------
+    builder
+        The workflow: its secrets, volumes and default image; takes reports.
+    options
+        Settings of all pods.
+    container
+        Name of the container, which operators look for.
+    image, command, resources
+        Its own, before those of all pods.
+    takes_args
+        The arguments of all pods are for this one as well.
+    """
+    main: Tree = {"name": container, "image": image_of(builder, options, image)}
+    words = words_of(first_given(command, options.command))
+    if words:
+        main["command"] = words
+    if takes_args and options.args:
+        main["args"] = [as_text(word) for word in options.args]
+    main.update(environment(builder, options))
+    wanted = read_resources(builder, options, resources)
+    tree = resource_tree(wanted)
+    if tree:
+        main["resources"] = tree
+    if options.volume_mounts:
+        main["volumeMounts"] = mounts(options)
+    spec: Tree = {"containers": [main], **placement(options, wanted)}
+    volumes = pod_volumes(builder, options)
+    if volumes:
+        spec["volumes"] = volumes
+    metadata = {"labels": options.pod_labels, "annotations": options.pod_annotations}
+    told = {name: dict(value) for name, value in metadata.items() if value}
+    return {"metadata": told, "spec": spec} if told else {"spec": spec}
+
+
+def image_of(builder: Builder, options: PodOptions, own: object = None) -> object:
+    """Return the image of a container; report that there is none."""
+    image = first_given(own, options.image, builder.default_image)
+    if image is None:
+        builder.report(
+            "CLR101",
+            f'step "{options.step}": the argument "image" is missing, and the workflow has no '
+            "default image",
+            step=options.step,
+        )
+        return "unknown"
+    return image
+
+
+def placement(options: PodOptions, resources: Resources | None) -> Tree:
+    """Return the fields of a pod that choose nodes."""
+    selector = dict(options.node_selector or {})
+    if resources is not None and resources.gpu is not None and resources.gpu.type is not None:
+        selector.setdefault("nvidia.com/gpu.product", resources.gpu.type)
+    tolerations = [_toleration(one) for one in options.tolerations]
+    return present({"nodeSelector": selector, "tolerations": tolerations})
+
+
+def _toleration(given: objects.Toleration) -> Tree:
+    read = toleration_of(given)
+    fields = {
+        "key": read.key,
+        "operator": read.operator,
+        "value": read.value,
+        "effect": read.effect,
+        "tolerationSeconds": read.seconds,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def mounts(options: PodOptions) -> list[Tree]:
+    """Return where the container of a pod sees volumes."""
+    return [_mount(one) for one in options.volume_mounts]
+
+
+def _mount(given: objects.VolumeMount) -> Tree:
+    tree: Tree = {"name": given.name, "mountPath": given.mount_path}
+    if given.sub_path is not None:
+        tree["subPath"] = given.sub_path
+    if given.read_only:
+        tree["readOnly"] = True
+    return tree
+
+
+def pod_volumes(builder: Builder, options: PodOptions) -> list[Tree]:
+    """Return the volumes that the mounts of a pod name; report those that a job cannot have."""
+    found: list[Tree] = []
+    for name in dict.fromkeys(mount.name for mount in options.volume_mounts):
+        known = builder.volumes.get(name, storage.EmptyVolume(name=name))
+        tree = volume(known)
+        if tree is None:
+            builder.report(
+                "CLR105",
+                f'step "{options.step}": the volume "{name}" is made for the pods of the workflow, '
+                "which the pods of a job are not. Name a claim that exists",
+                step=options.step,
+            )
+        else:
+            found.append(tree)
+    return found

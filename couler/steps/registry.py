@@ -1,0 +1,192 @@
+"""Steps of the zoo: functions that make steps, with a name, a version and a checked signature.
+
+They are found by the entry points of the group `couler.steps`, those that come with Couler like
+those of others.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import typing as t
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
+
+from couler.dsl._nodes import UNKNOWN_VALUE
+from couler.dsl.builder import Builder, current_scope
+from couler.dsl.drafts import Draft, Returns
+from couler.dsl.handles import Expression, StepHandle
+from couler.dsl.types import UNKNOWN, TypeSpec
+from couler.errors import ConfigurationError
+from couler.ir import values
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.workflow import Container
+from couler.plugins import broken_plugin, distribution_of, find_plugins, load_plugin
+from couler.steps.parameters import Parameters, sections
+
+P = t.ParamSpec("P")
+R = t.TypeVar("R")
+
+GROUP = "couler.steps"
+
+
+class ZooStep(t.Generic[P, R]):
+    """A function that makes a step, as the zoo knows it.
+
+    A call checks the arguments against the signature; what is wrong is reported with the line of
+    the call, as for typed steps.
+
+    Attributes
+    ----------
+    name
+        By which the zoo knows it, such as `pytorch.train`.
+    version
+        Of what it makes and takes.
+    summary
+        What it is for, in one sentence.
+    parameters
+        What it takes.
+    """
+
+    def __init__(
+        self, function: Callable[P, R], name: str, version: str, prefix: str | None = None
+    ) -> None:
+        self.fn: Callable[P, R] = function
+        self.name = name
+        self.version = version
+        told = sections(inspect.getdoc(function) or "")
+        self.summary = told[""].partition("\n")[0]
+        self.example = _without_prompts(told.get("Examples", ""))
+        self._prefix = prefix
+        functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def parameters(self) -> Parameters:
+        """What it takes; its annotations are read at the first use."""
+        return Parameters(self.fn, self._prefix)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Make a step."""
+        scope = current_scope()
+        builder = scope.builder
+        given, problems = self.parameters.bind(args, kwargs)
+        for problem in problems:
+            builder.report(problem.code, f'step "{self.name}": {problem.message}', step=self.name)
+        needed = [one.name for one in self.parameters.named.values() if one.required]
+        if any(name not in given for name in needed):
+            return t.cast(R, self._missed(builder))
+        with builder.called_at(builder.here()):
+            return t.cast("Callable[..., R]", self.fn)(**given)
+
+    def _missed(self, builder: Builder) -> StepHandle:
+        """Return what stands for a step that cannot be made, which has been reported."""
+        scope = current_scope()
+        action = Container(image="unknown", command=("true",))
+        draft = Draft(scope, action, Returns(specs={}), builder.here())
+        return _MissedStep(scope.add(draft, self.name.replace(".", "-")))
+
+    def __repr__(self) -> str:
+        return f"<couler zoo step {self.name} {self.version}>"
+
+
+class _MissedStep(StepHandle):
+    """Fits wherever a step or a value is asked for, so that its mistake is told once."""
+
+    __slots__ = ()
+
+    def _ir(self) -> values.Value:
+        return UNKNOWN_VALUE
+
+    @property
+    def _spec(self) -> TypeSpec:
+        return UNKNOWN
+
+    def __getattr__(self, name: str) -> t.Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return Expression(self._home, UNKNOWN_VALUE, UNKNOWN, name)
+
+
+def zoo_step(
+    name: str, *, version: str = "1", extra: str | None = None
+) -> Callable[[Callable[P, R]], ZooStep[P, R]]:
+    """Make a step of the zoo of a function that makes steps.
+
+    The first line of the docstring is its summary, the section Parameters tells what it takes,
+    and the section Examples how it is used. An entry point of the group `couler.steps` with the
+    same name shares it.
+
+    Parameters
+    ----------
+    name
+        By which it is found: words joined by points, such as `acme.deploy`.
+    version
+        Changes where what it makes or takes does.
+    extra
+        How further names begin that the function takes by `**`; others are mistakes.
+
+    Examples
+    --------
+    >>> import couler
+    >>> from couler.steps import zoo_step
+    >>> @zoo_step("acme.greet", version="2")
+    ... def greet(name: str = "you"):
+    ...     '''Greet somebody.'''
+    ...     return couler.run_container("busybox", ["echo", "hello"], args=[name])
+    >>> greet.summary, greet.parameters.schema()["properties"]["name"]["type"]
+    ('Greet somebody.', 'string')
+    """
+    return lambda function: ZooStep(function, name, version, extra)
+
+
+def _without_prompts(text: str) -> str:
+    """Return an example of a docstring as a program."""
+    lines = [
+        line[4:]
+        for line in text.splitlines()
+        if line.startswith((">>> ", "... ")) or line in (">>>", "...")
+    ]
+    return "\n".join(lines)
+
+
+def step_names() -> tuple[str, ...]:
+    """Return the names of all installed steps of the zoo; none is loaded."""
+    return tuple(find_plugins(GROUP))
+
+
+def get_step(name: str) -> ZooStep[..., t.Any]:
+    """Load a step of the zoo by its name.
+
+    Parameters
+    ----------
+    name
+        One of `step_names`.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no such step, or it cannot be loaded.
+    """
+    entry = _entry(name)
+    loaded = load_plugin(entry)
+    if not isinstance(loaded, ZooStep):
+        raise broken_plugin(entry, f"{loaded!r:.60} is no step made by couler.steps.zoo_step")
+    if loaded.name != name:
+        raise broken_plugin(entry, f'it calls itself "{loaded.name}"')
+    return loaded
+
+
+def origin(name: str) -> str:
+    """Return the distribution that a step of the zoo comes from."""
+    return distribution_of(_entry(name))
+
+
+def _entry(name: str) -> EntryPoint:
+    plugins = find_plugins(GROUP)
+    if name not in plugins:
+        known = ", ".join(plugins) or "none"
+        raise ConfigurationError(
+            f'there is no step "{name}" in the zoo; there are: {known}.'
+            f"{did_you_mean(name, plugins)}"
+        )
+    return plugins[name]
