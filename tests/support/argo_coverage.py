@@ -63,14 +63,23 @@ def samples() -> Iterator[tuple[str, ArgoSample]]:
             yield f"program/{path.stem}", ArgoSample(workflow)
 
 
-def emissions(*, overrides: bool = False) -> Iterator[tuple[str, dict[str, t.Any]]]:
-    """Yield the manifests of all workflows in all kinds, each with the name of its workflow.
+@functools.cache
+def emissions(*, overrides: bool = False) -> tuple[tuple[str, dict[str, t.Any]], ...]:
+    """Return the manifests of all workflows in all kinds, each with the name of its workflow.
 
-    Those of the corpus and of the features that Argo does not do have none.
+    With overrides only those of workflows that have some. Those of the corpus and of the features
+    that Argo does not do have none.
     """
-    for name, (workflow, options) in samples():
-        if not overrides:
-            workflow = without_overrides(workflow)
+    return tuple(_emissions(overrides=overrides))
+
+
+def _emissions(*, overrides: bool) -> Iterator[tuple[str, dict[str, t.Any]]]:
+    for name, (source, options) in samples():
+        workflow = without_overrides(source)
+        if overrides:
+            if workflow == source:
+                continue
+            workflow = source
         if not any(parameter.required for parameter in workflow.parameters):
             workflow = workflow.model_copy(
                 update={"schedule": workflow.schedule or Schedule(cron=("0 3 * * *",))}

@@ -27,7 +27,7 @@ from couler.ir.workflow import (
     Step,
     Workflow,
 )
-from tests.support.feature_samples import echo, flow
+from tests.support.feature_samples import echo, flow, group
 from tests.support.pod_samples import POD_SAMPLES
 
 
@@ -48,7 +48,23 @@ _OVER_PARAMETER = Foreach(over={"item": ParamRef(name="items")})
 _FAILED = Compare(left=OwnRef(fact="status"), op="==", right=Literal(value="failed"))
 _SENT = EnvVar(name="Authorization", secret=SecretKey(secret="hub", key="token"))
 
+_OF_SPEC = FrozenDict(
+    retryStrategy=FrozenDict(limit="1"),
+    templateDefaults=FrozenDict(metadata=FrozenDict(labels=FrozenDict(team="ml"))),
+)
+
 ARGO_SAMPLES: Mapping[str, ArgoSample] = {
+    "overrides": ArgoSample(
+        flow(
+            echo("a"),
+            group(
+                "g",
+                echo("b"),
+                engine=FrozenDict(argo=FrozenDict(template=FrozenDict(failFast=True))),
+            ),
+            engine=FrozenDict(argo=FrozenDict(spec=_OF_SPEC)),
+        )
+    ),
     "parameter-with-description": ArgoSample(
         flow(
             echo("a", ParamRef(name="p")),
