@@ -15,6 +15,7 @@ from pathlib import Path
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.features import Feature
+from couler.ir.storages import Storages
 from couler.ir.uses import find_uses
 from couler.ir.workflow import Workflow
 
@@ -65,12 +66,16 @@ class Target:
         Where the run will live; None leaves it to the engine.
     options
         Further settings by name; a backend refuses names that it does not know.
+    storages
+        What programs need not say of where files are: fields of locations by their kind, such as
+        `{"s3": {"bucket": "data", "endpoint": "minio:9000", "access_key": "minio/accesskey"}}`.
     """
 
     profile: str | None = None
     engine_version: str | None = None
     namespace: str | None = None
     options: Mapping[str, t.Any] = field(default_factory=dict)
+    storages: Storages = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

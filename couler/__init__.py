@@ -11,6 +11,8 @@ __version__ = "0.1.0"
 __all__ = [
     "ArgoSubmitter",
     "Artifact",
+    "ArtifactoryArtifact",
+    "AzureArtifact",
     "Cache",
     "Condition",
     "ConfigVolume",
@@ -25,10 +27,16 @@ __all__ = [
     "DnsConfigOption",
     "EphemeralVolume",
     "File",
+    "FileRemoval",
+    "FileSettings",
     "Gauge",
+    "GcsArtifact",
+    "GitArtifact",
     "Gpu",
+    "HdfsArtifact",
     "Histogram",
     "HostVolume",
+    "HttpArtifact",
     "ImagePullPolicy",
     "ImagePullSecret",
     "Jq",
@@ -37,14 +45,20 @@ __all__ = [
     "LocalForm",
     "Mutex",
     "NfsVolume",
+    "OAuth2",
     "OnState",
+    "OssArtifact",
     "Parameter",
+    "PluginArtifact",
     "PodContainer",
     "PodSettings",
     "Port",
     "ProjectedVolume",
+    "RawArtifact",
     "Retry",
     "RunSettings",
+    "S3Artifact",
+    "S3Encryption",
     "Schedule",
     "ScratchVolume",
     "Secret",
@@ -73,7 +87,9 @@ __all__ = [
     "config_defaults",
     "config_workflow",
     "create_local_artifact",
+    "create_oss_artifact",
     "create_parameter_artifact",
+    "create_s3_artifact",
     "create_secret",
     "create_workflow_volume",
     "dag",
@@ -145,6 +161,22 @@ if _t.TYPE_CHECKING:
     from couler.dsl.iteration import map as map
     from couler.dsl.jobs import Jq as Jq
     from couler.dsl.jobs import run_job as run_job
+    from couler.dsl.locations import ArtifactoryArtifact as ArtifactoryArtifact
+    from couler.dsl.locations import AzureArtifact as AzureArtifact
+    from couler.dsl.locations import FileRemoval as FileRemoval
+    from couler.dsl.locations import FileSettings as FileSettings
+    from couler.dsl.locations import GcsArtifact as GcsArtifact
+    from couler.dsl.locations import GitArtifact as GitArtifact
+    from couler.dsl.locations import HdfsArtifact as HdfsArtifact
+    from couler.dsl.locations import HttpArtifact as HttpArtifact
+    from couler.dsl.locations import OAuth2 as OAuth2
+    from couler.dsl.locations import OssArtifact as OssArtifact
+    from couler.dsl.locations import PluginArtifact as PluginArtifact
+    from couler.dsl.locations import RawArtifact as RawArtifact
+    from couler.dsl.locations import S3Artifact as S3Artifact
+    from couler.dsl.locations import S3Encryption as S3Encryption
+    from couler.dsl.locations import create_oss_artifact as create_oss_artifact
+    from couler.dsl.locations import create_s3_artifact as create_s3_artifact
     from couler.dsl.locks import Mutex as Mutex
     from couler.dsl.locks import Semaphore as Semaphore
     from couler.dsl.loops import exec_while as exec_while
@@ -213,6 +245,8 @@ if _t.TYPE_CHECKING:
 _EXPORTS: dict[str, str] = {
     "ArgoSubmitter": "couler.argo_submitter",
     "Artifact": "couler.dsl.artifacts",
+    "ArtifactoryArtifact": "couler.dsl.locations",
+    "AzureArtifact": "couler.dsl.locations",
     "Cache": "couler.dsl.objects",
     "Condition": "couler.dsl.conditions",
     "ConfigVolume": "couler.dsl.objects",
@@ -228,9 +262,15 @@ _EXPORTS: dict[str, str] = {
     "EphemeralVolume": "couler.dsl.volumes",
     "File": "couler.dsl._prelude",
     "Gauge": "couler.dsl.metrics",
+    "FileRemoval": "couler.dsl.locations",
+    "FileSettings": "couler.dsl.locations",
+    "GcsArtifact": "couler.dsl.locations",
+    "GitArtifact": "couler.dsl.locations",
     "Gpu": "couler.dsl.objects",
     "Histogram": "couler.dsl.metrics",
+    "HdfsArtifact": "couler.dsl.locations",
     "HostVolume": "couler.dsl.objects",
+    "HttpArtifact": "couler.dsl.locations",
     "ImagePullPolicy": "couler.dsl.options",
     "ImagePullSecret": "couler.dsl.objects",
     "Jq": "couler.dsl.jobs",
@@ -240,13 +280,19 @@ _EXPORTS: dict[str, str] = {
     "Mutex": "couler.dsl.locks",
     "NfsVolume": "couler.dsl.volumes",
     "OnState": "couler.dsl.hooks",
+    "OAuth2": "couler.dsl.locations",
+    "OssArtifact": "couler.dsl.locations",
     "Parameter": "couler.dsl.objects",
     "PodContainer": "couler.dsl.pods",
     "PodSettings": "couler.dsl.pods",
     "Port": "couler.dsl.pods",
     "ProjectedVolume": "couler.dsl.volumes",
+    "PluginArtifact": "couler.dsl.locations",
+    "RawArtifact": "couler.dsl.locations",
     "Retry": "couler.dsl.objects",
     "RunSettings": "couler.dsl.pods",
+    "S3Artifact": "couler.dsl.locations",
+    "S3Encryption": "couler.dsl.locations",
     "Schedule": "couler.dsl.objects",
     "ScratchVolume": "couler.dsl.objects",
     "Secret": "couler.dsl.secrets",
@@ -274,7 +320,9 @@ _EXPORTS: dict[str, str] = {
     "config_defaults": "couler.dsl.settings",
     "config_workflow": "couler.dsl.settings",
     "create_local_artifact": "couler.dsl.artifacts",
+    "create_oss_artifact": "couler.dsl.locations",
     "create_parameter_artifact": "couler.dsl.artifacts",
+    "create_s3_artifact": "couler.dsl.locations",
     "create_secret": "couler.dsl.settings",
     "create_workflow_volume": "couler.dsl.volumes",
     "dag": "couler.dsl.dag",

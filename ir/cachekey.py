@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from couler.ir.artifacts import Location, without_texts
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar, Mount, Volume
 from couler.ir.walk import pod_containers
 from couler.ir.wire import dump_json
-from couler.ir.workflow import Container, Http, Job, Step
+from couler.ir.workflow import Container, Http, Input, Job, Output, Step
 
 
 def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
@@ -42,10 +43,8 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
             action["headers"] = [_given_by(header) for header in step.action.headers]
     definition = {
         "action": action,
-        "inputs": [[given.name, given.type, given.path, given.many] for given in step.inputs],
-        "outputs": [
-            output.model_dump(mode="json", exclude_defaults=True) for output in step.outputs
-        ],
+        "inputs": [_input(given) for given in step.inputs],
+        "outputs": [_output(output) for output in step.outputs],
         "env": [_given_by(variable) for variable in step.env],
         "env_from": [source.model_dump(mode="json") for source in step.env_from],
         "mounts": _mounted(step.mounts, volumes),
@@ -88,6 +87,30 @@ def _container(container: PodContainer, volumes: Mapping[str, Volume]) -> object
     }
 
 
+def _input(given: Input) -> list[object]:
+    files = given.model_dump(
+        mode="json",
+        exclude_defaults=True,
+        include={"archive", "optional", "mode", "recurse_mode"},
+    )
+    if given.at is not None:
+        files["at"] = _location(given.at)
+    definition: list[object] = [given.name, given.type, given.path, given.many]
+    return [*definition, files] if files else definition
+
+
+def _output(output: Output) -> dict[str, object]:
+    definition = output.model_dump(mode="json", exclude_defaults=True, exclude={"at", "removal"})
+    if output.at is not None:
+        definition["at"] = _location(output.at)
+    return definition
+
+
+def _location(location: Location) -> object:
+    fixed = without_texts(location)
+    return None if fixed is None else fixed.model_dump(mode="json", exclude_defaults=True)
+
+
 def _given_by(variable: EnvVar) -> object:
     """Return the name of a variable, and the entry that it is where it is no text of the key."""
     if variable.value is not None:
@@ -105,8 +128,8 @@ def cache_key(digest: str, texts: Iterable[str]) -> str:
     texts
         What the step reads, as it travels on the wire, in the order of its declaration: command
         words that are values, arguments, inputs, environment, values that the other containers of
-        its pod read, and the cache's salt. For a file
-        it is the digest of the content where the engine knows it, and the location otherwise.
+        its pod read, the cache's salt, and the locations of outputs. For a file it is the digest
+        of the content where the engine knows it, and the location otherwise.
     """
     return text_digest(digest + "".join(map(text_digest, texts)))
 

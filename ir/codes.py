@@ -111,6 +111,8 @@ CODES: dict[str, str] = {
     "CLR315": "header of a request from a config map",
     "CLR318": "character that Argo cannot put into a manifest",
     "CLR320": "text that Argo would change for its size",
+    "CLR321": "log kept where Argo would look for files",
+    "CLR322": "file that Argo would not find again in its archive",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",
@@ -149,6 +151,12 @@ CODES: dict[str, str] = {
     "CLR431": "bad metric",
     "CLR432": "fact of a step that is not known there",
     "CLR433": "bad hook",
+    # 460-469: files outside of a workflow
+    "CLR460": "input without exactly one source",
+    "CLR461": "location that is not complete",
+    "CLR462": "setting that a file cannot have",
+    "CLR463": "file read that need not be there",
+    "CLR464": "files of several items at one place",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

@@ -5,18 +5,21 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator
 
+from couler.ir.artifacts import location_references
 from couler.ir.locks import Lock, Semaphore
 from couler.ir.pods import PodOptions
 from couler.ir.storage import (
     ClaimVolume,
+    ConfigKey,
     ConfigVolume,
     CsiVolume,
     EnvFrom,
     EnvVar,
+    SecretKey,
     SecretVolume,
     Volume,
 )
-from couler.ir.walk import all_steps, pod_containers
+from couler.ir.walk import all_steps, locations, pod_containers
 from couler.ir.workflow import Http, Workflow
 
 
@@ -59,6 +62,9 @@ def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
             yield from _of_lock(lock)
         for source in sources:
             yield from _of_source(source)
+        for location in locations(step):
+            for key in location_references(location):
+                yield from _of_key(key)
         if step.pod is not None:
             yield from _of_pod(step.pod)
     for lock in workflow.locks:
@@ -71,6 +77,11 @@ def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
                 yield from _of_variable(variable)
             for source in plugin.container.env_from:
                 yield from _of_source(source)
+    files = workflow.files
+    if files is not None and files.repository is not None and files.repository.config_map:
+        yield "config map", files.repository.config_map, files.repository.key
+    if files is not None and files.removal is not None and files.removal.service_account:
+        yield "service account", files.removal.service_account, None
     if workflow.pod is not None:
         for name in workflow.pod.image_pull_secrets:
             yield "secret", name, None
@@ -105,10 +116,18 @@ def _of_source(source: EnvFrom) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _of_variable(variable: EnvVar) -> Iterator[tuple[str, str, str | None]]:
-    if variable.secret is not None and not variable.secret.optional:
-        yield "secret", variable.secret.secret, variable.secret.key
-    if variable.config is not None and not variable.config.optional:
-        yield "config map", variable.config.config_map, variable.config.key
+    for key in (variable.secret, variable.config):
+        if key is not None:
+            yield from _of_key(key)
+
+
+def _of_key(key: SecretKey | ConfigKey) -> Iterator[tuple[str, str, str | None]]:
+    if key.optional:
+        return
+    if isinstance(key, SecretKey):
+        yield "secret", key.secret, key.key
+    else:
+        yield "config map", key.config_map, key.key
 
 
 def _of_lock(lock: Lock) -> Iterator[tuple[str, str, str | None]]:

@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Callable, Iterator
 
 from couler.ir.features import Feature
+from couler.ir.file_uses import add_file_features, add_file_settings_features
 from couler.ir.local_forms import local_form
 from couler.ir.locks import lock_features, locks_of
 from couler.ir.metrics import Gauge, Metric
@@ -199,6 +200,8 @@ def _add_workflow_features(workflow: Workflow, add: Add) -> None:
         add(Feature.WORKFLOW_LOCK)
         for feature in lock_features(lock):
             add(feature)
+    if workflow.files is not None:
+        add_file_settings_features(workflow.files, add)
     if workflow.labels or workflow.annotations:
         add(Feature.LABELS)
     if workflow.engine:
@@ -230,6 +233,7 @@ def _add_step_features(step: Step, around: _Around, add: Add) -> None:
             add(Feature.FILE if given.type == "file" else Feature.DIRECTORY)
     for output in step.outputs:
         _add_output_features(step, output, add)
+    add_file_features(step, add)
     _add_policy_features(step, add)
     _add_pod_features(step, add)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator
 
+from couler.ir.artifacts import Location, location_texts
 from couler.ir.conditions import operands
 from couler.ir.manifests import place_text
 from couler.ir.metrics import metric_texts
@@ -17,6 +18,7 @@ from couler.ir.workflow import (
     Group,
     Hook,
     Http,
+    Input,
     Job,
     LocalForm,
     Script,
@@ -105,8 +107,7 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
     if step.loop is not None:
         for operand in operands(step.loop.condition):
             yield "loop", operand
-    for given in step.inputs:
-        yield f"inputs.{given.name}", given.value
+    yield from _input_values(step.inputs)
     for variable in step.env:
         if variable.value is not None:
             yield f"env.{variable.name}", variable.value
@@ -115,6 +116,13 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
     if step.cache is not None and step.cache.salt is not None:
         yield "cache.salt", step.cache.salt
     yield from metric_texts(step.metrics)
+    for output in step.outputs:
+        if output.at is not None:
+            for name, text in location_texts(output.at):
+                yield f"outputs.{output.name}.at.{name}", text
+    if step.logs is not None and step.logs.at is not None:
+        for name, text in location_texts(step.logs.at):
+            yield f"logs.at.{name}", text
     action = step.action
     match action:
         case Container():
@@ -151,9 +159,18 @@ def pod_containers(step: Step) -> tuple[PodContainer, ...]:
     return (*step.init_containers, *step.sidecars)
 
 
+def _input_values(inputs: tuple[Input, ...]) -> Iterator[tuple[str, Text]]:
+    for given in inputs:
+        if given.value is not None:
+            yield f"inputs.{given.name}", given.value
+        if given.at is not None:
+            for name, text in location_texts(given.at):
+                yield f"inputs.{given.name}.at.{name}", text
+
+
 def _form_values(form: LocalForm) -> Iterator[tuple[str, Text]]:
-    for given in form.inputs:
-        yield f"{LOCAL}inputs.{given.name}", given.value
+    for field, value in _input_values(form.inputs):
+        yield f"{LOCAL}{field}", value
     for variable in form.env:
         if variable.value is not None:
             yield f"{LOCAL}env.{variable.name}", variable.value
@@ -162,6 +179,22 @@ def _form_values(form: LocalForm) -> Iterator[tuple[str, Text]]:
             yield f"{LOCAL}command", word
         for word in form.action.args:
             yield f"{LOCAL}args", word
+    for output in form.outputs:
+        if output.at is not None:
+            for name, text in location_texts(output.at):
+                yield f"{LOCAL}outputs.{output.name}.at.{name}", text
+
+
+def locations(step: Step) -> Iterator[Location]:
+    """Yield where a step takes files from and puts files to outside of the workflow."""
+    for given in step.inputs:
+        if given.at is not None:
+            yield given.at
+    for output in step.outputs:
+        if output.at is not None:
+            yield output.at
+    if step.logs is not None and step.logs.at is not None:
+        yield step.logs.at
 
 
 def read_values(step: Step) -> list[Value]:
@@ -174,7 +207,7 @@ def read_values(step: Step) -> list[Value]:
     if step.loop is not None:
         found += operands(step.loop.condition)
     if step.inputs:
-        found += [given.value for given in step.inputs]
+        found += [text for _, text in _input_values(step.inputs)]
     if step.env:
         found += [variable.value for variable in step.env if variable.value is not None]
     if step.sidecars or step.init_containers:
@@ -183,6 +216,11 @@ def read_values(step: Step) -> list[Value]:
         found.append(step.cache.salt)
     if step.metrics:
         found += [text for _, text in metric_texts(step.metrics)]
+    for output in step.outputs:
+        if output.at is not None:
+            found += [text for _, text in location_texts(output.at)]
+    if step.logs is not None and step.logs.at is not None:
+        found += [text for _, text in location_texts(step.logs.at)]
     action = step.action
     if isinstance(action, Container):
         found += action.command

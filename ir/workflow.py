@@ -7,6 +7,7 @@ import typing as t
 from pydantic import Field as ModelField
 from pydantic import NonNegativeInt, PositiveInt
 
+from couler.ir.artifacts import Archive, FileRemoval, FileSettings, Location, LogSettings
 from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
 from couler.ir.locks import Lock
@@ -122,19 +123,29 @@ Action = t.Annotated[
 
 
 class Input(Node):
-    """A named value that a step takes in.
+    """A named value that a step takes in, or a file that lies outside of the workflow.
 
     A process finds it in the environment as `COULER_INPUT_<name>`: the text of the value, or,
     for a file or directory, the path where it lies. The steps of a group read it by `ParamRef`.
     """
 
     name: str
-    value: Value
+    value: Value | None = None
     type: ValueType = "str"
     path: str | None = None
     """For files: where the process finds it; relative paths start at `COULER_WORK`."""
     many: bool = False
     """The value is the list gathered from a foreach, each of `type`."""
+    at: Location | None = None
+    """For files of processes: where it lies outside of the workflow, in place of a value."""
+    archive: Archive | None = None
+    """How the file at that location is packed; the process finds it unpacked."""
+    optional: bool = False
+    """For files: there need be none, and then nothing is at the path."""
+    mode: t.Annotated[int, ModelField(ge=0, le=0o777)] | None = None
+    """For files: permissions of the process's copy."""
+    recurse_mode: bool = False
+    """For directories: all that is inside has the same permissions."""
 
 
 class Output(Node):
@@ -154,6 +165,14 @@ class Output(Node):
     value: Value | None = None
     default: Json | None = None
     """Taken where the process did not write the file."""
+    at: Location | None = None
+    """For files: where it is put besides, for those outside of the workflow."""
+    archive: Archive | None = None
+    """How it is packed at that location."""
+    optional: bool = False
+    """For files: the process need not write it."""
+    removal: FileRemoval | None = None
+    """For files: when what is kept of it is removed."""
 
 
 class LocalForm(Node):
@@ -228,6 +247,7 @@ class Step(Node):
     annotations: TextMap = FrozenDict()
     display_name: str | None = None
     """What engines show in place of the name."""
+    logs: LogSettings | None = None
     profile: Profile | None = None
     engine: JsonMap = FrozenDict()
     source: SourceRef | None = None
@@ -295,6 +315,7 @@ class Workflow(Node):
     schedule: Schedule | None = None
     defaults: Defaults | None = None
     volumes: tuple[Volume, ...] = ()
+    files: FileSettings | None = None
     pod: PodSettings | None = None
     timeout_s: Positive | None = None
     keep_s: NonNegativeInt | None = None

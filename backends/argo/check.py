@@ -18,13 +18,24 @@ from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag, needs_dollars
+from couler.ir.artifacts import Zip, is_in_repository
 from couler.ir.base import Node
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
-from couler.ir.walk import pod_containers, read_values, scopes, step_values
+from couler.ir.walk import locations, pod_containers, read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import Container, Group, Http, Job, Script, Step, Workflow
+from couler.ir.workflow import (
+    Container,
+    Group,
+    Http,
+    Input,
+    Job,
+    Output,
+    Script,
+    Step,
+    Workflow,
+)
 
 MAX_TEMPLATES = 200
 MAX_TASKS = 200
@@ -56,7 +67,7 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
 
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
     is_process = not isinstance(step.action, Group)
-    if read_values(step):
+    if read_values(step) or any(True for _ in locations(step)):
         for field, text in step_values(step):
             yield from _check_text(step, path, field, text, is_process=is_process)
     yield from _check_objects(step, path)
@@ -93,6 +104,25 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 "CLR311",
                 f'argo: step "{path}" has a back-off factor of {factor}; Argo takes whole '
                 f"numbers. Use {max(1, round(factor))}.",
+                step=path,
+                source=step.source,
+            )
+    if step.logs is not None and step.logs.at is not None and _has_keys(step):
+        yield Diagnostic(
+            "CLR321",
+            f'argo: the log of step "{path}" has a location of its own, where Argo would look '
+            "for the files of the step as well. Give the files locations of their own, or keep "
+            "the log with them.",
+            step=path,
+            source=step.source,
+        )
+    for output in step.outputs:
+        if output.type == "file" and isinstance(output.archive, Zip):
+            yield Diagnostic(
+                "CLR322",
+                f'argo: output "{output.name}" of step "{path}" is a file in a zip archive; Argo '
+                "puts it there under its whole path, and does not find it again. Use a tar "
+                "archive, or put the file into a directory.",
                 step=path,
                 source=step.source,
             )
@@ -163,6 +193,12 @@ def _too_large(what: str, path: str, step: Step) -> Diagnostic:
     )
 
 
+def _has_keys(step: Step) -> bool:
+    """Whether a step has files that are keys in the repository."""
+    held: tuple[Input | Output, ...] = (*step.inputs, *step.outputs)
+    return any(is_file(one.type) and (one.at is None or is_in_repository(one.at)) for one in held)
+
+
 def _check_overrides(
     engine: Mapping[str, t.Any],
     known: tuple[str, ...],
@@ -186,9 +222,12 @@ def _check_text(
     step: Step, path: str, field: str, text: Text, *, is_process: bool
 ) -> Iterator[Diagnostic]:
     """Plain text of a process is protected; texts that travel through Argo cannot be."""
+    is_location = ".at." in field
     if isinstance(text, str):
+        if is_location and has_tag(text):
+            yield _read_by_argo(f'{field} of step "{path}"', text, path, step)
         return
-    if isinstance(text, Literal) and is_process and field.startswith("inputs."):
+    if isinstance(text, Literal) and is_process and field.startswith("inputs.") and not is_location:
         return
     for value in walk(text):
         texts: tuple[object, ...] = ()
@@ -212,7 +251,7 @@ def _read_by_argo(what: str, text: str, path: str | None, owner: Step | Workflow
     )
 
 
-def _is_folder(value: Text, siblings: dict[str, Step]) -> bool:
+def _is_folder(value: Text | None, siblings: dict[str, Step]) -> bool:
     if isinstance(value, ParamRef):
         return True
     if not isinstance(value, StepRef) or value.step not in siblings:

@@ -25,7 +25,7 @@ from couler.backends.argo.references import (
     is_item_wrapper,
     row_field,
 )
-from couler.backends.argo.scope import ScopeView, is_folder, travels_as
+from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.values import Literal, OrElse, ParamRef, StepRef, walk
 from couler.ir.wire import is_file
@@ -262,7 +262,7 @@ class Scopes:
 
 def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
     if isinstance(given, Input):
-        given = Hole(given.name, given.value, travels_as(given), is_folder(given))
+        given = Hole(given.name, value_of(given), travels_as(given), is_folder(given))
     value = given.text
     if given.is_folder and isinstance(value, StepRef):
         return renderer.location_of(value)

@@ -105,7 +105,7 @@ def _is_surely_kept(step: Step, source: str) -> bool:
     """Whether the kubelet reads the template, whatever the values are at run time."""
     total = json_bytes(source) * 2 if needs_dollars(source) else json_bytes(source)
     for value, value_type in [
-        *((given.value, given.type) for given in step.inputs),
+        *((given.value, given.type) for given in step.inputs if given.value is not None),
         *((variable.value, "str") for variable in step.env if variable.value is not None),
     ]:
         text = constant_text(value)

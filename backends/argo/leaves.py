@@ -16,6 +16,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.containers import container_place
+from couler.backends.argo.files import input_text, kept_holes
 from couler.backends.argo.large import way_of_arguments, way_of_script
 from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names
@@ -26,6 +27,7 @@ from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
+from couler.ir.artifacts import location_texts, without_texts
 from couler.ir.cachekey import definition_digest
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, container_texts, map_container_texts
@@ -33,7 +35,7 @@ from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value
 from couler.ir.walk import pod_containers
 from couler.ir.wire import ValueType
-from couler.ir.workflow import Container, Http, Input, Job, Script, Step
+from couler.ir.workflow import Container, Http, Input, Job, Output, Script, Step
 
 SHARE_ALL_ABOVE = 100
 """More templates than that are not read by people, and Argo takes 200 at most."""
@@ -212,8 +214,13 @@ def holes_of(step: Step) -> list[Hole]:
     elif isinstance(action, Job):
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
-    if step.inputs:
-        holes += [_hole_of(given) for given in step.inputs]
+    for given in step.inputs:
+        if given.value is not None:
+            travels = travels_as(given)
+            holes.append(Hole(given.name, given.value, travels, is_folder(given)))
+        if given.at is not None:
+            texts = location_texts(given.at)
+            holes += [Hole(input_text(given, field), text) for field, text in texts]
     if step.env:
         holes += [
             Hole(f"env_{variable.name}", variable.value)
@@ -228,6 +235,8 @@ def holes_of(step: Step) -> list[Hole]:
         holes.append(Hole("cache_salt", step.cache.salt))
     if step.metrics:
         holes += holes_of_metrics(step.metrics)
+    if step.outputs or step.logs is not None:
+        holes += [Hole(name, text) for name, text in kept_holes(step)]
     return holes
 
 
@@ -239,10 +248,6 @@ def holes_of_metrics(metrics: tuple[Metric, ...]) -> Iterator[Hole]:
         for label in metric.labels:
             if is_hole(label.value):
                 yield Hole(label_hole(metric, label.name), label.value)
-
-
-def _hole_of(given: Input) -> Hole:
-    return Hole(given.name, given.value, travels_as(given), is_folder(given))
 
 
 def _shape_key(
@@ -279,8 +284,8 @@ def _shape_key(
         what,
         tuple(hostile),
         gathers,
-        tuple((g.name, g.type, g.path, g.many) for g in step.inputs) if step.inputs else (),
-        step.outputs,
+        tuple(map(_input_key, step.inputs)) if step.inputs else (),
+        tuple(map(_output_key, step.outputs)) if step.outputs else (),
         tuple((v.name, v.secret, v.config, v.value is None) for v in step.env) if step.env else (),
         step.env_from,
         step.mounts,
@@ -303,11 +308,25 @@ def _shape_key(
         step.labels or None,
         step.annotations or None,
         step.engine or None,
+        step.logs and (step.logs.keep, without_texts(step.logs.at)),
     )
 
 
 def _fixed_texts(container: PodContainer) -> PodContainer:
     return map_container_texts(container, lambda text, _: text if isinstance(text, str) else "")
+
+
+def _input_key(given: Input) -> t.Any:
+    at = without_texts(given.at)
+    if at is None and not (given.optional or given.mode is not None):
+        return (given.name, given.type, given.path, given.many)
+    return given.model_copy(update={"value": None, "at": at})
+
+
+def _output_key(output: Output) -> Output:
+    if output.at is None:
+        return output
+    return output.model_copy(update={"at": without_texts(output.at)})
 
 
 def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from couler.backends.argo.expressions import member, tag
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import AT, Renderer
-from couler.backends.argo.scope import ScopeView, travels_as
+from couler.backends.argo.scope import ScopeView, travels_as, value_of
 from couler.ir.conditions import Condition, map_operands
 from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children, map_children
 from couler.ir.workflow import Input, Output, Step
@@ -133,7 +133,7 @@ class _Loop:
 
     def _value(self, given: Input, number: int) -> str:
         """What a round takes in: on the first round of a level, what the level was given."""
-        if number == 0 or not _reads_round(given.value):
+        if number == 0 or not _reads_round(value_of(given)):
             return self._pass(given)
         return self._after(given, number - 1)
 
@@ -143,9 +143,9 @@ class _Loop:
 
     def _after(self, given: Input, number: int) -> str:
         """An input for the round after one of this level."""
-        if not _reads_round(given.value):
+        if not _reads_round(value_of(given)):
             return self._pass(given)
-        value = _with_round(given.value, self._tasks[number])
+        value = _with_round(value_of(given), self._tasks[number])
         return self._renderer.text(value, None, given.type)
 
     def _passed_on(self, name: str, number: int) -> str:

@@ -20,7 +20,8 @@ import typing as t
 from collections.abc import Collection, Iterator, Sequence
 
 from couler.backends.argo.metrics import is_hole
-from couler.backends.argo.scope import ScopeView, is_folder, travels_as
+from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
+from couler.ir.artifacts import Location, map_texts
 from couler.ir.conditions import map_operands
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
@@ -155,7 +156,7 @@ def _lower_iteration(step: Step, view: ScopeView, read: set[str]) -> Step:
         step = _enclose(step, view, read, around=("foreach",))
         return _lower_iteration(step, view, read)
     if isinstance(step.action, Group):
-        if step.foreach is not None and any(_holds_item(given.value) for given in step.inputs):
+        if step.foreach is not None and any(_holds_item(value_of(given)) for given in step.inputs):
             return _enclose(step, view, read, around=("foreach",))
         return step
     if step.loop is not None:
@@ -340,18 +341,8 @@ def _name_of(value: Value) -> str | None:
 def _replace_values(step: Step, capture: _Capture) -> Step:
     """Return a step that reads everything through a capture."""
     update: dict[str, t.Any] = {
-        "inputs": tuple(
-            given.model_copy(
-                update={
-                    "value": _as_value(
-                        capture.text(
-                            given.value, given.name, travels_as(given), folder=is_folder(given)
-                        )
-                    )
-                }
-            )
-            for given in step.inputs
-        ),
+        "inputs": tuple(_captured_input(given, capture) for given in step.inputs),
+        "outputs": tuple(_captured_output(output, capture) for output in step.outputs),
         "env": tuple(_captured_variables(step.env, capture)),
     }
     for field in ("sidecars", "init_containers"):
@@ -361,6 +352,9 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
                 map_container_texts(one, lambda text, _field: capture.text(text, "word"))
                 for one in containers
             )
+    if step.logs is not None and step.logs.at is not None:
+        at = _captured_location(step.logs.at, capture)
+        update["logs"] = step.logs.model_copy(update={"at": at})
     action = step.action
     match action:
         case Container():
@@ -413,6 +407,24 @@ def _captured_metric(metric: Metric, capture: _Capture) -> Metric:
     )
     value = captured(metric.value, metric.name)
     return metric.model_copy(update={"value": value, "labels": labels})
+
+
+def _captured_input(given: Input, capture: _Capture) -> Input:
+    if given.at is not None:
+        return given.model_copy(update={"at": _captured_location(given.at, capture)})
+    want = travels_as(given)
+    value = capture.text(value_of(given), given.name, want, folder=is_folder(given))
+    return given.model_copy(update={"value": _as_value(value)})
+
+
+def _captured_output(output: Output, capture: _Capture) -> Output:
+    if output.at is None:
+        return output
+    return output.model_copy(update={"at": _captured_location(output.at, capture)})
+
+
+def _captured_location(location: Location, capture: _Capture) -> Location:
+    return map_texts(location, lambda name, text: capture.text(text, name))
 
 
 def _captured_variables(variables: Sequence[EnvVar], capture: _Capture) -> Iterator[EnvVar]:

@@ -8,10 +8,11 @@ import typing as t
 from dataclasses import dataclass
 from functools import cached_property
 
-from couler.backends.argo import pods
+from couler.backends.argo import files, pods
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.expressions import json_literal, tag
 from couler.backends.argo.hooks import hooks
+from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.leaves import Leaves, holes_of_metrics
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.loops import limit_template
@@ -161,6 +162,8 @@ def _spec(workflow: Workflow, *, in_schedule: bool) -> Tree:
             claim_template(one) for one in workflow.volumes if isinstance(one, NewClaimVolume)
         ],
     }
+    if workflow.files is not None:
+        spec.update(files.settings(workflow.files))
     spec.update((name, value) for name, value in fields.items() if value)
     spec.update(run_settings(workflow, in_schedule=in_schedule))
     if workflow.pod is not None:
@@ -199,7 +202,7 @@ class _Body(t.NamedTuple):
 
 
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
-    workflow = lower(leave_out_local_forms(workflow))
+    workflow = lower(read_where_kept(leave_out_local_forms(workflow)))
     kept = frozenset(steps_read_at_exit(workflow))
     names = Names()
     entrypoint = names.take(ENTRYPOINT)

@@ -134,6 +134,12 @@ def own_type(value: OwnRef) -> ValueType:
     t.assert_never(value.fact)
 
 
+def value_of(given: Input) -> Value:
+    """Return the value of an input of a group, which always has one."""
+    assert given.value is not None, "only processes take files from elsewhere"
+    return given.value
+
+
 def is_folder(given: Input) -> bool:
     """Return whether an input is the folder of the files that a foreach made."""
     return given.many and is_file(given.type)

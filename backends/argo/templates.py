@@ -7,7 +7,7 @@ import shlex
 import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 
-from couler.backends.argo import pods
+from couler.backends.argo import files, pods
 from couler.backends.argo.cachekey import memo_key
 from couler.backends.argo.containers import container_settings, pod_container
 from couler.backends.argo.large import argument_flag, way_of_arguments, way_of_script
@@ -95,8 +95,12 @@ def build_template(
 
 
 def file_outputs(step: Step) -> Iterator[Output]:
-    """Yield the outputs that a process keeps as files."""
-    return (output for output in step.outputs if is_file(output.type) and output.value is None)
+    """Yield the outputs that a process keeps in the repository, under a key of our own."""
+    return (
+        output
+        for output in step.outputs
+        if is_file(output.type) and output.value is None and output.at is None
+    )
 
 
 def key_parameter(output: Output) -> str:
@@ -138,6 +142,7 @@ class _Builder:
         template.update(self._policies())
         if step.display_name is not None:
             template["annotations"] = {DISPLAY_NAME: step.display_name}
+        template.update(files.archive_location(step, self._plain))
         if self._mounts_work_dir:
             template["volumes"] = [{"name": WORK_VOLUME, "emptyDir": {}}]
         template.update(self._action())
@@ -169,15 +174,7 @@ class _Builder:
     def _inputs(self) -> Tree:
         parameters = [{"name": place.name} for place in self._places.values() if place.text is None]
         parameters += [{"name": key_parameter(output)} for output in file_outputs(self._step)]
-        artifacts = [
-            {
-                "name": given.name,
-                "path": input_path(given),
-                "s3": {"key": self._plain(given.name)},
-            }
-            for given in self._step.inputs
-            if is_file(given.type)
-        ]
+        artifacts = [self._input_file(given) for given in self._step.inputs if is_file(given.type)]
         fields = {"parameters": parameters, "artifacts": artifacts}
         return {name: entries for name, entries in fields.items() if entries}
 
@@ -204,13 +201,44 @@ class _Builder:
         fields = {"parameters": parameters, "artifacts": artifacts}
         return {name: entries for name, entries in fields.items() if entries}
 
+    def _input_file(self, given: Input) -> Tree:
+        # Without an archive that is stated Argo unpacks what looks like one.
+        tree: Tree = {
+            "name": given.name,
+            "path": input_path(given),
+            "archive": files.archive(given.archive),
+        }
+        if given.at is not None:
+            tree |= files.location(
+                given.at, lambda field: self._plain(files.input_text(given, field))
+            )
+        else:
+            tree["s3"] = {"key": self._plain(given.name)}
+        if given.optional:
+            tree["optional"] = True
+        if given.mode is not None:
+            tree["mode"] = given.mode
+        if given.recurse_mode:
+            tree["recurseMode"] = True
+        return tree
+
     def _artifact(self, output: Output) -> Tree:
-        return {
+        tree: Tree = {
             "name": output.name,
             "path": work_path(output.path or f"outputs/{output.name}"),
-            "archive": {"none": {}},
-            "s3": {"key": "{{inputs.parameters." + key_parameter(output) + "}}"},
+            "archive": files.archive(output.archive),
         }
+        if output.at is not None:
+            tree |= files.location(
+                output.at, lambda field: self._plain(files.output_text(output, field))
+            )
+        else:
+            tree["s3"] = {"key": "{{inputs.parameters." + key_parameter(output) + "}}"}
+        if output.optional:
+            tree["optional"] = True
+        if output.removal is not None:
+            tree["artifactGC"] = files.removal(output.removal)
+        return tree
 
     # policies --------------------------------------------------------------------------------
 

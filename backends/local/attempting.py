@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from couler.backends.local.container import Start, attempt_process
 from couler.backends.local.demand import Grant
-from couler.backends.local.ends import Attempt, Bound
-from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.ends import Attempt, Bound, cut_off
+from couler.backends.local.limits import Limits
 from couler.backends.local.outputs import KEEP_BYTES, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.recording import Recorder
 from couler.backends.local.request import RequestError, Response, send
 from couler.backends.local.resuming import Doorbell
-from couler.backends.local.retries import FailureKind
 from couler.backends.local.values import VALUE_ERRORS, RunFacts, Single, View, holds
 from couler.ir import workflow as ir
 
@@ -69,7 +68,7 @@ class LocalAttempter:
             await self.doorbell.wait(str(bound.path), limits)
         else:
             await limits.pause(action.seconds)
-        return _cut_off(limits) if limits.reached else Attempt(True)
+        return cut_off(limits) if limits.reached else Attempt(True)
 
     async def _attempt_request(self, bound: Bound, action: ir.Http, limits: Limits) -> Attempt:
         try:
@@ -85,7 +84,7 @@ class LocalAttempter:
         except RequestError as error:
             return Attempt(False, message=str(error), kind="error")
         if response is None:
-            return _cut_off(limits)
+            return cut_off(limits)
         return _read_response(bound, action, response)
 
 
@@ -123,8 +122,3 @@ def _is_good(action: ir.Http, response: Response) -> bool:
     facts["status_code", None] = Single(str(response.code), "int")
     facts["output", ir.STDOUT] = Single(response.body.decode(errors="replace"), "str")
     return holds(action.success_condition, View(RunFacts("", ""), own=facts))
-
-
-def _cut_off(limits: Limits) -> Attempt:
-    kind: FailureKind | None = None if limits.reached == CANCELLED else "failure"
-    return Attempt(False, message=limits.reached, kind=kind)

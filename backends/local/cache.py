@@ -72,7 +72,13 @@ class StepCache:
         self._policy: CachePolicy = AdmitAll() if policy is None else policy
 
     def find(
-        self, key: str, path: str, outputs: Collection[str], *, max_age_s: float | None = None
+        self,
+        key: str,
+        path: str,
+        outputs: Collection[str],
+        *,
+        optional: Collection[str] = (),
+        max_age_s: float | None = None,
     ) -> Found:
         """Look for the outputs of a step, and check that all of their files are whole.
 
@@ -87,6 +93,8 @@ class StepCache:
             Text of the instance's path.
         outputs
             Names of the outputs that are needed.
+        optional
+            Names of those that are taken if they are there.
         max_age_s
             How old they may be, in seconds.
         """
@@ -97,7 +105,7 @@ class StepCache:
         try:
             if max_age_s is not None and (now - entry.created).total_seconds() > max_age_s:
                 raise _UnusableError(f"the entry is too old, {_made(entry)}")
-            found = self._take(entry, outputs)
+            found = self._take(entry, outputs, optional)
         except _UnusableError as error:
             return Found(_decision(path, key, "miss", str(error), now))
         if not self._store.read_only:
@@ -164,7 +172,7 @@ class StepCache:
             ),
         ]
 
-    def _take(self, entry: Entry, names: Collection[str]) -> Outputs:
+    def _take(self, entry: Entry, names: Collection[str], optional: Collection[str]) -> Outputs:
         try:
             outputs = read_outputs(entry.outputs)
         except ValueError:
@@ -181,7 +189,7 @@ class StepCache:
                 raise _UnusableError(str(error).partition(":")[0]) from None
             except (ArtifactError, OSError) as error:
                 raise _UnusableError(str(error)) from None
-        return {name: outputs[name] for name in names}
+        return {name: outputs[name] for name in (*names, *optional) if name in outputs}
 
     def _measure(self, outputs: Outputs) -> tuple[int, list[str]]:
         """Return how many bytes outputs take, and the objects that hold their files."""

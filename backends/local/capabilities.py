@@ -155,6 +155,25 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.SCHEDULE: Lowered("running once, at once"),
     Feature.SCHEDULE_SEVERAL: Lowered("running once, at once"),
     Feature.KEEP: Lowered("keeping the run until `couler delete`"),
+    Feature.FILE_HTTP: Lowered("GET and PUT of the engine itself"),
+    Feature.FILE_ARTIFACTORY: Lowered("GET and PUT of the engine itself"),
+    Feature.FILE_S3: Lowered("fsspec and s3fs; without a bucket, a file of the repository here"),
+    Feature.FILE_OSS: Lowered("fsspec and ossfs; without a bucket, a file of the repository here"),
+    Feature.FILE_GCS: Lowered("fsspec and gcsfs; without a bucket, a file of the repository here"),
+    Feature.FILE_AZURE: Lowered(
+        "fsspec and adlfs; without a container, a file of the repository here"
+    ),
+    Feature.FILE_HDFS: Lowered(
+        "fsspec and pyarrow; without addresses, a file of the repository here"
+    ),
+    Feature.FILE_GIT: Lowered("the program git of this machine"),
+    Feature.FILE_PLUGIN: Unsupported(
+        "plugins are programs of a cluster. Name the location itself, such as an S3 object"
+    ),
+    Feature.FILE_REMOVAL: Lowered("doing without: what was put at a location stays there"),
+    Feature.FILE_REPOSITORY: Lowered("the store and the repository of this machine"),
+    Feature.KEEP_LOGS: Lowered("keeping all logs in the folder of the run"),
+    Feature.LOG_LOCATION: Lowered("keeping all logs in the folder of the run"),
     Feature.ENGINE_OVERRIDES: Lowered("leaving out what is meant for other engines"),
 }
 
@@ -201,6 +220,12 @@ _NATIVE = frozenset(
         Feature.OUTPUT_DEFAULT,
         Feature.FILE,
         Feature.DIRECTORY,
+        Feature.FILE_IN,
+        Feature.FILE_OUT,
+        Feature.FILE_RAW,
+        Feature.FILE_ARCHIVE,
+        Feature.FILE_OPTIONAL,
+        Feature.FILE_MODE,
         Feature.FIELD,
         Feature.OR_ELSE,
         Feature.FIRST_OF,

@@ -12,11 +12,14 @@ import shutil
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
+from couler.backends.local.beside import CutOffError, beside
 from couler.backends.local.demand import Grant
-from couler.backends.local.ends import Attempt, Bound
-from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
+from couler.backends.local.limits import Limits
+from couler.backends.local.locations.exchange import OUTSIDE_ERRORS
 from couler.backends.local.masking import Masker
 from couler.backends.local.orphans import end_attempt
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
@@ -31,7 +34,6 @@ from couler.backends.local.process import (
     Usage,
     run_process,
 )
-from couler.backends.local.retries import FailureKind
 from couler.backends.local.runtimes.base import CannotStartError, Job, runtime_call
 from couler.backends.local.runtimes.host import explain_size, explain_start
 from couler.backends.local.runtimes.paths import mounted
@@ -69,11 +71,16 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
     """
     runtime = place.runtime
     try:
+        bound = await _fetch(bound, place, start.limits)
         job = await place.job(bound, start.number, start.grant.gpus)
         await runtime_call(runtime, runtime.prepare, job)
         environ = await _prepare(bound, place, job)
+    except CutOffError:
+        return cut_off(start.limits)
     except CannotStartError as error:
         return Attempt(False, message=str(error))
+    except _OutsideError as error:
+        return Attempt(False, message=str(error), kind="error")
     except VALUES as error:
         return Attempt(False, message=str(error))
     except OSError as error:
@@ -86,7 +93,35 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
         await runtime_call(runtime, runtime.end, job)
     if attempt.succeeded and not _remove_empty(job):
         await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
-    return attempt
+    return replace(attempt, files=bound.files) if bound.files else attempt
+
+
+class _OutsideError(Exception):
+    """A file outside of the workflow cannot be had, or not be put there; another try may help."""
+
+
+async def _fetch(bound: Bound, place: Place, limits: Limits) -> Bound:
+    """Return a step with what its inputs take from outside of the workflow.
+
+    Raises
+    ------
+    CutOffError
+        The limits ended meanwhile.
+    _OutsideError
+        A file cannot be fetched.
+    """
+    if not bound.sources:
+        return bound
+    files = bound.files
+    if not files:
+        try:
+            files = await beside(
+                lambda: place.exchange.fetch_all(bound.step, bound.sources), limits
+            )
+        except OUTSIDE_ERRORS as error:
+            raise _OutsideError(str(error)) from error
+    came = {name: one.file for name, one in files.items() if one.file is not None}
+    return replace(bound, inputs={**bound.inputs, **came}, files=files)
 
 
 async def _attempt_pod(
@@ -141,6 +176,11 @@ async def _attempt(
     try:
         await runtime_call(runtime, runtime.collect, job)
         outputs = await _keep_outputs(bound, place, job, stdout)
+        await _put_outside(bound, place, job, start.limits)
+    except CutOffError:
+        return replace(cut_off(start.limits), usage=end.usage)
+    except _OutsideError as error:
+        return Attempt(False, {}, str(error), 0, "error", end.usage)
     except (*VALUES, EngineError) as error:
         return Attempt(False, {}, str(error), 0, "error", end.usage)
     except OSError as error:
@@ -162,13 +202,19 @@ async def _prepare(bound: Bound, place: Place, job: Job) -> dict[str, str]:
     step, runtime = bound.step, place.runtime
     environ = {"COULER_WORK": runtime.seen(job, ".")}
     for given in step.inputs:
-        stored = bound.inputs[given.name]
+        stored = bound.inputs.get(given.name)
+        if stored is None:  # it is optional, and not there
+            path = given.path or f"inputs/{given.name}"
+            environ[f"COULER_INPUT_{given.name}"] = runtime.seen(job, path)
+            continue
         # Not as an argument would show it: text that is declared `json` has its quotes here.
         text = stored.text if isinstance(stored, Single) else to_text(stored)
         if is_file(given.type):
             path = given.path or f"inputs/{given.name}"
             at = runtime.place(job, path)
             await asyncio.to_thread(_put_files, stored, place, at)
+            if given.mode is not None:
+                await asyncio.to_thread(_set_mode, at, given.mode, inside=given.recurse_mode)
             text = runtime.seen(job, path)
         environ[f"COULER_INPUT_{given.name}"] = text
     for source in step.env_from:
@@ -185,6 +231,38 @@ def _put_files(stored: Stored, place: Place, path: Path) -> None:
     for index, item in enumerate(stored.items):
         if item is not None:
             place.store.fetch(item.text, path / str(index))
+
+
+def _set_mode(path: Path, mode: int, *, inside: bool) -> None:
+    if inside and path.is_dir():
+        for folder, folders, files in os.walk(path, topdown=False):
+            for name in (*folders, *files):
+                one = Path(folder, name)
+                if not one.is_symlink():
+                    one.chmod(mode)
+    path.chmod(mode)
+
+
+async def _put_outside(bound: Bound, place: Place, job: Job, limits: Limits) -> None:
+    """Put outputs where the step keeps them outside of the workflow.
+
+    Raises
+    ------
+    CutOffError
+        The limits ended meanwhile.
+    _OutsideError
+        One cannot be put there.
+    """
+    for output in bound.outputs:
+        target = bound.targets.get(output.name)
+        source = None if target is None else place.runtime.place(job, output.path or "")
+        if target is None or source is None or not source.exists():
+            continue
+        put = partial(place.exchange.put, source, target, output.archive)
+        try:
+            await beside(put, limits)
+        except OUTSIDE_ERRORS as error:
+            raise _OutsideError(f'the output "{output.name}": {error}') from error
 
 
 async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:
@@ -207,10 +285,12 @@ async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> 
 
 
 def _keep_all(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:
-    return {output.name: _keep(output, place, job, stdout) for output in bound.outputs}
+    kept = {output.name: _keep(output, place, job, stdout) for output in bound.outputs}
+    return {name: single for name, single in kept.items() if single is not None}
 
 
-def _keep(output: Output, place: Place, job: Job, stdout: bytes) -> Single:
+def _keep(output: Output, place: Place, job: Job, stdout: bytes) -> Single | None:
+    """Return an output; None for an optional one that is not there."""
     if output.path is None:
         return read_output(stdout, output, what="standard output", cut_newline=True)
     source = place.runtime.place(job, output.path)
@@ -218,6 +298,8 @@ def _keep(output: Output, place: Place, job: Job, stdout: bytes) -> Single:
     if not is_there:
         if output.default is not None:
             return default_of(output)
+        if output.optional and not source.exists():
+            return None
         kind = "directory" if output.type == "directory" else "file"
         raise EvaluationError(
             f'the output "{output.name}": the process did not write the {kind} {output.path}'
@@ -334,8 +416,7 @@ def _nothing() -> None:
 
 def _failure(end: ProcessEnd) -> Attempt | None:
     if end.reason is not None:
-        kind: FailureKind | None = None if end.reason == CANCELLED else "failure"
-        return Attempt(False, {}, end.reason, None, kind, end.usage)
+        return Attempt(False, {}, end.reason, None, failure_kind(end.reason), end.usage)
     if end.exit_code != 0:
         told = f"it ended with exit code {end.exit_code}"
         return Attempt(False, {}, told, end.exit_code, "failure", end.usage)

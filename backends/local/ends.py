@@ -7,11 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from couler.backends.local.companions import Companion, companions
+from couler.backends.local.limits import CANCELLED, Limits
+from couler.backends.local.locations.exchange import (
+    Files,
+    Locations,
+    bind_sources,
+    bind_targets,
+)
 from couler.backends.local.outputs import default_outputs
 from couler.backends.local.process import Usage
 from couler.backends.local.retries import FailureKind
 from couler.backends.local.status import State
 from couler.backends.local.values import Outputs, Stored, View, bind_input, resolve_text
+from couler.errors import MissingOutputError
 from couler.ir.paths import StepPath
 from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Group, Http, Output, Step
@@ -118,6 +126,8 @@ class Attempt:
     kind: FailureKind | None = None
     usage: Usage | None = None
     since: int = RUNS
+    files: Files = field(default_factory=dict)
+    """What its inputs took from outside of the workflow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +151,12 @@ class Bound:
     url: str = ""
     body: str | None = None
     companions: tuple[Companion, ...] = ()
+    sources: Locations = field(default_factory=dict)
+    """Where inputs are that lie outside of the workflow."""
+    targets: Locations = field(default_factory=dict)
+    """Where outputs are put, outside of the workflow."""
+    files: Files = field(default_factory=dict)
+    """What has come from the sources already."""
 
 
 def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) -> Bound:
@@ -152,7 +168,7 @@ def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) ->
         A value cannot be read.
     """
     action = step.action
-    inputs = {given.name: bind_input(given, view) for given in step.inputs}
+    inputs = bind_inputs(step, view)
     words: tuple[str, ...] = ()
     variables: tuple[EnvVar, ...] = step.env
     url, body = "", None
@@ -168,7 +184,38 @@ def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) ->
         if variable.value is not None
     }
     around = companions(step, lambda text: resolve_text(text, view))
-    return Bound(step, path, outputs, inputs, words, texts, url, body, around)
+    sources, targets = bind_sources(step, view), bind_targets(step, view)
+    return Bound(step, path, outputs, inputs, words, texts, url, body, around, sources, targets)
+
+
+def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
+    """Return the values of a step's inputs; that of an optional one need not be there.
+
+    Raises
+    ------
+    EvaluationError, WireError
+        A value cannot be read.
+    """
+    found: dict[str, Stored] = {}
+    for given in step.inputs:
+        if given.at is not None:
+            continue
+        try:
+            found[given.name] = bind_input(given, view)
+        except MissingOutputError:
+            if not given.optional:
+                raise
+    return found
+
+
+def cut_off(limits: Limits) -> Attempt:
+    """Return the end of an attempt that its limits ended."""
+    return Attempt(False, message=limits.reached, kind=failure_kind(limits.reached))
+
+
+def failure_kind(reason: str | None) -> FailureKind | None:
+    """Return how an attempt failed that was ended for a reason; None for a cancel."""
+    return None if reason == CANCELLED else "failure"
 
 
 def readable_defaults(instance: Instance) -> Outputs:

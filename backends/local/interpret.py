@@ -29,11 +29,13 @@ from couler.backends.local.ends import (
     Instance,
     ScopeEnd,
     bind,
+    bind_inputs,
     readable_defaults,
 )
 from couler.backends.local.fan import run_all
 from couler.backends.local.iteration import foreach_items, gather
 from couler.backends.local.limits import Limits, too_late
+from couler.backends.local.locations.exchange import Files
 from couler.backends.local.locks import Hold
 from couler.backends.local.outputs import read_results, scope_outputs
 from couler.backends.local.recording import Recorder
@@ -51,7 +53,6 @@ from couler.backends.local.values import (
     Outputs,
     Stored,
     View,
-    bind_input,
     holds,
 )
 from couler.ir import workflow as ir
@@ -276,36 +277,46 @@ class Interpreter:
             self._submit(instance, around, ended)
 
     async def _find_or_run(self, instance: Instance, around: Around) -> End:
-        known = await self._reuse.find(instance, around.view, since=around.since)
-        if known is not None:
-            return known
+        files = await self._reuse.fetch(instance, around.view, around.limits)
+        if files is not None:
+            known = await self._reuse.find(instance, around.view, files, since=around.since)
+            if known is not None:
+                return known
         end: asyncio.Future[End] = asyncio.get_running_loop().create_future()
-        self._submit(instance, around, end.set_result)
+        self._submit(instance, around, end.set_result, files)
         return await end
 
-    def _submit(self, instance: Instance, around: Around, ended: Ended) -> None:
-        """Line up a step that runs something."""
+    def _submit(
+        self, instance: Instance, around: Around, ended: Ended, files: Files | None = None
+    ) -> None:
+        """Line up a step that runs something; `files` have come from outside already."""
         shape = self._shape(instance.step, around)
 
         def start(grant: Grant | None) -> None:
             if grant is None:
                 ended(self.cut_off(instance, around.limits))
             else:
-                self.spawn(self._run_leaf(instance, around, grant), ended)
+                self.spawn(self._run_leaf(instance, around, grant, files or {}), ended)
 
         self._dispatcher.submit(Request(shape, around.priority, around.limits, start))
 
-    async def _run_leaf(self, instance: Instance, around: Around, grant: Grant) -> End:
+    async def _run_leaf(
+        self, instance: Instance, around: Around, grant: Grant, files: Files
+    ) -> End:
         started = self._recorder.started(instance)
-        return self._close(instance, started, await self._attempt_leaf(instance, around, grant))
+        end = await self._attempt_leaf(instance, around, grant, files)
+        return self._close(instance, started, end)
 
-    async def _attempt_leaf(self, instance: Instance, around: Around, first: Grant) -> End:
+    async def _attempt_leaf(
+        self, instance: Instance, around: Around, first: Grant, files: Files
+    ) -> End:
         step, limits = instance.step, around.limits
         grant: Grant | None = first
         attempts, number, last = 0, 0, Attempt(False)
         try:
             bound = bind(step, instance.path, instance.outputs, around.view)
-            key = self._reuse.keys.of(step, around.view)
+            bound = replace(bound, files=files) if files else bound
+            key = self._reuse.keys.of(step, around.view, files)
         except VALUE_ERRORS as error:
             self._dispatcher.release(first)
             return End("failed", message=str(error), since=RUNS)
@@ -321,10 +332,13 @@ class Interpreter:
                 self._dispatcher.release(grant)
             attempts += 1
             if last.succeeded:
+                if last.files:  # only now it is known what the step was given
+                    key = self._reuse.keys.of(step, around.view, last.files)
                 await self._reuse.keep(bound, key, last, time.monotonic() - started)
                 break
             if not await self._wait_for_retry(instance, limits, attempts, last, begun):
                 break
+            bound = replace(bound, files={}) if files else bound
             shape = self._shape(step, around)
             grant = await self._dispatcher.acquire(shape, around.priority, limits)
         state: State = "succeeded" if last.succeeded else "failed"
@@ -370,7 +384,7 @@ class Interpreter:
     async def _run_inside(self, instance: Instance, group: ir.Group, around: Around) -> Attempt:
         step = instance.step
         try:
-            inputs = {given.name: bind_input(given, around.view) for given in step.inputs}
+            inputs = bind_inputs(step, around.view)
         except VALUE_ERRORS as error:
             return Attempt(False, message=str(error))
         read = read_results(group.steps, (output.value for output in step.outputs))

@@ -71,7 +71,10 @@ def gather(names: Iterable[str], items: Sequence[Outputs | None]) -> Outputs:
 
 def gather_one(name: str, items: Sequence[Outputs | None]) -> Gathered:
     """Return the list of what the items gave as one output, however large it is."""
-    return Gathered(tuple(None if item is None else _single(item[name]) for item in items))
+    # An optional file need not be there.
+    return Gathered(
+        tuple(None if item is None or name not in item else _single(item[name]) for item in items)
+    )
 
 
 def _single(stored: Stored) -> Single:

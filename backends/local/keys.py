@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from types import MappingProxyType
 
+from couler.backends.local.ends import bind_inputs
+from couler.backends.local.locations.exchange import Files, bind_targets
 from couler.backends.local.values import (
     Single,
     Stored,
     View,
-    bind_input,
     resolve,
     to_json,
     to_text,
 )
+from couler.ir.artifacts import location_texts
 from couler.ir.cachekey import cache_key, definition_digest, text_digest
 from couler.ir.pods import container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Text
 from couler.ir.walk import pod_containers
 from couler.ir.wire import dump_json, is_file
-from couler.ir.workflow import Container, Http, Script, Step
+from couler.ir.workflow import Container, Http, Input, Script, Step
 from couler.store import content_of, is_reference
+
+NO_FILES: Files = MappingProxyType({})
 
 
 class StepKeys:
@@ -43,7 +48,7 @@ class StepKeys:
         self._in_images = in_images
         self._digests: dict[int, tuple[Step, str]] = {}
 
-    def of(self, step: Step, view: View) -> str:
+    def of(self, step: Step, view: View, files: Files = NO_FILES) -> str:
         """Return the key of one instance, in hexadecimal.
 
         Parameters
@@ -52,13 +57,16 @@ class StepKeys:
             The step.
         view
             What the instance can read.
+        files
+            What has come from outside of the workflow; where an input lacks, its location
+            stands for it.
 
         Raises
         ------
         EvaluationError, WireError
             As `resolve`.
         """
-        key = cache_key(self._digest(step), _texts(step, view))
+        key = cache_key(self._digest(step), _texts(step, view, files))
         if not self._in_images and isinstance(step.action, Container | Script):
             key = text_digest(f"process/{key}")
         name = None if step.cache is None else step.cache.name
@@ -72,7 +80,7 @@ class StepKeys:
         return known[1]
 
 
-def _texts(step: Step, view: View) -> Iterator[str]:
+def _texts(step: Step, view: View, files: Files) -> Iterator[str]:
     """Yield what a step reads, in the order that all engines share."""
     action = step.action
     texts: list[Text] = []
@@ -86,8 +94,15 @@ def _texts(step: Step, view: View) -> Iterator[str]:
             texts.append(action.body)
     for text in texts:
         yield _text_of_word(text, view)
+    inputs = bind_inputs(step, view) if step.inputs else {}
     for given in step.inputs:
-        stored = bind_input(given, view)
+        if given.at is not None:
+            yield from _texts_of_source(given, view, files)
+            continue
+        stored = inputs.get(given.name)
+        if stored is None:
+            yield ""
+            continue
         if isinstance(stored, Single) and not is_file(stored.type):
             # Not as an argument would show it: text that is declared `json` has its quotes here.
             yield stored.text
@@ -102,6 +117,17 @@ def _texts(step: Step, view: View) -> Iterator[str]:
                 yield _text_of_word(text, view)
     if step.cache is not None and step.cache.salt is not None:
         yield _text_of_word(step.cache.salt, view)
+    for location in bind_targets(step, view).values():
+        for _, text in location_texts(location):
+            yield str(text)
+
+
+def _texts_of_source(given: Input, view: View, files: Files) -> Iterator[str]:
+    if given.name in files:
+        yield files[given.name].content
+    elif given.at is not None:
+        for _, text in location_texts(given.at):
+            yield _text_of_word(text, view)
 
 
 def _text_of_word(text: Text, view: View) -> str:

@@ -23,6 +23,11 @@ KEEP_BYTES = MAX_VALUE_BYTES + 1
 """How much to read of what an output is made from: the largest value and a final newline."""
 
 
+def required(outputs: Iterable[Output]) -> list[str]:
+    """Return the names of the outputs without which a step has not succeeded."""
+    return [output.name for output in outputs if not output.optional]
+
+
 def outputs_of(step: Step, *, is_read: bool) -> tuple[Output, ...]:
     """Return the outputs that a step gives.
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from couler.backends.local.ends import Bound
+from couler.backends.local.locations import Exchange
 from couler.backends.local.runtimes.base import Job, Runtime
 from couler.backends.local.secrets import Entries
 from couler.ir.paths import StepPath
@@ -38,6 +39,8 @@ class Place:
         Of the run.
     store
         Where files are kept.
+    exchange
+        Fetches files from outside of the workflow, and puts files there.
     entries
         The secrets and config maps of this machine.
     environ
@@ -55,6 +58,7 @@ class Place:
     run_id: str
     folder: Path
     store: ObjectStore
+    exchange: Exchange
     entries: Entries
     environ: Mapping[str, str]
     runtime: Runtime

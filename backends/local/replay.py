@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 from couler.backends.local.ends import RUNS, Instance, readable_defaults
 from couler.backends.local.iteration import foreach_items
+from couler.backends.local.locations.exchange import OUTSIDE_ERRORS
 from couler.backends.local.outputs import outputs_of, read_results
 from couler.backends.local.reuse import Known
 from couler.backends.local.status import State, refuse_start
@@ -229,7 +230,10 @@ class _Planner:
     def _plan_leaf(self, instance: Instance, around: _Around) -> _Expected:
         known, since = self._known, around.since
         try:
-            key = known.keys.of(instance.step, around.view)
+            files = known.fetch(instance.step, around.view)
+            key = known.keys.of(instance.step, around.view, files)
+        except OUTSIDE_ERRORS as error:
+            return self._run(instance, around, f"its files cannot be fetched: {error}")
         except UnknownValueError:
             asks = known.asks_cache(instance.step)
             cache = "its inputs are not known yet" if asks else None

@@ -10,12 +10,23 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+from couler.backends.local.beside import CutOffError, beside
 from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.ends import RUNS, Attempt, Bound, End, Instance
-from couler.backends.local.keys import StepKeys
+from couler.backends.local.keys import NO_FILES, StepKeys
+from couler.backends.local.limits import Limits
+from couler.backends.local.locations.exchange import (
+    OUTSIDE_ERRORS,
+    Exchange,
+    Files,
+    bind_sources,
+    bind_targets,
+    has_sources,
+)
+from couler.backends.local.outputs import required
 from couler.backends.local.recording import Recorder
-from couler.backends.local.values import VALUE_ERRORS, View
+from couler.backends.local.values import VALUE_ERRORS, Outputs, View
 from couler.ir.workflow import Step
 from couler.state.records import CacheDecision, StepRecord
 
@@ -32,15 +43,38 @@ class Known:
         The keys of its steps.
     cache
         Results of all runs; None where it is not to be used.
+    exchange
+        Fetches files from outside of the workflow, whose contents are a part of keys.
     """
 
     earlier: Earlier
     keys: StepKeys
     cache: StepCache | None = None
+    exchange: Exchange | None = None
 
     def asks_cache(self, step: Step) -> bool:
         """Return whether a step's outputs may be in the cache."""
         return self.cache is not None and step.cache is not None
+
+    def fetch(self, step: Step, view: View) -> Files:
+        """Return what a step takes from outside of the workflow, which may take long.
+
+        Raises
+        ------
+        EvaluationError, WireError
+            A location cannot be told.
+        ArtifactError, ConfigurationError, OSError
+            A file cannot be had.
+        """
+        if self.exchange is None or not has_sources(step):
+            return NO_FILES
+        return self.exchange.fetch_all(step, bind_sources(step, view))
+
+    def put_again(self, instance: Instance, view: View, outputs: Outputs) -> None:
+        """Put outputs of the cache where their step keeps them; the errors are those of `fetch`."""
+        targets = bind_targets(instance.step, view)
+        if self.exchange is not None and targets:
+            self.exchange.put_again(outputs, instance.outputs, targets)
 
     def find_earlier(
         self, instance: Instance, key: str, *, since: int
@@ -60,8 +94,13 @@ class Known:
         policy = instance.step.cache
         if self.cache is None or policy is None:
             return None, None
+        optional = [output.name for output in instance.outputs if output.optional]
         found = self.cache.find(
-            key, str(instance.path), _names(instance), max_age_s=policy.max_age_s
+            key,
+            str(instance.path),
+            _names(instance),
+            optional=optional,
+            max_age_s=policy.max_age_s,
         )
         if found.outputs is None:
             return None, found.decision
@@ -100,10 +139,22 @@ class Reuse:
             since != RUNS and str(instance.path) in self.earlier
         )
 
-    async def find(self, instance: Instance, view: View, *, since: int) -> End | None:
+    async def fetch(self, instance: Instance, view: View, limits: Limits) -> Files | None:
+        """Return what a step takes from outside of the workflow; None if that cannot be had now.
+
+        Then the step is to run, and its attempt tells why.
+        """
+        if not has_sources(instance.step):
+            return NO_FILES
+        try:
+            return await beside(lambda: self.known.fetch(instance.step, view), limits)
+        except (*VALUE_ERRORS, *OUTSIDE_ERRORS, CutOffError):
+            return None
+
+    async def find(self, instance: Instance, view: View, files: Files, *, since: int) -> End | None:
         """Return the known end of an instance, and tell of it; None if it is to run."""
         try:
-            key = self.keys.of(instance.step, view)
+            key = self.keys.of(instance.step, view, files)
         except VALUE_ERRORS:  # it is told when the step is to run
             return None
         taken = self.known.find_earlier(instance, key, since=since)
@@ -117,6 +168,10 @@ class Reuse:
         if decision is not None:
             self.recorder.cache_decided(decision)
         if found is not None:
+            try:
+                await asyncio.to_thread(self.known.put_again, instance, view, found.outputs)
+            except OUTSIDE_ERRORS:  # the step runs, and tells why
+                return None
             self.recorder.ended(instance, found, None)
         return found
 
@@ -133,4 +188,4 @@ class Reuse:
 
 
 def _names(instance: Instance) -> list[str]:
-    return [output.name for output in instance.outputs]
+    return required(instance.outputs)

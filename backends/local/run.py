@@ -7,6 +7,7 @@ import contextlib
 import hashlib
 import os
 import socket
+import tempfile
 import typing as t
 import uuid
 from collections.abc import Callable, Coroutine, Iterator, Mapping
@@ -24,6 +25,7 @@ from couler.backends.local.earlier import Earlier, left_out_items
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import CANCELLED
+from couler.backends.local.locations import Exchange, require_reach
 from couler.backends.local.locks import Locks, hold_of, require_sizes
 from couler.backends.local.orphans import MARK, end_orphans, end_run
 from couler.backends.local.packages import require_packages
@@ -213,7 +215,10 @@ def plan(
     view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound.values)
     steps = {step.path: step for step in runs.steps_of(database, run.id)}
     known = _known(steps, run, workflow, around, database, store)
-    return plan_retry(workflow, view, known, read=read_outside(workflow))
+    with tempfile.TemporaryDirectory(prefix="couler-") as folder:  # the store is read-only
+        beside = ObjectStore(f"file://{folder}/store")
+        known.exchange = _exchange(beside, around, Path(folder))
+        return plan_retry(workflow, view, known, read=read_outside(workflow))
 
 
 def run_coroutine(
@@ -338,7 +343,10 @@ class _Work:
             dispatcher,
             LocalAttempter(place, recorder, doorbell),
             recorder,
-            Reuse(recorder, _known(steps, run, self.workflow, around, self.database, store)),
+            Reuse(
+                recorder,
+                _known(steps, run, self.workflow, around, self.database, store, place.exchange),
+            ),
             partial(hold_of, entries=place.entries),
         )
         facts = RunFacts(id=run.id, logical_date=run.logical_date or "")
@@ -364,10 +372,12 @@ class _Work:
     def _place(self) -> Place:
         run, around = self.run, self.around
         entries = Entries(around.environ)
+        folder = _folder(run, around)
         return Place(
             run_id=run.id,
-            folder=_folder(run, around),
+            folder=folder,
             store=self.store,
+            exchange=_exchange(self.store, around, folder),
             entries=entries,
             environ={**inherited(around.environ), MARK: run.id},
             volumes={volume.name: volume for volume in self.workflow.volumes},
@@ -393,6 +403,7 @@ def _known(
     around: Surroundings,
     database: Database,
     store: ObjectStore,
+    exchange: Exchange | None = None,
 ) -> Known:
     """Return what finds that which need not run."""
     options = around.options
@@ -402,11 +413,17 @@ def _known(
         StepCache(database, store, run_id=run.id, workflow=run.workflow)
         if options.use_cache
         else None,
+        exchange,
     )
 
 
 def _folder(run: RunRecord, around: Surroundings) -> Path:
     return Path(run.folder) if run.folder else around.home.run_folder(run.id)
+
+
+def _exchange(store: ObjectStore, around: Surroundings, folder: Path) -> Exchange:
+    entries = Entries(around.environ)
+    return Exchange(store, around.home.repository_url, entries, folder / "exchange")
 
 
 def _text(workflow: Workflow) -> str:
@@ -423,6 +440,7 @@ def _require_surroundings(workflow: Workflow, around: Surroundings) -> None:
     entries = Entries(around.environ)
     require_entries(workflow, entries)
     require_sizes(workflow, entries)
+    require_reach(workflow)
 
 
 def _require_files(parameters: Parameters) -> None:

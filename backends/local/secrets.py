@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from couler.errors import ConfigurationError
+from couler.ir.artifacts import location_references
 from couler.ir.locks import Lock, Semaphore
 from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, SecretKey
-from couler.ir.walk import all_steps, pod_containers
+from couler.ir.walk import all_steps, locations, pod_containers
 from couler.ir.workflow import Http, Workflow
 
 _SECRET = "SECRET"
@@ -135,6 +136,8 @@ def _named_entries(workflow: Workflow) -> Iterator[SecretKey | ConfigKey]:
                 yield variable.secret
             if variable.config is not None:
                 yield variable.config
+        for location in locations(step):
+            yield from location_references(location)
 
 
 def _sizes(locks: Iterable[Lock]) -> Iterator[ConfigKey]:

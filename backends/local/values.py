@@ -168,6 +168,7 @@ def bind_input(given: Input, view: View) -> Stored:
     EvaluationError, WireError
         As `resolve`; also where an input with `many` is given something that is no list.
     """
+    assert given.value is not None, "what lies outside is fetched, not evaluated"
     stored = resolve(given.value, view)
     if not given.many:
         return as_type(stored, given.type)

@@ -10,6 +10,7 @@ from click.shell_completion import CompletionItem
 from couler.backends.base import Target
 from couler.cli._load import FileType
 from couler.cli._session import Session
+from couler.cli._storages import storages_of
 from couler.plugins import find_plugins
 
 
@@ -81,6 +82,7 @@ def target_of(
     engine_version: str | None = None,
     namespace: str | None = None,
     options: dict[str, str] | None = None,
+    storages: tuple[str, ...] = (),
 ) -> Target:
     """Return the target that flags and settings describe.
 
@@ -94,4 +96,5 @@ def target_of(
         engine_version=engine_version,
         namespace=namespace,
         options=options or {},
+        storages=storages_of(session, engine, storages),
     )

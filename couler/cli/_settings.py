@@ -14,6 +14,9 @@ from couler.errors import ConfigurationError
 NAMES = ("engine", "profile", "format", "home", "jobs", "runtime")
 """The settings that exist; each is text."""
 
+STORAGE = "storage"
+"""The setting that is a table: what is stated of storages once for all programs."""
+
 _NUMBERS = ("jobs",)
 """Those that a file may write as a number."""
 
@@ -26,6 +29,8 @@ class Settings:
     """The value of each setting that is set, and where it comes from."""
 
     values: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    storages: Mapping[str, Mapping[str, t.Any]] = field(default_factory=dict)
+    """What is stated of storages: by kind, or by engine and kind."""
 
     def get(self, name: str, flag: str | None = None) -> str | None:
         """Return the flag if it is given, else the setting, else None."""
@@ -69,18 +74,35 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     A profile belongs to its engine: where another engine is set, it falls away.
     """
     values: dict[str, tuple[str, str]] = {}
+    storages: dict[str, dict[str, t.Any]] = {}
     for origin, base, table in _tables(folder, environment):
         if table.get("engine", _value(values, "engine")) != _value(values, "engine"):
             values.pop("profile", None)
         for name, value in table.items():
+            if name == STORAGE:
+                _add_storages(storages, origin, value)
+                continue
             if name not in NAMES:
-                near = difflib.get_close_matches(name, NAMES, n=1)
+                near = difflib.get_close_matches(name, (*NAMES, STORAGE), n=1)
                 hint = f' Did you mean "{near[0]}"?' if near else ""
                 raise ConfigurationError(
-                    f'{origin}: there is no setting "{name}"; there are: {", ".join(NAMES)}.{hint}'
+                    f'{origin}: there is no setting "{name}"; there are: '
+                    f"{', '.join((*NAMES, STORAGE))}.{hint}"
                 )
             values[name] = (_text(origin, base, name, value), origin)
-    return Settings(values)
+    return Settings(values, storages)
+
+
+def _add_storages(found: dict[str, dict[str, t.Any]], origin: str, table: object) -> None:
+    """Take in a table of storages, whose fields go before those that are known."""
+    tables = table if isinstance(table, Mapping) else {"": table}
+    for kind, fields in tables.items():
+        if not isinstance(fields, Mapping):
+            raise ConfigurationError(
+                f"{origin}: {STORAGE} has a table for each kind of storage, such as "
+                f"[tool.couler.{STORAGE}.s3], not {fields!r}"
+            )
+        found[kind] = {**found.get(kind, {}), **fields}
 
 
 def _text(origin: str, base: Path | None, name: str, value: object) -> str:

@@ -19,6 +19,7 @@ from couler.cli._options import (
     target_of,
 )
 from couler.cli._session import Session, pass_session, session_options
+from couler.cli._storages import storage_option
 from couler.errors import EngineError
 
 FORMATS = ("yaml", "json")
@@ -38,6 +39,7 @@ FORMATS = ("yaml", "json")
     metavar="NAME=VALUE",
     help="A further setting of the engine; can be given several times.",
 )
+@storage_option
 @passes_option
 @click.option(
     "--format", "format_", metavar="FORMAT", help="Format of the files: yaml (default), json."
@@ -55,6 +57,7 @@ def command(
     options: tuple[str, ...],
     passes: tuple[str, ...],
     format_: str | None,
+    storages: tuple[str, ...],
 ) -> None:
     """Turn a workflow into files for an engine.
 
@@ -68,6 +71,7 @@ def command(
         engine_version=engine_version,
         namespace=namespace,
         options=_pairs(options),
+        storages=storages,
     )
     format_ = session.settings.choose("format", format_, FORMATS)
     plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)

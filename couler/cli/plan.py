@@ -16,6 +16,7 @@ from couler.cli._options import (
     target_of,
 )
 from couler.cli._session import Session, pass_session, session_options
+from couler.cli._storages import storage_option
 
 FORMATS = ("text", "json")
 
@@ -24,6 +25,7 @@ FORMATS = ("text", "json")
 @file_argument
 @engine_option
 @profile_option
+@storage_option
 @passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @session_options
@@ -35,6 +37,7 @@ def command(
     profile: str | None,
     passes: tuple[str, ...],
     format_: str | None,
+    storages: tuple[str, ...],
 ) -> None:
     """Show what the passes did to a workflow, and why.
 
@@ -42,7 +45,7 @@ def command(
     Sizes are those of the workflow as compact JSON, before the first pass and after the last.
     """
     engine = session.settings.get("engine", engine)
-    target = target_of(session, engine, profile=profile)
+    target = target_of(session, engine, profile=profile, storages=storages)
     plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
     if session.settings.choose("format", format_, FORMATS) == "json":
         click.echo(json.dumps(plan.to_json(), ensure_ascii=False, indent=2))

@@ -21,7 +21,9 @@ from couler.cli._rows import COLOURS
 from couler.cli._running import home_flag, param_option, parse_params, run_options
 from couler.cli._runs import FORMATS, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
+from couler.cli._storages import storage_option, storages_of
 from couler.ir.serialize import read_json
+from couler.stages.running import RUNNER
 
 
 @click.command()
@@ -37,6 +39,7 @@ from couler.ir.serialize import read_json
     "--plan", "plan_only", is_flag=True, help="Show what would run and why, change nothing."
 )
 @run_options
+@storage_option
 @passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @events_option
@@ -52,6 +55,7 @@ def command(
     passes: tuple[str, ...],
     format_: str | None,
     events: str | None,
+    storages: tuple[str, ...],
 ) -> None:
     """Go on with a run where it ended.
 
@@ -62,6 +66,7 @@ def command(
     parameters = parse_params(params)
     format_ = session.settings.choose("format", format_, FORMATS)
     loaded = None if file is None else load(file)
+    stated = storages_of(session, RUNNER, storages)
     from couler.state import find_run, workflow_of
 
     with open_home(session, options.home) as (database, _):
@@ -73,6 +78,7 @@ def command(
         parameters=parameters,
         options=options,
         passes=passes or None,
+        storages=stated,
     )
     if plan_only:
         _show_plan(session, record.id, planned, format_)
@@ -87,6 +93,7 @@ def command(
             options=options,
             on_event=tell,
             passes=passes or None,
+            storages=stated,
         )
 
     again = Again(home_flag(), record.program if file is None else file.written)

@@ -17,7 +17,9 @@ from couler.cli._progress import Tell
 from couler.cli._running import home_flag, param_option, parse_params, run_options
 from couler.cli._runs import FORMATS, open_home
 from couler.cli._session import Session, pass_session, session_options
+from couler.cli._storages import storage_option, storages_of
 from couler.cli.retry import say_what_runs
+from couler.stages.running import RUNNER
 
 
 @click.command()
@@ -25,6 +27,7 @@ from couler.cli.retry import say_what_runs
 @param_option
 @click.option("--resume", is_flag=True, help="Take up the latest run, if it has not succeeded.")
 @run_options
+@storage_option
 @passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report the end.")
 @events_option
@@ -39,6 +42,7 @@ def command(
     passes: tuple[str, ...],
     format_: str | None,
     events: str | None,
+    storages: tuple[str, ...],
 ) -> None:
     """Run a workflow on this machine.
 
@@ -50,6 +54,7 @@ def command(
     format_ = session.settings.choose("format", format_, FORMATS)
     again = Again(home_flag(), file.written)
     loaded = load(file)
+    stated = storages_of(session, RUNNER, storages)
     earlier = _find_unfinished(session, loaded.name, options) if resume else None
 
     def start(tell: Tell) -> stages.RunResult:
@@ -61,6 +66,7 @@ def command(
                 options=options,
                 on_event=tell,
                 passes=passes or None,
+                storages=stated,
             )
         return stages.run(
             loaded,
@@ -68,6 +74,7 @@ def command(
             options=options,
             on_event=tell,
             passes=passes or None,
+            storages=stated,
             program=None if file.path == "-" else str(Path(file.path).resolve()),
         )
 
@@ -78,6 +85,7 @@ def command(
             parameters=parameters,
             options=options,
             passes=passes or None,
+            storages=stated,
         )
         say_what_runs(session, earlier, planned)
     carry_out(session, loaded.workflow, start, again=again, events=events, format_=format_)

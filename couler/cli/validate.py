@@ -15,6 +15,7 @@ from couler.cli._load import Source, load
 from couler.cli._options import EngineType, file_argument, profile_option, target_of
 from couler.cli._program import LoadError
 from couler.cli._session import Session, pass_session, session_options
+from couler.cli._storages import storage_option
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
 from couler.stages import SCHEMA_VERSION, diagnose
@@ -47,6 +48,7 @@ class Findings(t.NamedTuple):
     type=EngineType(),
     help="Check for this engine as well; can be given several times.",
 )
+@storage_option
 @profile_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @session_options
@@ -57,6 +59,7 @@ def command(
     engines: tuple[str, ...],
     profile: str | None,
     format_: str | None,
+    storages: tuple[str, ...],
 ) -> None:
     """Report everything that is wrong with a workflow.
 
@@ -69,7 +72,7 @@ def command(
     if profile is not None and len(engines) != 1:
         raise click.UsageError("--profile belongs to one engine: give one -e ENGINE with it")
     only = engines[0] if len(engines) == 1 else None
-    target = target_of(session, only, profile=profile)
+    target = target_of(session, only, profile=profile, storages=storages)
     findings = _check(file, engines, target)
     report = _REPORTS[settings.choose("format", format_, FORMATS)]
     report(session, findings)

@@ -5,25 +5,19 @@ from __future__ import annotations
 import dis
 import sys
 
-_REPOSITORY = (
-    "is gone: files go to the artifact repository that the cluster is configured with, and no keys "
-    "stand in programs. Use couler.create_local_artifact(path), or couler.File in typed steps"
-)
 _PRINTED = (
     "is gone: `couler compile FILE -e argo` prints the YAML, couler.workflow_yaml() is a dict"
 )
 _FOREIGN = "was never part of couler: import it from where it is defined"
 
 _NAMES = {
-    "ArtifactType": _REPOSITORY,
+    "ArtifactType": (
+        "is gone: each kind of artifact has a class of its own, such as couler.S3Artifact"
+    ),
     "Enum": _FOREIGN,
     "OVERWRITE_GPU_ENVS": "is gone: give variables by env= and graphics processors by gpu=",
-    "OssArtifact": _REPOSITORY,
-    "S3Artifact": _REPOSITORY,
     "_dump_yaml": _PRINTED,
     "config": "is gone: a workflow is what the program says, with no file beside it",
-    "create_oss_artifact": _REPOSITORY,
-    "create_s3_artifact": _REPOSITORY,
     "init_yaml_dump": _PRINTED,
     "k8s_client": _FOREIGN,
     "logging": _FOREIGN,

@@ -7,7 +7,9 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.dsl._nodes import make_literal, make_plain_input
-from couler.dsl.handles import Value, literal
+from couler.dsl.handles import OutputHandle, Value, literal
+from couler.dsl.located import located_input
+from couler.dsl.locations import LocatedFile
 from couler.dsl.scope import make_input
 from couler.dsl.types import UNKNOWN, TypeSpec, fits, list_of
 from couler.ir.workflow import Input
@@ -62,6 +64,11 @@ def _add(
             inputs.append(make_input(name, value._ir(), spec))
         else:
             report_type(scope, step, name, spec, value)
+    elif isinstance(value, LocatedFile):
+        if spec.is_file:
+            inputs.append(_located(scope, step, name, spec, value))
+        else:
+            report_type(scope, step, name, spec, value)
     elif holds_value(value):
         if spec.fields is not None and not isinstance(value, dict):
             fields = {key: getattr(value, key) for key in spec.fields if hasattr(value, key)}
@@ -80,6 +87,15 @@ def _add(
         report_type(scope, step, name, spec, value)
     else:
         inputs.append(make_plain_input(name, literal(value), spec.wire))
+
+
+def _located(scope: Scope, step: str, name: str, spec: TypeSpec, file: LocatedFile) -> Input:
+    """Return the input by which a step takes a file from outside of the workflow."""
+    placed = scope.builder.placed.get(id(file))
+    if placed is not None:
+        value = scope.bring(OutputHandle(placed[1], placed[2]))
+        return make_input(name, value._ir(), spec)
+    return located_input(scope, file, name, step, path=file.path, as_type=spec.wire)
 
 
 def _add_fields(
@@ -117,7 +133,7 @@ def _is_gathered(parts: Mapping[str, Value]) -> bool:
 
 def holds_value(value: object) -> bool:
     """Return whether a value of the program is one of the workflow, or holds one."""
-    if isinstance(value, Value):
+    if isinstance(value, Value | LocatedFile):
         return True
     if isinstance(value, list | tuple):
         return any(map(holds_value, value))

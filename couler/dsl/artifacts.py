@@ -9,13 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.dsl._prelude import Directory, File
-from couler.dsl.drafts import Returns
+from couler.dsl.drafts import Draft, Returns
+from couler.dsl.located import located_output
+from couler.dsl.locations import LocatedFile
+from couler.dsl.names import free_among
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_wire
 from couler.ir.wire import ValueType
 from couler.ir.workflow import STDOUT, Output
 
 if t.TYPE_CHECKING:
-    from couler.dsl.builder import Builder
+    from couler.dsl.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,15 +92,20 @@ def create_local_artifact(path: str, is_global: bool = False) -> LocalArtifact:
     return LocalArtifact(path, is_global, "file")
 
 
-def read_outputs(builder: Builder, output: object, step: str) -> Returns:
+def read_outputs(scope: Scope, output: object, step: str) -> Returns:
     """Return what a process gives out by its argument `output`; report what is wrong with it.
 
     Parameters
     ----------
+    scope
+        Of the step.
     output
         An artifact, a path, a file, a list of them, or a dict of them by name. The standard output
         can be read as `result` in any case.
+    step
+        Name of the step, for messages.
     """
+    builder = scope.builder
     if isinstance(output, Mapping):
         entries = [(str(name), entry) for name, entry in output.items()]
     else:
@@ -106,18 +114,23 @@ def read_outputs(builder: Builder, output: object, step: str) -> Returns:
     outputs: list[Output] = []
     specs: dict[str, TypeSpec] = {}
     for base, entry in entries:
+        if isinstance(entry, LocatedFile):
+            located = located_output(scope, entry, free_among(specs, base), step)
+            if located is not None:
+                outputs.append(located)
+                specs[located.name] = spec_of_wire(located.type)
+            continue
         artifact = _as_artifact(entry)
         if artifact is None:
             builder.report(
                 "CLR105",
                 f'step "{step}": output: {entry!r:.60} is no artifact; write '
-                "couler.create_parameter_artifact(path), couler.File(path) or a path",
+                "couler.create_parameter_artifact(path), couler.File(path), a location such as "
+                "couler.S3Artifact(path, ...) or a path",
                 step=step,
             )
             continue
-        name = base
-        while name in specs:
-            name += "_2"
+        name = free_among(specs, base)
         spec = PRINTED if artifact.type == "str" else spec_of_wire(artifact.type)
         outputs.append(
             Output(name=name, type=artifact.type, path=artifact.path, default=artifact.default)
@@ -127,6 +140,19 @@ def read_outputs(builder: Builder, output: object, step: str) -> Returns:
     specs.setdefault(STDOUT, PRINTED)
     is_list = not isinstance(output, Mapping) and len(outputs) > 1
     return Returns(tuple(outputs), specs, main=main, is_list=is_list)
+
+
+def remember_places(draft: Draft, output: object) -> None:
+    """Remember which step puts a file where: another that takes in the same reads it from there."""
+    if isinstance(output, Mapping):
+        entries = list(output.values())
+    else:
+        entries = list(output) if isinstance(output, list | tuple) else [output]
+    declared = [one for one in draft.outputs if one.at is not None]
+    located = [entry for entry in entries if isinstance(entry, LocatedFile)]
+    if len(declared) == len(located):  # else one of them was reported
+        for entry, made in zip(located, declared, strict=True):
+            draft.scope.builder.placed[id(entry)] = (entry, draft, made.name)
 
 
 def _as_artifact(entry: object) -> Artifact | None:
@@ -143,9 +169,9 @@ def _as_artifact(entry: object) -> Artifact | None:
 
 def _name_of(entry: object) -> str:
     """Return a name for an output: its own, or that of its file without the ending."""
-    if isinstance(entry, Artifact) and entry.name is not None:
+    if isinstance(entry, Artifact | LocatedFile) and entry.name is not None:
         return entry.name
-    path = entry.path if isinstance(entry, Artifact) else str(entry)
+    path = str(entry.path) if isinstance(entry, Artifact | LocatedFile) else str(entry)
     stem = os.path.basename(path.rstrip("/")).partition(".")[0]
     name = re.sub(r"[^-_a-zA-Z0-9]+", "_", stem).strip("_")
     return name if re.match("[a-zA-Z_]", name) else f"output_{name}".rstrip("_")

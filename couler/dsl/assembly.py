@@ -11,6 +11,7 @@ from couler.dsl._context import entered_scope
 from couler.dsl.builder import Builder
 from couler.dsl.checks import attempt, checked_text, fitting
 from couler.dsl.handles import Value
+from couler.dsl.located import settings_of
 from couler.dsl.options import plugin_container, step_fields
 from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
@@ -40,6 +41,15 @@ def set_fields(builder: Builder, **fields: object) -> None:
 def set_pod(builder: Builder, **fields: object) -> None:
     """Set fields of what all pods of the workflow share; None leaves one as it is."""
     builder.pod.update(fitting(builder, ir_pods.PodSettings(), fields))
+
+
+def set_files(builder: Builder, files: object) -> None:
+    """Set where the workflow's files are kept; None leaves it as it is."""
+    if files is None:
+        return
+    found = attempt(builder, "file_settings", lambda: settings_of(files))
+    if found is not None:
+        builder.fields["files"] = found
 
 
 def set_name(builder: Builder, name: object) -> None:

@@ -12,8 +12,9 @@ from couler.dsl.handles import OutputHandle, StepHandle, Value
 from couler.dsl.lifted import LiftedHandle
 from couler.dsl.scope import Scope, new_group
 from couler.ir import values as ir
+from couler.ir.artifacts import Location, LogSettings, map_texts
 from couler.ir.storage import EnvVar
-from couler.ir.workflow import Container, Http, Input, Job
+from couler.ir.workflow import Container, Http, Input, Job, Output
 
 
 def open_body(scope: Scope) -> tuple[Draft, Scope]:
@@ -74,7 +75,9 @@ def lift(draft: Draft, scope: Scope, group: Draft, given: Mapping[str, ir.Value]
     given
         Values for inputs of the group that mean something else outside of it.
     """
-    inputs: dict[str, ir.Value] = {one.name: one.value for one in group.inputs}
+    inputs: dict[str, ir.Value] = {
+        one.name: one.value for one in group.inputs if one.value is not None
+    }
     inputs.update(given)
     draft.scope = scope
     if draft.body is not None:
@@ -92,6 +95,8 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
         return text if isinstance(text, str) else replace(text)
 
     draft.inputs = _in_inputs(draft.inputs, replace)
+    if any(one.at is not None for one in draft.outputs):
+        draft.outputs = tuple(_with_location(one, replace) for one in draft.outputs)
     action = draft.action
     if isinstance(action, Container):
         draft.action = _in_container(action, replace_text)
@@ -111,7 +116,7 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
 def _in_inputs(
     inputs: Sequence[Input], replace: Callable[[ir.Value], ir.Value]
 ) -> tuple[Input, ...]:
-    return tuple(one.model_copy(update={"value": replace(one.value)}) for one in inputs)
+    return tuple(_in_input(one, replace) for one in inputs)
 
 
 def _in_container(
@@ -135,10 +140,30 @@ def _in_job(
             if isinstance(action, Container)
             else action,
             "inputs": _in_inputs(form.inputs, replace),
+            "outputs": tuple(_with_location(one, replace) for one in form.outputs),
             "env": _in_option(form.env, replace),
         }
         form = form.model_copy(update=parts)
     return job.model_copy(update={"values": values, "local": form})
+
+
+def _in_input(given: Input, replace: Callable[[ir.Value], ir.Value]) -> Input:
+    if given.value is None:
+        return _with_location(given, replace)
+    return given.model_copy(update={"value": replace(given.value)})
+
+
+Held = t.TypeVar("Held", Input, Output)
+
+
+def _with_location(one: Held, replace: Callable[[ir.Value], ir.Value]) -> Held:
+    if one.at is None:
+        return one
+    return one.model_copy(update={"at": _in_location(one.at, replace)})
+
+
+def _in_location(location: Location, replace: Callable[[ir.Value], ir.Value]) -> Location:
+    return map_texts(location, lambda name, text: text if isinstance(text, str) else replace(text))
 
 
 def _in_option(value: t.Any, replace: Callable[[ir.Value], ir.Value]) -> t.Any:
@@ -149,6 +174,8 @@ def _in_option(value: t.Any, replace: Callable[[ir.Value], ir.Value]) -> t.Any:
             else one.model_copy(update={"value": replace(one.value)})
             for one in value
         )
+    if isinstance(value, LogSettings) and value.at is not None:
+        return value.model_copy(update={"at": _in_location(value.at, replace)})
     salt = getattr(value, "salt", None)
     if salt is not None and not isinstance(salt, str):
         return value.model_copy(update={"salt": replace(salt)})

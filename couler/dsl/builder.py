@@ -21,6 +21,8 @@ from couler.ir.storage import EmptyVolume, Volume
 from couler.ir.workflow import Output, Parameter
 
 if t.TYPE_CHECKING:
+    from couler.dsl.drafts import Draft
+    from couler.dsl.locations import LocatedFile
     from couler.dsl.workflow import Workflow
 
 
@@ -58,6 +60,8 @@ class Builder:
         self.secrets: dict[str, Secret] = {}
         self.prepared: dict[object, t.Any] = {}
         """What all calls of a typed step share, by the step."""
+        self.placed: dict[int, tuple[LocatedFile, Draft, str]] = {}
+        """Files outside of the workflow that steps make, by their identity: step and output."""
         self._scripts: dict[object, str] = {}
         self._image_names: dict[str, str] = {}
         self._scratch: dict[str, Volume] = {}

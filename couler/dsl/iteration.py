@@ -14,7 +14,8 @@ from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
-from couler.dsl.scope import Scope, free_among
+from couler.dsl.names import free_among
+from couler.dsl.scope import Scope
 from couler.dsl.types import JSON, UNKNOWN, TypeSpec, json_form, spec_of_value
 from couler.ir import values
 from couler.ir.policies import Foreach

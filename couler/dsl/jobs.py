@@ -210,7 +210,7 @@ def _local_form(job: Draft, form: object, step: str) -> LocalForm | None:
     process = Draft(job.scope, None, PRINTS, job.source)
     if form.input is not None:
         add_files(job.scope, process, form.input, step)
-    returns = PRINTS if form.output is None else read_outputs(builder, form.output, step)
+    returns = PRINTS if form.output is None else read_outputs(job.scope, form.output, step)
     options = {name: getattr(form, name) for name in ("env", "cpu", "memory", "gpu", "working_dir")}
     return LocalForm(
         action=_local_action(process, form, step),

@@ -22,6 +22,7 @@ from couler.ir.wire import dump_json
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
+    from couler.dsl.locations import LocatedFile
     from couler.dsl.scope import Scope
 
 Number: t.TypeAlias = int | float | str
@@ -79,6 +80,7 @@ class StepOptions(t.TypedDict, total=False):
     init_containers: Sequence[pods.PodContainer] | None
     pod: pods.PodSettings | None
     display_name: str | None
+    keep_logs: bool | LocatedFile | None
     mutex: str | None
     locks: AnyLock | Sequence[AnyLock] | None
     metrics: AnyMetric | Sequence[AnyMetric] | None
@@ -281,6 +283,13 @@ def _add_daemon(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> Non
         fields["daemon"] = True
 
 
+def _add_logs(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    from couler.dsl.builder import current_scope
+    from couler.dsl.located import logs_of
+
+    fields["logs"] = logs_of(current_scope(), value)
+
+
 def _ignore(name: str, instead: str = "") -> Callable[[Builder, dict[str, t.Any], t.Any], None]:
     message = f"{name} has no effect on any engine{instead}"
 
@@ -385,6 +394,7 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "container": _field("container", pod_options.container_settings),
     "pod": _field("pod", pod_options.step_pod),
     "display_name": _field("display_name", str),
+    "keep_logs": _add_logs,
     "mutex": _field("mutex", str),
     "locks": _field("locks", read_locks),
     "metrics": _in_scope("metrics", read_metrics),

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from couler.dsl import objects
 from couler.dsl._nodes import make_container
 from couler.dsl._problems import ProgramError
-from couler.dsl.artifacts import read_outputs
+from couler.dsl.artifacts import read_outputs, remember_places
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns
@@ -67,9 +67,11 @@ def run_container(
         becomes the path where it lies.
     output
         What the process writes to files: an artifact, a path, a `File`, a list of them, or a
-        dict of them by name. What it prints can be read in any case, as `result`.
+        dict of them by name. A location, such as `S3Artifact`, is where a file is put besides.
+        What it prints can be read in any case, as `result`.
     input
-        Files of other steps that it finds at the paths where those wrote them.
+        Files of other steps that it finds at the paths where those wrote them, and files from
+        outside of the workflow, such as an `S3Artifact` or a `GitArtifact`.
     env, env_from, secret
         Environment: a dict; pods' `envFrom` entries; secrets, every key of which is a variable.
     resources
@@ -272,8 +274,11 @@ def finish(
 ) -> ProcessHandle:
     """Add a step with its outputs and options to a scope, and return its handle."""
     if output is not None:
-        draft.returns = read_outputs(scope.builder, output, base)
+        draft.returns = read_outputs(scope, output, base)
         draft.outputs = draft.returns.outputs
     if options:
         draft.options = step_fields(scope.builder, options, base)
-    return ProcessHandle(scope.add(draft, base))
+    added = scope.add(draft, base)
+    if output is not None:
+        remember_places(added, output)
+    return ProcessHandle(added)

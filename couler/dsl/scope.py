@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from couler.dsl._nodes import UNKNOWN_VALUE, make_plain_input
 from couler.dsl.drafts import Draft, Returns
+from couler.dsl.names import free_among
 from couler.dsl.order import ProgramOrder
 from couler.dsl.types import TypeSpec
 from couler.ir import values as ir
@@ -245,13 +246,3 @@ def both(first: Condition | None, second: Condition) -> Condition:
         return second
     parts = [part.items if isinstance(part, And) else (part,) for part in (first, second)]
     return And(items=tuple(dict.fromkeys((*parts[0], *parts[1]))))
-
-
-def free_among(taken: set[str] | dict[str, t.Any], base: str) -> str:
-    """Return a name that is not taken: the given one, or that with a number."""
-    if base not in taken:
-        return base
-    count = 2
-    while f"{base}_{count}" in taken:
-        count += 1
-    return f"{base}_{count}"

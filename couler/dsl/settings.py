@@ -12,6 +12,7 @@ from couler.dsl._context import current, set_scope, set_settings
 from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import attempt
+from couler.dsl.locations import FileSettings
 from couler.dsl.pod_options import dns_of, toleration_of
 from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.secrets import Secret
@@ -39,6 +40,7 @@ def config_workflow(
     annotations: Mapping[str, str] | None = None,
     pod: PodSettings | None = None,
     runs: RunSettings | None = None,
+    file_settings: FileSettings | None = None,
     engine: Mapping[str, object] | None = None,
     pass_outputs: bool | None = None,
 ) -> None:
@@ -59,7 +61,7 @@ def config_workflow(
         `successful_jobs_history_limit` and `failed_jobs_history_limit`.
     service_account
         Account of the cluster that the steps run as.
-    max_parallel, labels, annotations, pod, runs, engine
+    max_parallel, labels, annotations, pod, runs, file_settings, engine
         As for `couler.Workflow`.
     pass_outputs
         Whether `set_dependencies` appends the outputs of steps that a list names to the arguments,
@@ -80,6 +82,7 @@ def config_workflow(
         assembly.set_schedule(builder, cron_config)
     assembly.set_pods_and_runs(builder, pod, runs)
     assembly.set_pod(builder, service_account=service_account)
+    assembly.set_files(builder, file_settings)
     assembly.set_fields(
         builder,
         max_parallel=max_parallel,

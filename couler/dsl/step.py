@@ -15,6 +15,8 @@ from couler.dsl.arguments import holds_value, make_inputs
 from couler.dsl.checks import checked_text, checked_texts
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
+from couler.dsl.located import keep_outputs
+from couler.dsl.locations import LocatedFile
 from couler.dsl.options import StepOptions, step_fields
 from couler.dsl.shipping import ShippingError, default_image, is_method, typed_script
 from couler.dsl.signature import Signature, read_signature
@@ -28,17 +30,21 @@ if t.TYPE_CHECKING:
 P = t.ParamSpec("P")
 R = t.TypeVar("R")
 
-_OWN_OPTIONS = ("image", "packages", "name", "step_name", "command")
+_OWN_OPTIONS = ("image", "packages", "name", "step_name", "command", "keep")
 
 
 class TypedStepOptions(StepOptions, total=False):
-    """Options of a typed step: those of every step, its image, packages, name and interpreter."""
+    """Options of a typed step: those of every step, its image, packages, name and interpreter.
+
+    `keep` names where the file that it returns is put besides, or by their names several.
+    """
 
     image: str | None
     packages: str | Sequence[str]
     name: str | None
     step_name: str | None
     command: str | Sequence[str]
+    keep: LocatedFile | Mapping[str, LocatedFile] | None
 
 
 class TypedStep(t.Generic[P, R]):
@@ -211,6 +217,9 @@ class TypedStep(t.Generic[P, R]):
         draft = Draft(scope, action, self._signature.returns, builder.here())
         if fields:
             draft.options = fields
+        keep = self._options.get("keep")
+        if keep is not None:
+            draft.outputs = keep_outputs(scope, self._name, draft.outputs, keep)
         return draft
 
     @functools.cached_property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import re
 import typing as t
@@ -11,8 +12,10 @@ from couler.dsl.artifacts import Artifact
 from couler.dsl.builder import Builder
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import OutputHandle, Value, literal
+from couler.dsl.located import located_input
+from couler.dsl.locations import LocatedFile
+from couler.dsl.names import free_among
 from couler.dsl.options import text_of
-from couler.dsl.scope import free_among
 from couler.dsl.shipping import python_preamble
 from couler.ir.workflow import Input
 
@@ -42,6 +45,8 @@ def words_of(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
                 words.append(_value_word(scope, draft, word))
             else:
                 words += words_of(scope, draft, listed)
+        elif isinstance(word, LocatedFile):
+            words.append(_located_word(scope, draft, word))
         elif isinstance(word, list | tuple):  # the outputs of another step, as a list
             words += words_of(scope, draft, word)
         else:
@@ -59,6 +64,21 @@ def _value_word(scope: Scope, draft: Draft, word: Value) -> t.Any:
     if value._spec.wire not in ("file", "directory"):
         return value._ir()
     return _add_file(draft, value._hint(), value, _path_of(word))
+
+
+def _located_word(scope: Scope, draft: Draft, file: LocatedFile, step: str | None = None) -> str:
+    """Give a process a file from outside, and return the path where it finds it."""
+    placed = scope.builder.placed.get(id(file))
+    if placed is not None:
+        value = scope.bring(OutputHandle(placed[1], placed[2]))
+        return _add_file(draft, value._hint(), value, file.path)
+    taken = {one.name for one in draft.inputs}
+    base = os.path.basename((file.path or "").rstrip("/")).partition(".")[0]
+    name = free_among(taken, re.sub(r"\W+", "_", base).lstrip("0123456789") or "data")
+    path = file.path or f"{INPUT_FOLDER}/{name}"
+    given = located_input(scope, file, name, step, path=path)
+    draft.inputs = (*draft.inputs, given)
+    return path
 
 
 def _path_of(value: Value) -> str | None:
@@ -92,14 +112,25 @@ def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
     for key, item in entries:
         if isinstance(item, Artifact):
             continue  # the ancestor repeated the producer's declaration; it names no step
+        if isinstance(item, LocatedFile):
+            _located_word(scope, draft, _at_path(item, key), step)
+            continue
         value = scope.bring(item) if isinstance(item, Value) else None
         if value is None or not value._spec.is_file:
             scope.builder.report(
-                "CLR105", f'step "{step}": input: {item!r:.60} is no file of a step', step=step
+                "CLR105",
+                f'step "{step}": input: {item!r:.60} is neither a file of a step nor a location '
+                "such as couler.S3Artifact",
+                step=step,
             )
             continue
         path = key if "/" in key else _path_of(item)
         _add_file(draft, os.path.basename(key) or value._hint(), value, path)
+
+
+def _at_path(file: LocatedFile, key: str) -> LocatedFile:
+    """Return a file with the path that the key of a dict gives it."""
+    return dataclasses.replace(file, path=key) if "/" in key else file
 
 
 def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
@@ -112,6 +143,8 @@ def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
             value = scope.bring(arg)
             wire = value._spec.wire if value._spec.is_file else "str"
             given = Input(name=f"arg_{count}", value=value._ir(), type=wire)
+        elif isinstance(arg, LocatedFile):
+            given = located_input(scope, arg, f"arg_{count}", None, path=arg.path)
         else:
             given = Input(name=f"arg_{count}", value=literal(_plain_word(arg)))
         draft.inputs = (*draft.inputs, given)

@@ -15,6 +15,7 @@ from couler.dsl._problems import ProgramError
 from couler.dsl.builder import Builder
 from couler.dsl.handles import Expression
 from couler.dsl.hooks import AnyHook, OnState, read_hooks
+from couler.dsl.locations import FileSettings
 from couler.dsl.locks import AnyLock, read_locks
 from couler.dsl.metrics import AnyMetric, read_metrics
 from couler.dsl.options import StepOptions
@@ -132,6 +133,8 @@ class Workflow:
         Steps that run when the run comes into a state.
     suspended
         A run waits for a person before its first step.
+    file_settings
+        Where its files are kept, and for how long.
     engine
         Settings for single engines, put into what they are given as they are.
     params
@@ -168,6 +171,7 @@ class Workflow:
         metrics: AnyMetric | Sequence[AnyMetric] | None = None,
         hooks: AnyHook | Sequence[OnState] | None = None,
         suspended: bool = False,
+        file_settings: FileSettings | None = None,
         engine: Mapping[str, object] | None = None,
         params: Mapping[str, object] | None = None,
         **parameters: object,
@@ -194,6 +198,7 @@ class Workflow:
         assembly.set_read(builder, "locks", locks, read_locks)
         if suspended:
             assembly.set_fields(builder, suspended=suspended)
+        assembly.set_files(builder, file_settings)
         if schedule is not None:
             assembly.set_schedule(builder, schedule)
         assembly.set_defaults(builder, getattr(defaults, "options", defaults))

@@ -9,6 +9,7 @@ from couler.backends.registry import backend_names, get_backend
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.storages import fill_locations
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from couler.stages.overrides import check_overrides, find_overrides
@@ -36,7 +37,7 @@ def diagnose(
     """
     target = Target() if target is None else target
     source, found = as_ir(workflow)
-    resolved = resolve_defaults(source)
+    resolved = fill_locations(resolve_defaults(source), target.storages)
     found += verify_everywhere(resolved)
     sound = not any(diagnostic.severity == "error" for diagnostic in found)
     for name in dict.fromkeys(engines):

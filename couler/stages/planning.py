@@ -11,6 +11,7 @@ from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.storages import fill_locations
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.optimizers.log import PassLog, PassRecord, Size, measure
@@ -136,18 +137,23 @@ def plan(
     """
     target = Target() if target is None else target
     source, found = as_ir(workflow)
-    resolved = resolve_defaults(source)
+    merged = resolve_defaults(source)
+    resolved = fill_locations(merged, target.storages)
     found += verify_everywhere(resolved)
     refuse_errors(source, found)
     backend = None if engine is None else get_backend(engine)
     planned, log = _pipeline(passes).run(
         resolved, engine=engine, profile=target.profile, verified=True
     )
-    if resolved is not source:
-        merged = PassRecord(
-            "resolve-defaults", {}, 0.0, "The workflow states defaults.", {}, source, resolved
+    before = [
+        PassRecord(name, {}, 0.0, reason, {}, earlier, later)
+        for name, reason, earlier, later in (
+            ("resolve-defaults", "The workflow states defaults.", source, merged),
+            ("fill-locations", "Storages are stated for the target.", merged, resolved),
         )
-        log = PassLog((merged, *log.records))
+        if later is not earlier
+    ]
+    log = PassLog((*before, *log.records))
     if backend is not None:  # after the passes: they may take away what an engine cannot do
         found += check_engine(planned, backend, target)
     return Plan(source, planned, log, found, backend, target)

@@ -11,6 +11,7 @@ from couler.backends.base import RunOptions, Target
 from couler.backends.registry import get_backend
 from couler.errors import EngineOptionError
 from couler.ir.paths import StepPath
+from couler.ir.storages import Storages
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.stages.planning import Plan, plan
@@ -215,6 +216,7 @@ def run(
     on_event: Callable[[RunEvent], None] | None = None,
     passes: Iterable[Pass | str] | None = None,
     program: str | None = None,
+    storages: Storages | None = None,
 ) -> RunResult:
     """Run a workflow on this machine, to its end.
 
@@ -232,6 +234,8 @@ def run(
         The passes in order, or their names; None for the default ones.
     program
         The file that defines the workflow, for the record.
+    storages
+        What programs need not say of where files are, see `Target`.
 
     Returns
     -------
@@ -249,7 +253,7 @@ def run(
     StateError
         What happens cannot be written down.
     """
-    planned = _plan(workflow, options, passes)
+    planned = _plan(workflow, options, passes, storages)
     return _runner().run(
         planned.workflow,
         parameters=parameters,
@@ -267,6 +271,7 @@ def retry(
     options: RunOptions | None = None,
     on_event: Callable[[RunEvent], None] | None = None,
     passes: Iterable[Pass | str] | None = None,
+    storages: Storages | None = None,
 ) -> RunResult:
     """Take up a run of this machine again: what failed, what was cut off, what has changed.
 
@@ -281,8 +286,8 @@ def retry(
         Its workflow where that has changed; None for the recorded one.
     parameters
         Values that take the place of those that it was started with.
-    options, on_event, passes
-        As in `run`; passes are for a changed workflow.
+    options, on_event, passes, storages
+        As in `run`; passes and storages are for a changed workflow.
 
     Raises
     ------
@@ -293,7 +298,7 @@ def retry(
     InvalidWorkflowError, UnsupportedFeatureError, ParameterError, ConfigurationError, StateError
         As in `run`.
     """
-    changed = None if workflow is None else _plan(workflow, options, passes).workflow
+    changed = None if workflow is None else _plan(workflow, options, passes, storages).workflow
     return _runner().retry(
         run, workflow=changed, parameters=parameters, options=options, on_event=on_event
     )
@@ -306,12 +311,13 @@ def plan_retry(
     parameters: Mapping[str, object] | None = None,
     options: RunOptions | None = None,
     passes: Iterable[Pass | str] | None = None,
+    storages: Storages | None = None,
 ) -> tuple[PlannedStep, ...]:
     """Return what `retry` would do with each step and why, without doing it.
 
     Nothing of what is kept of runs changes. The arguments and errors are those of `retry`.
     """
-    changed = None if workflow is None else _plan(workflow, options, passes).workflow
+    changed = None if workflow is None else _plan(workflow, options, passes, storages).workflow
     return _runner().plan_retry(run, workflow=changed, parameters=parameters, options=options)
 
 
@@ -342,9 +348,12 @@ def cancel(run: str, *, options: RunOptions | None = None) -> str:
 
 
 def _plan(
-    workflow: AnyWorkflow, options: RunOptions | None, passes: Iterable[Pass | str] | None
+    workflow: AnyWorkflow,
+    options: RunOptions | None,
+    passes: Iterable[Pass | str] | None,
+    storages: Storages | None,
 ) -> Plan:
-    target = Target(options=(options or RunOptions()).as_json())
+    target = Target(options=(options or RunOptions()).as_json(), storages=storages or {})
     return plan(workflow, engine=RUNNER, target=target, passes=passes)
 
 

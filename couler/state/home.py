@@ -24,6 +24,8 @@ class Home:
         URL of a database elsewhere; None for one in the folder.
     store
         URL of a store elsewhere; None for one in the folder.
+    repository
+        URL of a repository of files elsewhere; None for one in the folder.
 
     Examples
     --------
@@ -37,6 +39,7 @@ class Home:
     root: Path
     database: str | None = None
     store: str | None = None
+    repository: str | None = None
 
     @classmethod
     def find(cls, environ: Mapping[str, str], *, platform: str = sys.platform) -> t.Self:
@@ -47,8 +50,8 @@ class Home:
         environ
             `COULER_HOME` is the folder; without it, it is `couler` in `XDG_DATA_HOME`, and without
             that in ``~/.local/share`` or, on macOS, ``~/Library/Application Support``.
-            `COULER_DATABASE_URL` and `COULER_STORE_URL` name a database and a store elsewhere.
-            An empty variable counts as none.
+            `COULER_DATABASE_URL`, `COULER_STORE_URL` and `COULER_REPOSITORY_URL` name a database,
+            a store and a repository elsewhere. An empty variable counts as none.
         platform
             As `sys.platform`.
 
@@ -61,6 +64,7 @@ class Home:
             root=_find_root(environ, platform),
             database=environ.get("COULER_DATABASE_URL") or None,
             store=environ.get("COULER_STORE_URL") or None,
+            repository=environ.get("COULER_REPOSITORY_URL") or None,
         )
 
     @property
@@ -77,6 +81,11 @@ class Home:
     def store_url(self) -> str:
         """URL of the store of artifacts, as fsspec reads it."""
         return f"file://{self.root / 'store'}" if self.store is None else self.store
+
+    @property
+    def repository_url(self) -> str:
+        """URL of the repository of files that programs name by their keys, as fsspec reads it."""
+        return f"file://{self.root / 'repository'}" if self.repository is None else self.repository
 
     @property
     def runs(self) -> Path:

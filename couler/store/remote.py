@@ -7,14 +7,14 @@ import hashlib
 import io
 import os
 import secrets
-import sys
 import time
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from couler.errors import ArtifactError, ConfigurationError, StoreError
+from couler.errors import ArtifactError, StoreError
+from couler.store.filesystems import OF_BUCKETS, open_filesystem, reported
 from couler.store.places import BLOCK_BYTES, Object, altered, digest_of, missing, parts_of
 
 if t.TYPE_CHECKING:
@@ -25,9 +25,6 @@ _REFRESH_S = 1800.0
 
 It must be well below the age at which objects that nobody refers to are deleted.
 """
-
-_OF_BUCKETS = frozenset({"abfs", "abfss", "adl", "az", "gcs", "gs", "oci", "oss", "s3", "s3a"})
-"""Filesystems without folders."""
 
 _MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "modified", "created")
 """Under which names filesystems tell when a file was last written."""
@@ -51,8 +48,10 @@ class RemotePlace:
     def __init__(self, url: str, options: Mapping[str, object], *, sets_aside: bool = True) -> None:
         self._url = url.rstrip("/")
         self._sets_aside = sets_aside
-        self._filesystem, self._root = _open_filesystem(url, options)
-        self._has_buckets = url.partition("://")[0] in _OF_BUCKETS
+        self._filesystem, self._root = open_filesystem(
+            url, options, what=f"the artifact store {url}"
+        )
+        self._has_buckets = url.partition("://")[0] in OF_BUCKETS
 
     def add(self, source: int) -> tuple[str, int]:
         """Store the rest of an open file; return its digest and size."""
@@ -191,7 +190,6 @@ class RemotePlace:
         self._filesystem.mv(source, target)
 
     def _make_folder_of(self, path: str) -> None:
-        # Asked to make a folder, a filesystem of buckets would make the bucket.
         if not self._has_buckets:
             self._filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
 
@@ -249,38 +247,8 @@ class RemotePlace:
     @contextlib.contextmanager
     def _reported(self) -> Iterator[None]:
         """Report what goes wrong on the other side with the address of the store."""
-        try:
+        with reported(f"the artifact store {self._url}"):
             yield
-        except FileNotFoundError:
-            raise
-        except _client_errors() as error:
-            raise StoreError(f"the artifact store {self._url}: {error}") from error
-
-
-def _open_filesystem(url: str, options: Mapping[str, object]) -> tuple[AbstractFileSystem, str]:
-    from fsspec.core import url_to_fs  # type: ignore[import-untyped]  # has no types
-
-    try:
-        filesystem, root = url_to_fs(url, **options)
-    except ImportError as error:
-        protocol = url.partition("://")[0]
-        extra = "couler[s3]" if protocol in ("s3", "s3a") else f"fsspec[{protocol}]"
-        raise ConfigurationError(
-            f"the artifact store {url} needs a package that is missing ({error}): "
-            f"pip install '{extra}'"
-        ) from error
-    except ValueError as error:
-        raise ConfigurationError(f"the artifact store {url}: {error}") from error
-    return filesystem, root.rstrip("/")
-
-
-def _client_errors() -> tuple[type[Exception], ...]:
-    """What filesystems raise; the errors of a client that is not loaded cannot come."""
-    if "botocore.exceptions" not in sys.modules:
-        return (OSError,)
-    from botocore import exceptions  # type: ignore[import-untyped]  # has no types
-
-    return (OSError, exceptions.BotoCoreError, exceptions.ClientError)
 
 
 def _hash(read: Callable[[int], bytes], write: Callable[[bytes], object] = len) -> tuple[str, int]:

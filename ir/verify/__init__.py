@@ -17,6 +17,7 @@ from couler.ir.verify.actions import (
 )
 from couler.ir.verify.conditions import check_when
 from couler.ir.verify.environment import check_environment, check_paths
+from couler.ir.verify.files import check_files, check_optional_reads, check_scope_outputs
 from couler.ir.verify.flow import check_cycles, check_dependencies, check_outputs
 from couler.ir.verify.hooks import check_hooks
 from couler.ir.verify.limits import MAX_DEPTH, check_words
@@ -74,6 +75,8 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     check_outputs(view, workflow.outputs)
     check_run_labels(view, workflow)
     _check_own(workflow, view)
+    check_scope_outputs(view, workflow.outputs)
+    check_optional_reads(view, workflow.outputs)
     _check_handlers(workflow, view)
     return report.in_program_order()
 
@@ -124,6 +127,7 @@ def _check_handlers(workflow: Workflow, main: ScopeView) -> None:
             view.add_to_scope("CLR151", "another exit handler has this name. Rename one.")
         seen.add(handler.name)
         _check_scope(view, depth=0)
+        check_optional_reads(view, ())
 
 
 def _check_scope(view: ScopeView, depth: int) -> None:
@@ -183,6 +187,8 @@ def _check_content(reader: Reader, step: Step) -> None:
     if step.env or step.env_from:
         check_environment(reader, step)
     check_words(view, step)
+    if step.inputs or step.outputs or step.logs is not None:
+        check_files(reader, step)
     check_action(reader, step)
     if (step.container is not None or step.pod is not None or step.display_name is not None) or (
         step.sidecars or step.init_containers
@@ -209,3 +215,4 @@ def _check_group(outer: ScopeView, step: Step, group: Group, depth: int) -> None
         return
     _check_scope(view, depth)
     check_outputs(view, step.outputs)
+    check_optional_reads(view, step.outputs)

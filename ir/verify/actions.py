@@ -30,6 +30,7 @@ _PROCESS_ONLY = (
     "sidecars",
     "init_containers",
     "daemon",
+    "logs",
 )
 _LOCKS = ("mutex", "locks")
 _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
@@ -246,7 +247,11 @@ def check_inputs(reader: Reader, step: Step) -> None:
     by_type = isinstance(action, Group) or (isinstance(action, Script) and bool(action.function))
     for given in step.inputs:
         field = f"inputs.{given.name}"
-        check_typed(reader, given.value, field, given.type, many=given.many, by_type=by_type)
+        if (given.value is None) == (given.at is None):
+            has = "has neither" if given.value is None else "has both"
+            reader.add("CLR460", f"{field} {has}. Give either a value or, for a file, a location.")
+        if given.value is not None:
+            check_typed(reader, given.value, field, given.type, many=given.many, by_type=by_type)
         if given.path is not None and not is_file(given.type):
             view.add(
                 "CLR169",

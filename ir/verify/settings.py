@@ -9,6 +9,7 @@ from couler.ir.verify.environment import (
     check_variable_names,
     check_volume,
 )
+from couler.ir.verify.files import check_file_settings
 from couler.ir.verify.kubernetes import (
     check_annotations,
     check_labels,
@@ -55,6 +56,8 @@ def check_settings(workflow: Workflow, report: Report) -> None:
         if volume.name in seen:
             add("CLR151", f'the volume "{volume.name}" is declared twice. Remove one.')
         seen.add(volume.name)
+    if workflow.files is not None:
+        check_file_settings(workflow.files, add)
     if workflow.pod is not None:
         check_pod_settings(workflow.pod, add)
     if workflow.runs is not None:

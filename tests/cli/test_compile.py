@@ -178,3 +178,63 @@ def test_option_needs_a_name_and_a_value(couler: Callable, greet: str, option: s
 def test_unknown_option_and_format_are_refused(couler: Callable, greet: str) -> None:
     assert couler("compile", greet, "-e", "local", "--option", "x=1").code == 2
     assert couler("compile", greet, "-e", "local", "--format", "toml").code == 2
+
+
+FILES = """
+ir_version: "1"
+name: files
+steps:
+- name: read
+  action: {kind: container, image: busybox, command: [cat, data]}
+  inputs: [{name: data, type: file, at: {kind: s3, key: in/data.csv}}]
+"""
+
+
+def test_storages_are_stated_once(couler: Callable, write: Callable, folder: Path) -> None:
+    file = write("flow.yaml", FILES)
+    write(
+        "pyproject.toml",
+        """
+        [tool.couler.storage.s3]
+        bucket = "data"
+        endpoint = "minio:9000"
+        access_key = "minio/access"
+        secret_key = { secret = "minio", key = "secret" }
+        [tool.couler.storage.local.s3]
+        bucket = "here"
+        """,
+    )
+
+    def s3(*flags: str) -> dict[str, object]:
+        told = couler("compile", file, "-e", "argo", "--format", "json", *flags)
+        assert told.code == 0, told.err
+        [template] = [one for one in told.json["spec"]["templates"] if "container" in one]
+        found: dict[str, object] = template["inputs"]["artifacts"][0]["s3"]
+        return found
+
+    assert s3() == {
+        "endpoint": "minio:9000",
+        "bucket": "data",
+        "key": "in/data.csv",
+        "accessKeySecret": {"name": "minio", "key": "access"},
+        "secretKeySecret": {"name": "minio", "key": "secret"},
+    }
+    assert s3("--storage", "s3.bucket=other")["bucket"] == "other"
+    planned = couler("plan", file, "-e", "argo")
+    assert "fill-locations" in planned.out
+    for flag, told in (("s3", "is not KIND.FIELD=VALUE"), ("s4.x=y", "there is no storage 's4'")):
+        refused = couler("compile", file, "-e", "argo", "--storage", flag)
+        assert refused.code == 2
+        assert told in refused.err
+
+
+def test_a_run_takes_files_from_the_stated_storage(
+    couler: Callable, write: Callable, folder: Path
+) -> None:
+    file = write("flow.yaml", FILES.replace("cat, data", 'sh, -c, cat "$COULER_INPUT_data"'))
+    told = couler("run", file, "--storage", "s3.bucket=data", "--storage", "s3.access_key=m/a")
+    assert told.code == 1  # one of two credentials
+    assert "CLR461" in told.err
+    (folder / "repository" / "in").mkdir(parents=True)
+    (folder / "repository" / "in" / "data.csv").write_text("1")
+    assert couler("run", file, "--home", str(folder)).code == 0

@@ -93,3 +93,21 @@ def test_format_that_a_command_does_not_know_is_passed_over() -> None:
 
 def test_none_at_all(tmp_path: Path) -> None:
     assert read_settings(tmp_path, {}).get("engine") is None
+
+
+def test_storages_of_files(tmp_path: Path) -> None:
+    user = tmp_path / "home/couler/config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text('[storage.s3]\nbucket = "mine"\nregion = "eu"\n')
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.couler.storage.s3]\nbucket = "data"\n'
+        '[tool.couler.storage.local.s3]\nendpoint = "localhost:9000"\n'
+    )
+    settings = read_settings(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "home")})
+    assert settings.storages == {
+        "s3": {"bucket": "data", "region": "eu"},
+        "local": {"s3": {"endpoint": "localhost:9000"}},
+    }
+    (tmp_path / "pyproject.toml").write_text('[tool.couler]\nstorage = "s3"\n')
+    with pytest.raises(ConfigurationError, match=r"\[tool.couler.storage.s3\], not 's3'"):
+        read_settings(tmp_path, {})

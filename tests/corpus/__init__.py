@@ -1,7 +1,8 @@
 """The corpus: small workflows, each with the outcome that docs/semantics.md gives it.
 
 A case is a folder with a `workflow.py` that defines `workflow`, `expected` and, where they are
-needed, `parameters`, `secrets` and `config_maps`. Every engine that can run here runs all cases.
+needed, `parameters`, `secrets`, `config_maps` and `artifacts`. Every engine that can run here runs
+all cases.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ class Case:
         What the run is started with, see `parameters_with`.
     secrets, config_maps
         What must be there: name, key, value.
+    artifacts
+        What is in the repository of files at the start, by key.
     """
 
     name: str
@@ -43,6 +46,7 @@ class Case:
     parameters: Mapping[str, object]
     secrets: Mapping[str, Mapping[str, str]]
     config_maps: Mapping[str, Mapping[str, str]]
+    artifacts: Mapping[str, bytes]
 
     def parameters_with(self, shared: Path) -> dict[str, t.Any]:
         """Return the parameters with a folder in the place of `SHARED`."""
@@ -70,4 +74,5 @@ def _load(name: str) -> Case:
         getattr(module, "parameters", {}),
         getattr(module, "secrets", {}),
         getattr(module, "config_maps", {}),
+        getattr(module, "artifacts", {}),
     )

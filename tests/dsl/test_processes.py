@@ -455,7 +455,7 @@ def test_a_function_is_a_local_form() -> None:
         ({"local": 3}, "CLR105", "neither a couler.LocalForm nor a function"),
         ({"local": couler.LocalForm()}, "CLR141", "neither a source nor a command"),
         ({"local": couler.LocalForm(fit, cpu=[])}, "CLR105", "cpu"),
-        ({"local": couler.LocalForm(fit, input="x")}, "CLR105", "no file of a step"),
+        ({"local": couler.LocalForm(fit, input="x")}, "CLR105", "neither a file of a step"),
         ({"outputs": {"job_id": "{.x}"}}, "CLR105", "every job has an output"),
         ({"outputs": {"x": 3}}, "CLR105", "no text"),
     ],

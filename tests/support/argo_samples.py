@@ -28,6 +28,7 @@ from couler.ir.workflow import (
     Workflow,
 )
 from tests.support.feature_samples import echo, flow, group
+from tests.support.file_samples import FILE_SAMPLES
 from tests.support.pod_samples import POD_SAMPLES
 
 
@@ -180,5 +181,6 @@ ARGO_SAMPLES: Mapping[str, ArgoSample] = {
         _script(inputs=(Input(name="n", value=Literal(value=3), type="int"),))
     ),
     **{name: ArgoSample(one) for name, one in POD_SAMPLES.items()},
+    **{name: ArgoSample(one) for name, one in FILE_SAMPLES.items()},
 }
 """By what they show."""

@@ -49,6 +49,7 @@ def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
         work_dir=tmp_path / "run",
         parameters=parameters,
         secrets=case.secrets,
+        artifacts=case.artifacts,
         shared=[shared],
         timeout_s=30 if case.name in BEYOND else 90,  # one of them never ends
     )

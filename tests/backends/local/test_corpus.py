@@ -22,6 +22,10 @@ def test_outcome(case: Case, tmp_path: Path) -> None:
         for name, entries in maps.items()
         for key, value in entries.items()
     }
+    for key, content in case.artifacts.items():
+        file = tmp_path / "home" / "repository" / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
     result = LocalBackend().run(
         case.workflow,
         parameters=case.parameters_with(shared),

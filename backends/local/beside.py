@@ -1,0 +1,57 @@
+"""Work beside the event loop that nobody waits for beyond its limits."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import typing as t
+from collections.abc import Callable
+
+from couler.backends.local.limits import Limits
+
+T = t.TypeVar("T")
+
+
+class CutOffError(Exception):
+    """The limits ended first."""
+
+
+async def beside(work: Callable[[], T], limits: Limits) -> T:
+    """Do work in a thread of its own and return what it gives.
+
+    A thread that waits for another machine cannot be told to give up, so it is left alone when
+    the limits end, and with the process of the engine it ends.
+
+    Raises
+    ------
+    CutOffError
+        The limits ended before.
+    Exception
+        What the work raises.
+    """
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(give: Callable[[], None]) -> None:
+        if not done.done():
+            give()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001  # handed on to the one who waits
+            failure = error
+            give = lambda: done.set_exception(failure)  # noqa: E731
+        else:
+            give = lambda: done.set_result(result)  # noqa: E731
+        with contextlib.suppress(RuntimeError):  # the run has ended meanwhile, and the loop with it
+            loop.call_soon_threadsafe(tell, give)
+
+    forget = limits.on_end(lambda: tell(lambda: done.set_exception(CutOffError())))
+    if not done.done():
+        threading.Thread(target=run, daemon=True).start()
+    try:
+        return await done
+    finally:
+        forget()

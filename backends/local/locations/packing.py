@@ -1,0 +1,118 @@
+"""Archives as files are kept in them outside of a workflow: tar and zip."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import stat
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from couler.errors import ArtifactError
+from couler.ir.artifacts import Archive, Zip
+
+_LEVEL = 6
+"""Of the compression, where none is asked for."""
+
+_NO_DATE = (1980, 1, 1, 0, 0, 0)
+"""The earliest that a zip archive can say: equal files make equal archives."""
+
+
+def pack(source: Path, target: Path, archive: Archive) -> None:
+    """Put a file or a directory, with its name, into a new archive.
+
+    Raises
+    ------
+    OSError
+        It cannot be read or written.
+    """
+    if isinstance(archive, Zip):
+        _pack_zip(source, target)
+        return
+    level = _LEVEL if archive.level is None else archive.level
+    with (
+        target.open("wb") as file,
+        gzip.GzipFile("", "wb", level, file, mtime=0) as packed,
+        tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
+    ):
+        for path in _inside(source):
+            name = str(Path(source.name, path.relative_to(source)))
+            tar.add(path, name, recursive=False, filter=_without_owner)
+
+
+def unpack(source: Path, target: Path, archive: Archive) -> None:
+    """Unpack an archive to a path that is free.
+
+    What is alone at the top of the archive becomes what is at the path; several entries lie in a
+    directory there.
+
+    Raises
+    ------
+    ArtifactError
+        It is no such archive, or holds what leads out of it.
+    OSError
+        The files cannot be written.
+    """
+    folder = target.with_name(f".{target.name}.unpacked")
+    folder.mkdir(parents=True)
+    try:
+        if isinstance(archive, Zip):
+            _unpack_zip(source, folder)
+        else:
+            with tarfile.open(source, "r:*") as tar:
+                tar.extractall(folder, filter="data")
+        entries = list(folder.iterdir())
+        only = entries[0] if len(entries) == 1 else folder
+        only.rename(target)
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, gzip.BadGzipFile) as error:
+        raise ArtifactError(f"it is no {archive.kind} archive that can be read: {error}") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _inside(source: Path) -> list[Path]:
+    """Return a path and all below it in order, folders before what they hold."""
+    if not source.is_dir():
+        return [source]
+    found = [source]
+    for folder, folders, files in os.walk(source):
+        folders.sort()
+        links = [name for name in folders if Path(folder, name).is_symlink()]
+        found += [Path(folder, name) for name in sorted([*folders, *files])]
+        for name in links:  # they are kept as links
+            folders.remove(name)
+    return found
+
+
+def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+    entry.uid = entry.gid = 0
+    entry.uname = entry.gname = ""
+    entry.mtime = 0
+    return entry
+
+
+def _pack_zip(source: Path, target: Path) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in _inside(source):
+            name = PurePosixPath(source.name, *path.relative_to(source).parts)
+            info = zipfile.ZipInfo(f"{name}/" if path.is_dir() else str(name), _NO_DATE)
+            info.external_attr = (path.stat().st_mode & 0xFFFF) << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(info, "w") as entry:
+                if not path.is_dir():
+                    with path.open("rb") as file:
+                        shutil.copyfileobj(file, entry)
+
+
+def _unpack_zip(source: Path, folder: Path) -> None:
+    with zipfile.ZipFile(source) as archive:
+        for info in archive.infolist():
+            parts = PurePosixPath(info.filename)
+            if parts.is_absolute() or ".." in parts.parts:
+                raise ArtifactError(f"{info.filename!r} leads out of the archive")
+            made = Path(archive.extract(info, folder))
+            mode = (info.external_attr >> 16) & 0o777
+            if mode & stat.S_IXUSR and made.is_file():
+                made.chmod(made.stat().st_mode | stat.S_IXUSR)

@@ -1,0 +1,359 @@
+"""Files outside of a workflow as inputs and outputs of the IR."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import typing as t
+from collections.abc import Mapping
+
+from couler.dsl.checks import attempt
+from couler.dsl.handles import Value
+from couler.dsl.locations import (
+    FileRemoval,
+    FileSettings,
+    GitArtifact,
+    HttpArtifact,
+    LocatedFile,
+    S3Encryption,
+)
+from couler.dsl.options import OptionError, text_of
+from couler.dsl.secrets import Secret
+from couler.ir import artifacts as ir
+from couler.ir.base import freeze_json
+from couler.ir.storage import SecretKey
+from couler.ir.wire import ValueType
+from couler.ir.workflow import Input, Output
+
+if t.TYPE_CHECKING:
+    from couler.dsl.builder import Builder
+    from couler.dsl.scope import Scope
+
+_OWN = {field.name for field in dataclasses.fields(LocatedFile)}
+_TEXTS = {"key", "path", "blob", "url", "repository", "revision", "content", "security_token"}
+_CREDENTIALS = {
+    "access_key": "accessKey",
+    "secret_key": "secretKey",
+    "session_token": "sessionToken",
+    "service_account_key": "serviceAccountKey",
+    "account_key": "accountKey",
+    "user": "user",
+    "password": "password",
+    "ssh_key": "sshKey",
+    "certificate": "certificate",
+    "certificate_key": "certificateKey",
+}
+"""Fields that can be given as text, and the entries of the secret that is made of them."""
+
+_ELSEWHERE = {"is_global", "secret", "headers", "oauth2", "encryption"}
+
+
+def located_input(
+    scope: Scope,
+    file: LocatedFile,
+    name: str,
+    step: str | None,
+    *,
+    path: str | None = None,
+    as_type: ValueType | None = None,
+) -> Input:
+    """Return the input by which a step takes a file from outside; report what is wrong with it.
+
+    Parameters
+    ----------
+    scope
+        Of the step.
+    file
+        What it takes.
+    name
+        Of the input.
+    step
+        Name of the step, for messages, where it is known.
+    path
+        Where the process finds it.
+    as_type
+        The type that the step declares; by default that of the file.
+    """
+    made = attempt(
+        scope.builder,
+        f"input {name}",
+        lambda: Input(
+            name=name,
+            type=as_type or _type_of(file),
+            path=path,
+            at=location_of(scope, file),
+            archive=_archive(file),
+            optional=file.optional,
+            mode=file.mode,
+            recurse_mode=file.recurse_mode,
+        ),
+        step,
+    )
+    return made or Input(name=name, type="file", path=path, at=ir.RawLocation(content="unknown"))
+
+
+def located_output(scope: Scope, file: LocatedFile, name: str, step: str) -> Output | None:
+    """Return the output by which a step gives a file out; report what is wrong with it."""
+    return attempt(
+        scope.builder,
+        f"output {name}",
+        lambda: kept_at(scope, Output(name=name, type=_type_of(file), path=_path_of(file)), file),
+        step,
+    )
+
+
+def kept_at(scope: Scope, output: Output, file: LocatedFile) -> Output:
+    """Return an output that is put at a location besides.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Something of the location is wrong.
+    """
+    for name in ("mode", "recurse_mode"):
+        if getattr(file, name):
+            raise OptionError(f"{name} is for files that a step takes in")
+    update = {
+        "at": location_of(scope, file),
+        "archive": _archive(file),
+        "optional": file.optional,
+        "removal": None if file.removal is None else removal_of(file.removal),
+    }
+    return Output.model_validate({**dict(output), **update})
+
+
+def keep_outputs(
+    scope: Scope, step: str, outputs: tuple[Output, ...], keep: object
+) -> tuple[Output, ...]:
+    """Return the outputs of a typed step, those among them that are to be kept somewhere.
+
+    Parameters
+    ----------
+    scope
+        Of the step.
+    step
+        Its name, for messages.
+    outputs
+        What the function returns.
+    keep
+        A location for the only file, or locations by the names of the outputs.
+    """
+    files = [output.name for output in outputs if output.type in ("file", "directory")]
+    places = keep if isinstance(keep, Mapping) else dict.fromkeys(files[:1], keep)
+    unknown = [name for name in places if name not in files]
+    if unknown or (not isinstance(keep, Mapping) and len(files) != 1):
+        told = f"{unknown[0]!r} is no file" if unknown else f"it gives {len(files)} files, not one"
+        known = f"; files are: {', '.join(files)}" if files else ""
+        scope.builder.report("CLR105", f'step "{step}": keep: {told}{known}', step=step)
+        return outputs
+    kept = []
+    for output in outputs:
+        place = places.get(output.name)
+        if place is not None and not isinstance(place, LocatedFile):
+            told = f"keep: {place!r:.60} is no location, such as couler.S3Artifact"
+            scope.builder.report("CLR105", f'step "{step}": {told}', step=step)
+        elif place is not None:
+            make = functools.partial(kept_at, scope, output, place)
+            output = attempt(scope.builder, "keep", make, step) or output
+        kept.append(output)
+    return tuple(kept)
+
+
+def location_of(scope: Scope, file: LocatedFile) -> ir.Location:
+    """Return the location of the IR.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Something of it is wrong or missing.
+    """
+    fields: dict[str, t.Any] = {}
+    for one in dataclasses.fields(file):
+        value = getattr(file, one.name)
+        if one.name in _OWN or one.name in _ELSEWHERE or value is None:
+            continue
+        fields[file._FIELDS.get(one.name, one.name)] = value
+    if file._KEYED is not None and file._KEYED not in fields:
+        fields[file._KEYED] = _default_key(file, file._KEYED)
+    if file._KIND is ir.HdfsLocation:
+        fields.setdefault("path", file.path)
+    for name in _TEXTS & fields.keys():
+        fields[name] = _text(scope, fields[name])
+    _add_credentials(scope.builder, file, fields)
+    if isinstance(file, HttpArtifact):
+        _add_web(scope, file, fields)
+    encryption = getattr(file, "encryption", None)
+    if encryption:
+        fields["encryption"] = _encryption(encryption)
+    for name in ("addresses", "fetch"):
+        if name in fields:
+            fields[name] = tuple(fields[name])
+    if isinstance(file, GitArtifact) and file.archive is not None:
+        raise OptionError("archive: a working tree of Git is in none")
+    return file._KIND.model_validate(fields)
+
+
+def removal_of(given: object, *, whole: bool = False) -> ir.FileRemoval:
+    """Return when files are removed, of a step or of a `whole` workflow.
+
+    Raises
+    ------
+    ValueError
+        It is said in no way that is known.
+    """
+    removal = FileRemoval(t.cast("t.Any", given)) if isinstance(given, str) else given
+    if not isinstance(removal, FileRemoval):
+        raise OptionError(f"removal: {given!r:.60} is no couler.FileRemoval")
+    fields: dict[str, t.Any] = {
+        "on": removal.on,
+        "service_account": removal.service_account,
+        "labels": dict(removal.labels),
+        "annotations": dict(removal.annotations),
+    }
+    if whole:
+        patch = freeze_json(dict(removal.pod_spec_patch))
+        return ir.RunFileRemoval(**fields, force=removal.force, pod_spec_patch=patch)
+    if removal.force is not None or removal.pod_spec_patch:
+        raise OptionError("removal: force and pod_spec_patch are for whole workflows")
+    return ir.FileRemoval(**fields)
+
+
+def settings_of(files: object) -> ir.FileSettings:
+    """Return where the files of a workflow are kept.
+
+    Raises
+    ------
+    ValueError
+        It is said in no way that is known.
+    """
+    if not isinstance(files, FileSettings):
+        raise OptionError(f"{files!r:.60} is no couler.FileSettings")
+    repository = None
+    if files.config_map is not None or files.key is not None:
+        repository = ir.RepositoryRef(config_map=files.config_map, key=files.key)
+    removal = None if files.removal is None else removal_of(files.removal, whole=True)
+    return ir.FileSettings(
+        repository=repository,
+        removal=t.cast("ir.RunFileRemoval | None", removal),
+        keep_logs=files.keep_logs,
+    )
+
+
+def logs_of(scope: Scope, given: object) -> ir.LogSettings:
+    """Return where the log of a step is kept.
+
+    Raises
+    ------
+    ValueError, TypeError
+        It is said in no way that is known.
+    """
+    if isinstance(given, bool):
+        return ir.LogSettings(keep=given)
+    if not isinstance(given, LocatedFile):
+        raise OptionError(f"{given!r:.60} is neither True nor False nor a location")
+    return ir.LogSettings(at=location_of(scope, given))
+
+
+def _type_of(file: LocatedFile) -> ValueType:
+    return "directory" if file.is_folder else "file"
+
+
+def _path_of(file: LocatedFile) -> str:
+    if not file.path:
+        raise OptionError("it needs a path, at which the process writes it")
+    return str(file.path)
+
+
+def _archive(file: LocatedFile) -> ir.Archive | None:
+    if file.archive == "tar":
+        return ir.Tar(level=file.compression_level)
+    if file.compression_level is not None:
+        raise OptionError('compression_level is for archive="tar"')
+    if file.archive == "zip":
+        return ir.Zip()
+    if file.archive is not None:
+        raise OptionError(f'archive: {file.archive!r} is neither "tar" nor "zip"')
+    return None
+
+
+def _default_key(file: LocatedFile, field: str) -> str:
+    if not file.path:
+        raise OptionError(f"it needs a {field}, or a path to take it from")
+    return str(file.path).lstrip("/")
+
+
+def _text(scope: Scope, value: object) -> t.Any:
+    """Return a text of a location: plain, or a value of the workflow."""
+    return scope.resolve(value) if isinstance(value, Value) else text_of(value)
+
+
+def _add_credentials(builder: Builder, file: LocatedFile, fields: dict[str, t.Any]) -> None:
+    secret = getattr(file, "secret", None)
+    if secret is not None:
+        if fields.keys() & {"access_key", "secret_key"}:
+            raise OptionError("secret and the credentials themselves are given. Leave one out")
+        for name in ("access_key", "secret_key"):
+            fields[name] = SecretKey(secret=str(secret), key=_CREDENTIALS[name])
+    plain = {
+        name: entry
+        for name, entry in _CREDENTIALS.items()
+        if isinstance(fields.get(name), str) and file._KIND is not ir.HdfsLocation
+    }
+    if not plain:
+        return
+    data = {entry: str(fields[name]) for name, entry in plain.items()}
+    where = fields.get("bucket") or fields.get("container") or ""
+    made = _secret_of(builder, f"couler-{file._KIND.model_fields['kind'].default}-{where}", data)
+    for name, entry in plain.items():
+        fields[name] = SecretKey(secret=made, key=entry)
+
+
+def _secret_of(builder: Builder, base: str, data: Mapping[str, str]) -> str:
+    """Return the name of a secret of the program that has these values; make it if need be."""
+    stem = re.sub("[^a-z0-9]+", "-", base.lower()).strip("-")[:50]
+    name, count = stem, 1
+    while name in builder.secrets and builder.secrets[name].reveal() != data:
+        count += 1
+        name = f"{stem}-{count}"
+    builder.secrets.setdefault(name, Secret(name, dict(data)))
+    return name
+
+
+def _add_web(scope: Scope, file: HttpArtifact, fields: dict[str, t.Any]) -> None:
+    if file.headers:
+        fields["headers"] = tuple(
+            ir.HttpHeader(name=str(name), value=_text(scope, value))
+            for name, value in file.headers.items()
+        )
+    for whole, cls, names in (
+        ("basic", ir.BasicAuth, {"user": "user", "password": "password"}),
+        (
+            "client_certificate",
+            ir.ClientCertificate,
+            {"certificate": "certificate", "certificate_key": "key"},
+        ),
+    ):
+        given = {key: fields.pop(name) for name, key in names.items() if name in fields}
+        if given and len(given) != len(names):
+            raise OptionError(f"{' and '.join(names)} go together")
+        if given:
+            fields[whole] = cls.model_validate(given)
+    if file.oauth2 is not None:
+        given_oauth2 = file.oauth2
+        fields["oauth2"] = ir.OAuth2(
+            client_id=given_oauth2.client_id,
+            client_secret=given_oauth2.client_secret,
+            token_url=given_oauth2.token_url,
+            scopes=tuple(given_oauth2.scopes),
+            parameters=dict(given_oauth2.parameters),
+        )
+
+
+def _encryption(given: S3Encryption | bool) -> ir.Encryption:
+    if isinstance(given, bool):
+        return ir.Encryption()
+    context = freeze_json(dict(given.kms_context))
+    return ir.Encryption(
+        kms_key=given.kms_key, kms_context=context, customer_key=given.customer_key
+    )

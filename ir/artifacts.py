@@ -1,0 +1,376 @@
+"""Files that lie outside of a workflow: where, how they are packed, and when they are removed.
+
+Credentials are references to secrets, never values. A location whose storage is not named (no
+bucket, no container, no addresses) is a key in the target's own repository of files.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Iterator
+
+from pydantic import Field as ModelField
+from pydantic import PositiveInt
+
+from couler.ir.base import FrozenDict, JsonMap, Node, TextMap, Variant
+from couler.ir.storage import ConfigKey, SecretKey
+from couler.ir.values import Text, Value
+
+
+class Encryption(Node):
+    """How objects of S3 are encrypted: by S3's own key, by one of KMS, or by one's own."""
+
+    kms_key: str | None = None
+    kms_context: JsonMap = FrozenDict()
+    customer_key: SecretKey | None = None
+
+
+class S3Location(Variant):
+    """An object of S3, or all below a prefix."""
+
+    kind: t.Literal["s3"] = "s3"
+    key: Text
+    bucket: str | None = None
+    endpoint: str | None = None
+    """Host and port; None for that of AWS."""
+    region: str | None = None
+    insecure: bool | None = None
+    """Whether the connection is plain HTTP."""
+    access_key: SecretKey | None = None
+    secret_key: SecretKey | None = None
+    session_token: SecretKey | None = None
+    role_arn: str | None = None
+    use_sdk_credentials: bool | None = None
+    ca: SecretKey | None = None
+    create_bucket: bool | None = None
+    object_locking: bool | None = None
+    """Of a bucket that is created."""
+    encryption: Encryption | None = None
+
+
+class OssLocation(Variant):
+    """An object of Alibaba's OSS, or all below a prefix."""
+
+    kind: t.Literal["oss"] = "oss"
+    key: Text
+    bucket: str | None = None
+    endpoint: str | None = None
+    access_key: SecretKey | None = None
+    secret_key: SecretKey | None = None
+    security_token: Value | None = None
+    """A temporary token, which engines take as a value; the IR holds none, so never a literal."""
+    use_sdk_credentials: bool | None = None
+    create_bucket: bool | None = None
+    delete_after_days: PositiveInt | None = None
+    infrequent_access_after_days: PositiveInt | None = None
+
+
+class GcsLocation(Variant):
+    """An object of Google Cloud Storage, or all below a prefix."""
+
+    kind: t.Literal["gcs"] = "gcs"
+    key: Text
+    bucket: str | None = None
+    service_account_key: SecretKey | None = None
+
+
+class HdfsLocation(Variant):
+    """A file of HDFS."""
+
+    kind: t.Literal["hdfs"] = "hdfs"
+    path: Text
+    addresses: tuple[str, ...] = ()
+    """Name nodes: host and port."""
+    user: str | None = None
+    force: bool | None = None
+    """Whether a file that is there is replaced."""
+    data_transfer_protection: t.Literal["authentication", "integrity", "privacy"] | None = None
+    kerberos_cache: SecretKey | None = None
+    kerberos_keytab: SecretKey | None = None
+    kerberos_user: str | None = None
+    kerberos_realm: str | None = None
+    kerberos_config: ConfigKey | None = None
+    kerberos_service: str | None = None
+    """The principal of the name nodes."""
+
+
+class GitLocation(Variant):
+    """A working tree of a Git repository."""
+
+    kind: t.Literal["git"] = "git"
+    repository: Text
+    revision: Text | None = None
+    """Commit, tag or branch; None for the default branch."""
+    branch: str | None = None
+    """The only branch that is cloned; None for all."""
+    depth: PositiveInt | None = None
+    fetch: tuple[str, ...] = ()
+    """Further refs that are fetched."""
+    submodules: bool = True
+    user: SecretKey | None = None
+    password: SecretKey | None = None
+    ssh_key: SecretKey | None = None
+    insecure_ignore_host_key: bool = False
+    insecure_skip_tls: bool = False
+
+
+class AzureLocation(Variant):
+    """A blob of Azure's blob storage, or all below a prefix."""
+
+    kind: t.Literal["azure"] = "azure"
+    blob: Text
+    container: str | None = None
+    endpoint: str | None = None
+    """URL of the account, such as `https://ACCOUNT.blob.core.windows.net`."""
+    account_key: SecretKey | None = None
+    use_sdk_credentials: bool | None = None
+
+
+class HttpHeader(Node):
+    """A header of a request."""
+
+    name: str
+    value: Text
+
+
+class BasicAuth(Node):
+    """User and password of HTTP."""
+
+    user: SecretKey
+    password: SecretKey
+
+
+class ClientCertificate(Node):
+    """A certificate by which the client makes itself known, and its private key."""
+
+    certificate: SecretKey
+    key: SecretKey
+
+
+class OAuth2(Node):
+    """A token of OAuth 2 by client credentials."""
+
+    client_id: SecretKey
+    client_secret: SecretKey
+    token_url: SecretKey
+    scopes: tuple[str, ...] = ()
+    parameters: TextMap = FrozenDict()
+    """Further parameters of the request for the token."""
+
+
+class HttpLocation(Variant):
+    """What a URL gives to GET, or takes by PUT."""
+
+    kind: t.Literal["http"] = "http"
+    url: Text
+    headers: tuple[HttpHeader, ...] = ()
+    basic: BasicAuth | None = None
+    client_certificate: ClientCertificate | None = None
+    oauth2: OAuth2 | None = None
+
+
+class ArtifactoryLocation(Variant):
+    """A file of JFrog Artifactory."""
+
+    kind: t.Literal["artifactory"] = "artifactory"
+    url: Text
+    user: SecretKey
+    password: SecretKey
+
+
+class RawLocation(Variant):
+    """A file whose content stands in the workflow."""
+
+    kind: t.Literal["raw"] = "raw"
+    content: Text
+
+
+class PluginLocation(Variant):
+    """A file that a plugin of the engine fetches or keeps."""
+
+    kind: t.Literal["plugin"] = "plugin"
+    key: Text
+    name: str | None = None
+    configuration: str | None = None
+    timeout_s: PositiveInt | None = None
+    """For the connection to the plugin."""
+
+
+Location = t.Annotated[
+    S3Location
+    | OssLocation
+    | GcsLocation
+    | HdfsLocation
+    | GitLocation
+    | AzureLocation
+    | HttpLocation
+    | ArtifactoryLocation
+    | RawLocation
+    | PluginLocation,
+    ModelField(discriminator="kind"),
+]
+
+LOCATIONS: dict[str, type[Location]] = {
+    kind.model_fields["kind"].default: kind for kind in t.get_args(t.get_args(Location)[0])
+}
+"""The class of each kind of location."""
+
+
+class Tar(Variant):
+    """A gzipped tar archive."""
+
+    kind: t.Literal["tar"] = "tar"
+    level: t.Annotated[int, ModelField(ge=0, le=9)] | None = None
+    """Of the compression: 0 for none; None leaves it to the engine."""
+
+
+class Zip(Variant):
+    """A zip archive."""
+
+    kind: t.Literal["zip"] = "zip"
+
+
+Archive = t.Annotated[Tar | Zip, ModelField(discriminator="kind")]
+
+
+class FileRemoval(Node):
+    """When a kept file is removed, and by what pod."""
+
+    on: t.Literal["completion", "deletion", "never"] | None = None
+    """When the run has ended, or when it is deleted."""
+    service_account: str | None = None
+    labels: TextMap = FrozenDict()
+    annotations: TextMap = FrozenDict()
+
+
+class RunFileRemoval(FileRemoval):
+    """When the files of a run are removed."""
+
+    force: bool | None = None
+    """Whether a run can be deleted although its files could not be."""
+    pod_spec_patch: JsonMap = FrozenDict()
+
+
+class RepositoryRef(Node):
+    """An entry of a config map that describes a repository of files."""
+
+    config_map: str | None = None
+    key: str | None = None
+
+
+class FileSettings(Node):
+    """Where a workflow's files are kept, and for how long."""
+
+    repository: RepositoryRef | None = None
+    removal: RunFileRemoval | None = None
+    keep_logs: bool | None = None
+    """Whether the steps' logs are kept with the files."""
+
+
+class LogSettings(Node):
+    """Where a step's log is kept."""
+
+    keep: bool = True
+    at: Location | None = None
+
+
+# texts and references of locations --------------------------------------------------------------
+
+_TEXTS: dict[type[Location], tuple[str, ...]] = {
+    S3Location: ("key",),
+    OssLocation: ("key", "security_token"),
+    GcsLocation: ("key",),
+    HdfsLocation: ("path",),
+    GitLocation: ("repository", "revision"),
+    AzureLocation: ("blob",),
+    HttpLocation: ("url",),
+    ArtifactoryLocation: ("url",),
+    RawLocation: ("content",),
+    PluginLocation: ("key",),
+}
+_STORAGE: dict[type[Location], str] = {
+    S3Location: "bucket",
+    OssLocation: "bucket",
+    GcsLocation: "bucket",
+    HdfsLocation: "addresses",
+    AzureLocation: "container",
+    PluginLocation: "name",
+}
+"""The field that names the storage, for the kinds that can do without."""
+
+STORED = tuple(kind.model_fields["kind"].default for kind in _STORAGE)
+"""The kinds whose storage can be stated once for a target."""
+
+
+def location_texts(location: Location) -> Iterator[tuple[str, Text]]:
+    """Yield the texts of a location that can hold values, each with the name of its field.
+
+    Examples
+    --------
+    >>> list(location_texts(GitLocation(repository="https://example.org/a.git")))
+    [('repository', 'https://example.org/a.git')]
+    """
+    for name in _TEXTS[type(location)]:
+        text = getattr(location, name)
+        if text is not None:
+            yield name, text
+    if isinstance(location, HttpLocation):
+        for index, header in enumerate(location.headers):
+            yield f"header_{index}", header.value
+
+
+def map_texts(location: Location, change: Callable[[str, Text], Text]) -> Location:
+    """Return a location with other texts; `change` is given the field and the text."""
+    update: dict[str, t.Any] = {
+        name: change(name, text)
+        for name in _TEXTS[type(location)]
+        if (text := getattr(location, name)) is not None
+    }
+    if isinstance(location, HttpLocation) and location.headers:
+        update["headers"] = tuple(
+            header.model_copy(update={"value": change(f"header_{index}", header.value)})
+            for index, header in enumerate(location.headers)
+        )
+    return location.model_copy(update=update)
+
+
+def without_texts(location: Location | None) -> Location | None:
+    """Return what locations have in common that differ in their texts only."""
+    return None if location is None else map_texts(location, lambda name, text: "")
+
+
+def is_in_repository(location: Location) -> bool:
+    """Return whether a location is a key in the target's own repository.
+
+    Examples
+    --------
+    >>> is_in_repository(S3Location(key="models/a")), is_in_repository(RawLocation(content="x"))
+    (True, False)
+    """
+    field = _STORAGE.get(type(location))
+    return field is not None and not getattr(location, field)
+
+
+def storage_field(location: Location) -> str:
+    """Return the name of the field that names a location's storage."""
+    return _STORAGE[type(location)]
+
+
+def repository_key(location: Location) -> Text:
+    """Return the key of a location that is in the target's own repository."""
+    key: Text = getattr(location, _TEXTS[type(location)][0])
+    return key
+
+
+def location_references(location: Location) -> Iterator[SecretKey | ConfigKey]:
+    """Yield the entries of secrets and config maps that a location names."""
+    yield from _references_in(location)
+
+
+def _references_in(node: Node) -> Iterator[SecretKey | ConfigKey]:
+    for name in type(node).model_fields:
+        value = getattr(node, name)
+        if isinstance(value, SecretKey | ConfigKey):
+            yield value
+        elif isinstance(value, Encryption | BasicAuth | ClientCertificate | OAuth2):
+            yield from _references_in(value)

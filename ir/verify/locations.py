@@ -1,0 +1,199 @@
+"""Rules for locations outside of a workflow: complete, and such that an engine can use them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterator
+
+from couler.ir.artifacts import (
+    ArtifactoryLocation,
+    AzureLocation,
+    GcsLocation,
+    GitLocation,
+    HdfsLocation,
+    HttpLocation,
+    Location,
+    OssLocation,
+    PluginLocation,
+    RawLocation,
+    S3Location,
+    is_in_repository,
+    location_references,
+    storage_field,
+)
+from couler.ir.storage import SecretKey
+from couler.ir.values import Literal, Text
+from couler.ir.verify.environment import check_config_key, check_secret_key
+from couler.ir.verify.names import Add
+
+KEYS = ("key", "path", "blob")
+
+_URL = re.compile(r"https?://[^\s/]")
+_ADDRESS = re.compile(r"[^\s:/]+:[0-9]+")
+_HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+
+
+def check_location(location: Location, field: str, add: Add) -> None:
+    """Check a location, but for the values in its texts."""
+    for problem in _problems(location):
+        add("CLR461", f"{field}: {problem}.")
+    for key in location_references(location):
+        if isinstance(key, SecretKey):
+            check_secret_key(key, add)
+        else:
+            check_config_key(key, add)
+
+
+def _problems(location: Location) -> Iterator[str]:
+    if is_in_repository(location):
+        yield from _incomplete(location)
+    match location:
+        case S3Location():
+            yield from _s3(location)
+        case OssLocation():
+            yield from _oss(location)
+        case GcsLocation():
+            yield from _key(location.key)
+        case PluginLocation():
+            yield from _key(location.key)
+            if location.name is not None and not location.configuration:
+                yield f'the plugin "{location.name}" has no configuration. Give one'
+        case HdfsLocation():
+            yield from _hdfs(location)
+        case GitLocation():
+            yield from _git(location)
+        case AzureLocation():
+            yield from _azure(location)
+        case HttpLocation():
+            yield from _http(location)
+        case ArtifactoryLocation():
+            yield from _url(location.url, "url")
+        case RawLocation():
+            if location.content == "":
+                yield "it has no content. Give some"
+        case _:
+            t.assert_never(location)
+
+
+def _incomplete(location: Location) -> Iterator[str]:
+    """Yield what is said of a storage that has no name."""
+    said = [
+        name
+        for name, field in type(location).model_fields.items()
+        if name not in ("kind", *KEYS) and getattr(location, name) != field.get_default()
+    ]
+    if said:
+        what = storage_field(location)
+        yield (
+            f"it has {said[0]}, but no {what}. Name the {what}, or state the {location.kind} "
+            "storage once for the target"
+        )
+
+
+def _known(text: Text | None) -> str | None:
+    """Return a text that is known now."""
+    if isinstance(text, Literal):
+        return text.value if isinstance(text.value, str) else None
+    return text if isinstance(text, str) else None
+
+
+def _key(text: Text, what: str = "key") -> Iterator[str]:
+    key = _known(text)
+    if key is None:
+        return
+    if not key or key.startswith("/") or not {"..", "."}.isdisjoint(key.split("/")):
+        yield f'"{key}" is no {what}: names with "/" between them, none of them "." or ".."'
+
+
+def _pair(first: object, second: object, names: str) -> Iterator[str]:
+    if (first is None) != (second is None):
+        yield f"{names} go together. Name both, or none"
+
+
+def _url(text: Text, what: str) -> Iterator[str]:
+    url = _known(text)
+    if url is not None and not _URL.match(url):
+        yield f'"{url}" is no {what}: it begins with http:// or https:// and a host'
+
+
+def _s3(location: S3Location) -> Iterator[str]:
+    yield from _key(location.key)
+    yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
+    if location.object_locking and not location.create_bucket:
+        yield "object_locking is for a bucket that is created. Say create_bucket"
+    encryption = location.encryption
+    if encryption is not None and encryption.customer_key and encryption.kms_key:
+        yield "it is encrypted by a key of one's own and by one of KMS. Name one of them"
+    if location.endpoint is not None and "://" in location.endpoint:
+        yield (
+            f'its endpoint "{location.endpoint}" has a scheme. Give host and port, and insecure '
+            "for plain HTTP"
+        )
+
+
+def _oss(location: OssLocation) -> Iterator[str]:
+    yield from _key(location.key)
+    yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
+    if location.bucket and not location.endpoint:
+        yield "its bucket has no endpoint. Name the endpoint"
+    if isinstance(location.security_token, Literal | str):
+        yield (
+            "its security_token is a text, but workflows hold no credentials. Take it from a "
+            "parameter or a step"
+        )
+
+
+def _hdfs(location: HdfsLocation) -> Iterator[str]:
+    path = _known(location.path)
+    if is_in_repository(location):
+        yield from _key(location.path, "path in the repository")
+        return
+    if path is not None and not path.startswith("/"):
+        yield f'its path "{path}" must be absolute'
+    for address in location.addresses:
+        if not _ADDRESS.fullmatch(address):
+            yield f'"{address}" is no address of a name node: host, ":" and port'
+    if not (location.user or location.kerberos_cache or location.kerberos_keytab):
+        yield "it names neither a user nor credentials of Kerberos. Give user"
+    wanted: tuple[str, ...] = ()
+    if location.kerberos_keytab is not None:
+        wanted = ("kerberos_user", "kerberos_realm", "kerberos_config", "kerberos_service")
+    elif location.kerberos_cache is not None:
+        wanted = ("kerberos_config", "kerberos_service")
+    missing = [name for name in wanted if getattr(location, name) is None]
+    if missing:
+        yield f"its credentials of Kerberos need {' and '.join(missing)} as well"
+
+
+def _git(location: GitLocation) -> Iterator[str]:
+    yield from _pair(location.user, location.password, "user and password")
+    if location.ssh_key is not None and location.password is not None:
+        yield "it has a password and an ssh_key. Name one of them"
+    repository, revision = _known(location.repository), _known(location.revision)
+    if repository is not None and (not repository.strip() or repository.startswith("-")):
+        yield f'"{repository}" is no address of a repository'
+    if revision is not None and (not revision.strip() or revision.startswith("-")):
+        yield f'"{revision}" is no revision'
+    for name in (location.branch, *location.fetch):
+        if name is not None and (not name.strip() or name.startswith("-")):
+            yield f'"{name}" is no branch or ref'
+
+
+def _azure(location: AzureLocation) -> Iterator[str]:
+    yield from _key(location.blob, "blob")
+    if location.container and not location.endpoint:
+        yield "its container has no endpoint, such as https://ACCOUNT.blob.core.windows.net"
+    if location.endpoint is not None:
+        yield from _url(location.endpoint, "endpoint")
+
+
+def _http(location: HttpLocation) -> Iterator[str]:
+    yield from _url(location.url, "url")
+    ways = ("basic", "client_certificate", "oauth2")
+    given = [name for name in ways if getattr(location, name) is not None]
+    if len(given) > 1:
+        yield f"it has {' and '.join(given)}. Name one way to be let in"
+    for header in location.headers:
+        if not _HEADER.fullmatch(header.name):
+            yield f'"{header.name}" is no name of an HTTP header'

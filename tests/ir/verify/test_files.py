@@ -1,0 +1,169 @@
+"""Rules for files outside of a workflow."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from couler.ir.artifacts import (
+    ArtifactoryLocation,
+    AzureLocation,
+    BasicAuth,
+    Encryption,
+    FileRemoval,
+    GitLocation,
+    HdfsLocation,
+    HttpLocation,
+    LogSettings,
+    OAuth2,
+    OssLocation,
+    PluginLocation,
+    RawLocation,
+    S3Location,
+    Tar,
+)
+from couler.ir.storage import SecretKey
+from couler.ir.values import Literal, ParamRef, StepRef
+from couler.ir.verify import verify
+from couler.ir.workflow import Group, Input, Output, Step, Workflow
+from tests.support.file_samples import FILE_SAMPLES, process
+
+KEY = SecretKey(secret="s", key="k")
+S3 = S3Location(key="a")
+
+
+def codes(*steps: Step, **fields: t.Any) -> list[str]:
+    return [problem.code for problem in verify(Workflow(name="w", steps=steps, **fields))]
+
+
+def takes(**fields: t.Any) -> list[str]:
+    return codes(process("a", inputs=(Input(**{"name": "x", "type": "file", **fields}),)))
+
+
+def gives(**fields: t.Any) -> list[str]:
+    output = Output(**{"name": "x", "type": "file", "path": "x", **fields})
+    return codes(process("a", outputs=(output,)))
+
+
+@pytest.mark.parametrize("name", FILE_SAMPLES)
+def test_samples_are_valid(name: str) -> None:
+    assert verify(FILE_SAMPLES[name]) == ()
+
+
+def test_an_input_has_one_source() -> None:
+    assert takes() == ["CLR460"]
+    assert "CLR460" in takes(at=S3, value=Literal(value="x"))
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        S3Location(key="/a"),
+        S3Location(key=""),
+        S3Location(key="a/../b"),
+        S3Location(key="a", region="eu"),
+        S3Location(key="a", bucket="b", access_key=KEY),
+        S3Location(key="a", bucket="b", endpoint="https://s3.example.org"),
+        S3Location(key="a", bucket="b", object_locking=True),
+        S3Location(key="a", bucket="b", encryption=Encryption(kms_key="k", customer_key=KEY)),
+        OssLocation(key="a", bucket="b"),
+        OssLocation(key="a", security_token=ParamRef(name="t")),
+        OssLocation(key="a", bucket="b", endpoint="e", security_token=Literal(value="t")),
+        HdfsLocation(path="a", addresses=("n:1",), user="u"),
+        HdfsLocation(path="/a", addresses=("n",), user="u"),
+        HdfsLocation(path="/a", addresses=("n:1",)),
+        HdfsLocation(path="/a", addresses=("n:1",), kerberos_keytab=KEY),
+        HdfsLocation(path="/a", addresses=("n:1",), kerberos_cache=KEY),
+        HdfsLocation(path="/a"),
+        AzureLocation(blob="a", container="c"),
+        AzureLocation(blob="a", container="c", endpoint="account"),
+        HttpLocation(url="example.org"),
+        HttpLocation(
+            url="https://example.org",
+            basic=BasicAuth(user=KEY, password=KEY),
+            oauth2=OAuth2(client_id=KEY, client_secret=KEY, token_url=KEY),
+        ),
+        ArtifactoryLocation(url="ftp://example.org", user=KEY, password=KEY),
+        RawLocation(content=""),
+        PluginLocation(key="a", name="p"),
+    ],
+    ids=repr,
+)
+def test_a_location_that_is_not_complete(location: t.Any) -> None:
+    known = {"parameters": ()}
+    found = codes(process("a", inputs=(Input(name="x", type="file", at=location),)), **known)
+    assert "CLR461" in found
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        GitLocation(repository=""),
+        GitLocation(repository="--upload-pack=x"),
+        GitLocation(repository="https://a/b", revision="--x"),
+        GitLocation(repository="https://a/b", branch=""),
+        GitLocation(repository="https://a/b", user=KEY),
+        GitLocation(repository="https://a/b", user=KEY, password=KEY, ssh_key=KEY),
+    ],
+    ids=repr,
+)
+def test_a_repository_that_is_not_complete(location: GitLocation) -> None:
+    assert set(takes(type="directory", at=location)) == {"CLR461"}
+
+
+def test_names_of_secrets() -> None:
+    key = SecretKey(secret="No Secret", key="k")
+    assert takes(at=S3Location(key="a", bucket="b", access_key=key, secret_key=key)) == ["CLR411"]
+
+
+def test_settings_that_a_file_taken_in_cannot_have() -> None:
+    for fields in (
+        {"type": "str", "at": S3},
+        {"at": S3, "many": True},
+        {"at": S3, "recurse_mode": True},
+        {"at": GitLocation(repository="https://a/b")},
+        {"type": "directory", "at": RawLocation(content="x")},
+    ):
+        assert "CLR462" in takes(**fields), fields
+    group = Step(
+        name="g",
+        action=Group(steps=(process("a"),)),
+        inputs=(Input(name="x", type="file", at=S3),),
+    )
+    assert codes(group) == ["CLR462"]
+
+
+def test_settings_that_a_file_given_out_cannot_have() -> None:
+    for fields in (
+        {"type": "str", "at": S3},
+        {"archive": Tar()},
+        {"at": RawLocation(content="x")},
+        {"at": GitLocation(repository="https://a/b")},
+        {"type": "directory", "at": HttpLocation(url="https://a/b")},
+        {"at": HttpLocation(url="https://a/b"), "removal": FileRemoval(on="completion")},
+    ):
+        assert gives(**fields) == ["CLR462"], fields
+    assert gives(at=HttpLocation(url="https://a/b"), removal=FileRemoval(on="never")) == []
+    assert codes(process("a", logs=LogSettings(keep=False, at=S3))) == ["CLR462"]
+
+
+def test_a_file_that_need_not_be_there() -> None:
+    write = process("a", outputs=(Output(name="x", type="file", path="x", optional=True),))
+    x = StepRef(step="a", output="x")
+
+    def read(**fields: t.Any) -> Step:
+        return process("b", inputs=(Input(name="x", type="file", value=x, **fields),))
+
+    assert codes(write, read(optional=True)) == []
+    assert codes(write, read()) == ["CLR463"]
+    shown = Output(name="o", type="file", value=x)
+    assert codes(write, outputs=(shown,)) == ["CLR463"]
+    group = Step(
+        name="g",
+        action=Group(
+            steps=(process("c", inputs=(Input(name="y", type="file", value=ParamRef(name="y")),)),)
+        ),
+        inputs=(Input(name="y", type="file", value=x),),
+    )
+    assert codes(write, group) == ["CLR463"]
