@@ -20,6 +20,7 @@ import couler
 from couler.dsl._context import current
 from couler.ir import storage
 from couler.ir import workflow as ir
+from couler.ir.artifacts import GitLocation, OssLocation, S3Location
 from couler.ir.values import ItemRef, Literal, StepRef
 from couler.ir.verify import verify
 from tests.support import ancestor_programs
@@ -56,7 +57,9 @@ def test_every_program_is_right_as_it_is(name: str) -> None:
 
 def test_there_are_many_programs() -> None:
     assert len(ancestor_programs.names()) >= 30
-    assert set(ancestor_programs.names()) - outcomes().keys() == {"training_job", "volumes"}
+    assert set(ancestor_programs.names()) - outcomes().keys() == {
+        *("oss_dataset", "s3_model", "training_job", "volumes"),
+    }
 
 
 def test_a_diamond_has_four_edges() -> None:
@@ -242,6 +245,22 @@ def test_a_job_is_passed_as_its_name_its_id_and_its_object() -> None:
     assert isinstance(train.action, ir.Job)
     assert train.action.manifest["kind"] == "Job"
     assert [ref.output for ref in args(tell)[1:]] == ["job_name", "job_id", "job_obj"]
+
+
+def test_files_of_git_and_of_buckets() -> None:
+    [source] = steps("git_source")["check"].inputs
+    assert (source.path, source.type) == ("/tmp/source", "directory")
+    assert source.at == GitLocation(repository="https://example.org/team/model.git", revision="v1")
+    [dataset] = steps("oss_dataset")["count"].inputs
+    assert isinstance(dataset.at, OssLocation)
+    assert dataset.at.access_key == storage.SecretKey(secret="oss", key="id")
+    found = steps("s3_model")
+    [model] = found["train"].outputs
+    assert isinstance(model.at, S3Location)
+    assert (model.at.endpoint, model.at.insecure) == ("minio.storage:9000", True)
+    for name in ("serve", "serve-directly"):  # the same file, by its declaration and by its step
+        assert found[name].inputs[0].value == StepRef(step="train", output="model")
+    assert "s3cr3t-key" not in built("s3_model").model_dump_json()
 
 
 class Cells:

@@ -7,6 +7,7 @@ wrote them; how each is built is looked at in tests/dsl/test_ancestor_programs.p
 from __future__ import annotations
 
 import functools
+import subprocess
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -153,6 +154,7 @@ def outcomes() -> dict[str, Outcome]:
         "files_between_steps": Outcome(
             {"train": "trained", "deploy": "0.93: weights", "deploy-2": "0.93: weights"}
         ),
+        "git_source": Outcome({"check": "1.0", "tell": "lines: 3"}),
         "global_outputs": Outcome({"produce": "", "between": "between", "consume": "read run-17"}),
         "helpers_without_results": Outcome(
             {
@@ -265,5 +267,13 @@ def _etl(path: str, source: str) -> dict[str, str]:
 
 
 def set_folder(patch: t.Any, folder: Path) -> None:
-    """Give the programs that keep a state in a folder one of their own."""
+    """Give the programs that use a folder or a repository of the machine one of their own."""
     patch.setenv("STATE", str(folder))
+    repository = folder / "repository"
+    repository.mkdir()
+    (repository / "VERSION").write_text("1.0\n")
+    (repository / "train.py").write_text("a\nb\nc\n")
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.org")
+    for words in (("init", "-q"), ("add", "."), (*who, "commit", "-qm", "first"), ("tag", "v1")):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    patch.setenv("REPO", repository.as_uri())

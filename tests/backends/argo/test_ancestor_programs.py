@@ -18,8 +18,8 @@ from tests.support.ancestor_programs import outcomes
 GOLDENS = Path(__file__).parents[2] / "golden" / "ancestor"
 
 WITH_GOLDEN = (
-    *("cluster_settings", "diamond", "existing_secrets", "explicit_passing", "map_in_graph"),
-    *("nightly", "subgraphs", "training_job", "volumes"),
+    *("cluster_settings", "diamond", "existing_secrets", "explicit_passing", "git_source"),
+    *("map_in_graph", "nightly", "oss_dataset", "s3_model", "subgraphs", "training_job", "volumes"),
 )
 
 KINDS = {"template": "WorkflowTemplate", "nightly": "CronWorkflow"}
