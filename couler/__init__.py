@@ -81,6 +81,7 @@ __all__ = [
     "any_of",
     "bigger",
     "bigger_equal",
+    "call_template",
     "chain",
     "completion",
     "concurrent",
@@ -109,7 +110,9 @@ __all__ = [
     "own",
     "run",
     "run_container",
+    "run_container_set",
     "run_job",
+    "run_plugin",
     "run_script",
     "set_default_submitter",
     "set_dependencies",
@@ -137,6 +140,9 @@ if _t.TYPE_CHECKING:
     from couler.dsl.artifacts import create_parameter_artifact as create_parameter_artifact
     from couler.dsl.calls import http as http
     from couler.dsl.calls import suspend as suspend
+    from couler.dsl.cluster import call_template as call_template
+    from couler.dsl.cluster import run_container_set as run_container_set
+    from couler.dsl.cluster import run_plugin as run_plugin
     from couler.dsl.conditions import Condition as Condition
     from couler.dsl.conditions import bigger as bigger
     from couler.dsl.conditions import bigger_equal as bigger_equal
@@ -314,6 +320,7 @@ _EXPORTS: dict[str, str] = {
     "any_of": "couler.dsl.edges",
     "bigger": "couler.dsl.conditions",
     "bigger_equal": "couler.dsl.conditions",
+    "call_template": "couler.dsl.cluster",
     "chain": "couler.dsl.edges",
     "completion": "couler.dsl.edges",
     "concurrent": "couler.dsl.control",
@@ -342,7 +349,9 @@ _EXPORTS: dict[str, str] = {
     "own": "couler.dsl.own",
     "run": "couler.dsl.submit",
     "run_container": "couler.dsl.processes",
+    "run_container_set": "couler.dsl.cluster",
     "run_job": "couler.dsl.jobs",
+    "run_plugin": "couler.dsl.cluster",
     "run_script": "couler.dsl.processes",
     "set_default_submitter": "couler.dsl.submit",
     "set_dependencies": "couler.dsl.dag",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 
+from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import Location, without_texts
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar, Mount, Volume
@@ -36,6 +37,8 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
         ]
     elif isinstance(step.action, Job) and step.action.values:
         action["values"] = [[list(given.path), given.type] for given in step.action.values]
+    elif isinstance(step.action, ContainerSet):
+        del action["containers"]  # they are among those of the pod
     elif isinstance(step.action, Http):
         for name in ("url", "headers", "body"):
             action.pop(name, None)
@@ -84,6 +87,7 @@ def _container(container: PodContainer, volumes: Mapping[str, Volume]) -> object
         "mounts": _mounted(container.mounts, volumes),
         "mirror_mounts": container.mirror_mounts,
         "working_dir": container.working_dir,
+        **({"depends_on": container.depends_on} if container.depends_on else {}),
     }
 
 

@@ -151,6 +151,7 @@ CODES: dict[str, str] = {
     "CLR431": "bad metric",
     "CLR432": "fact of a step that is not known there",
     "CLR433": "bad hook",
+    "CLR434": "bad container set",
     # 460-469: files outside of a workflow
     "CLR460": "input without exactly one source",
     "CLR461": "location that is not complete",

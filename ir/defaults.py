@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+from couler.ir.actions import ContainerSet, Plugin
 from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Defaults, Group, Http, Job, Script, Step, Workflow
 
@@ -40,7 +41,7 @@ def _resolve(step: Step, defaults: Defaults) -> Step:
         inner = action.model_copy(update={"steps": _resolve_all(action.steps, defaults)})
         return step.model_copy(update={"action": inner})
     update: dict[str, t.Any] = {}
-    if isinstance(action, Container | Script | Job | Http):
+    if isinstance(action, Container | Script | Job | Http | ContainerSet | Plugin):
         for field in ("retry", "timeout_s"):
             if getattr(step, field) is None:
                 update[field] = getattr(defaults, field)

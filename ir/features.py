@@ -30,6 +30,10 @@ class Feature(enum.StrEnum):
     HTTP_UNVERIFIED = "http-without-verification"
     SUSPEND = "suspend"
     SUSPEND_SECONDS = "suspend-seconds"
+    SUSPEND_OUTPUTS = "suspend-with-outputs"
+    CONTAINER_SET = "container-set"
+    TEMPLATE_CALL = "template-call"
+    PLUGIN = "plugin"
     GROUP = "group"
     DAEMON = "daemon"
     # order

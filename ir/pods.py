@@ -92,6 +92,8 @@ class PodContainer(Node):
     working_dir: str | None = None
     pull_policy: PullPolicy | None = None
     settings: ContainerSettings | None = None
+    depends_on: tuple[str, ...] = ()
+    """In a container set: those that must have ended well before it starts."""
 
 
 class HostAlias(Node):

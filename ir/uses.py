@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterator
 
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.features import Feature
 from couler.ir.file_uses import add_file_features, add_file_settings_features
 from couler.ir.local_forms import local_form
@@ -268,6 +269,14 @@ def _add_action_features(step: Step, add: Add) -> None:
                 add(Feature.HTTP_UNVERIFIED)
         case Suspend() as suspend:
             add(Feature.SUSPEND if suspend.seconds is None else Feature.SUSPEND_SECONDS)
+            if step.outputs:
+                add(Feature.SUSPEND_OUTPUTS)
+        case ContainerSet():
+            add(Feature.CONTAINER_SET)
+        case TemplateCall():
+            add(Feature.TEMPLATE_CALL)
+        case Plugin():
+            add(Feature.PLUGIN)
         case Group():
             add(Feature.GROUP)
         case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator
 
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import Location, location_texts
 from couler.ir.conditions import operands
 from couler.ir.manifests import place_text
@@ -142,7 +143,7 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
                 yield f"manifest.{place_text(filling.path)}", filling.value
             if action.local is not None:
                 yield from _form_values(action.local)
-        case Script() | Suspend() | Group():
+        case Script() | Suspend() | ContainerSet() | TemplateCall() | Plugin() | Group():
             pass
         case _:
             t.assert_never(action)
@@ -155,8 +156,9 @@ def _container_values(step: Step) -> Iterator[tuple[str, Text]]:
 
 
 def pod_containers(step: Step) -> tuple[PodContainer, ...]:
-    """Return the containers before and beside that of a step."""
-    return (*step.init_containers, *step.sidecars)
+    """Return the containers before and beside that of a step, and those of a container set."""
+    own = step.action.containers if step.action.__class__ is ContainerSet else ()
+    return (*step.init_containers, *step.sidecars, *own)
 
 
 def _input_values(inputs: tuple[Input, ...]) -> Iterator[tuple[str, Text]]:

@@ -7,6 +7,7 @@ import typing as t
 from pydantic import Field as ModelField
 from pydantic import NonNegativeInt, PositiveInt
 
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import Archive, FileRemoval, FileSettings, Location, LogSettings
 from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
@@ -101,7 +102,10 @@ class Http(Variant):
 
 
 class Suspend(Variant):
-    """Wait for a person, or for a number of seconds."""
+    """Wait for a person, or for a number of seconds.
+
+    A person gives the values of its outputs.
+    """
 
     kind: t.Literal["suspend"] = "suspend"
     seconds: Positive | None = None
@@ -118,7 +122,8 @@ class Group(Variant):
 
 
 Action = t.Annotated[
-    Container | Script | Job | Http | Suspend | Group, ModelField(discriminator="kind")
+    Container | Script | Job | Http | Suspend | ContainerSet | TemplateCall | Plugin | Group,
+    ModelField(discriminator="kind"),
 ]
 
 

@@ -18,10 +18,12 @@ from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag, needs_dollars
+from couler.ir.actions import Plugin
 from couler.ir.artifacts import Zip, is_in_repository
 from couler.ir.base import Node
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.local_forms import leave_out_local_forms
+from couler.ir.metrics import Metric
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
 from couler.ir.walk import locations, pod_containers, read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
@@ -57,6 +59,9 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
         for value in (parameter.default, *parameter.choices):
             if isinstance(value, str) and has_tag(value):
                 yield _read_by_argo(f'parameter "{parameter.name}"', value, None, workflow)
+    for what, text in metric_notes(workflow.metrics):
+        if has_tag(text):
+            yield _read_by_argo(f"{what} of the workflow", text, None, workflow)
     keys = ("metadata", "spec", "cron")
     yield from _check_overrides(workflow.engine, keys, "the workflow", None, workflow)
     for scope in scopes(workflow):
@@ -126,6 +131,7 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 step=path,
                 source=step.source,
             )
+    yield from _check_own_texts(step, path)
     for given in step.inputs:
         if is_folder(given) and not _is_folder(given.value, siblings):
             yield Diagnostic(
@@ -197,6 +203,29 @@ def _has_keys(step: Step) -> bool:
     """Whether a step has files that are keys in the repository."""
     held: tuple[Input | Output, ...] = (*step.inputs, *step.outputs)
     return any(is_file(one.type) and (one.at is None or is_in_repository(one.at)) for one in held)
+
+
+def _check_own_texts(step: Step, path: str) -> Iterator[Diagnostic]:
+    """Refuse tags in texts that no process takes: of plugins, jobs and metrics."""
+    action = step.action
+    told: list[tuple[str, str]] = []
+    if isinstance(action, Plugin):
+        told.append(("the body", dump_json(action.body)))
+    if isinstance(action, Job):
+        told += [("a flag", flag) for flag in action.flags]
+    told += list(metric_notes(step.metrics))
+    for what, text in told:
+        if has_tag(text):
+            yield _read_by_argo(f'{what} of step "{path}"', text, path, step)
+
+
+def metric_notes(metrics: Iterable[Metric]) -> Iterator[tuple[str, str]]:
+    """Yield the plain texts of metrics, each with what it is."""
+    for metric in metrics:
+        yield "the help of a metric", metric.help
+        for label in metric.labels:
+            if isinstance(label.value, str):
+                yield "a label of a metric", label.value
 
 
 def _check_overrides(

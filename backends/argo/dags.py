@@ -27,6 +27,7 @@ from couler.backends.argo.references import (
 )
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.backends.argo.templates import file_outputs, key_parameter
+from couler.ir.actions import TemplateCall
 from couler.ir.values import Literal, OrElse, ParamRef, StepRef, walk
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Input, Output, Step
@@ -211,7 +212,7 @@ class Scopes:
         return known
 
     def _task(self, step: Step, name: str, rules: StartRules, renderer: Renderer) -> Tree:
-        task: Tree = {"name": name, "template": self._template_name(step)}
+        task: Tree = {"name": name, **self._template_of(step)}
         order = rules.depends(step)
         if order:
             task["depends"] = order
@@ -219,20 +220,27 @@ class Scopes:
             task["when"] = tag(renderer.condition(step.when))
         if step.foreach is not None:
             task.update(fan_out(step, step.foreach, renderer))
-        parameters = self._arguments(step, renderer)
-        if parameters:
-            task["arguments"] = {"parameters": parameters}
+        arguments = {
+            "parameters": self._arguments(step, renderer),
+            "artifacts": [
+                {"name": given.name, "s3": {"key": _argument(given, step, renderer)}}
+                for given in step.inputs
+                if isinstance(step.action, TemplateCall) and is_file(given.type)
+            ],
+        }
+        if any(arguments.values()):
+            task["arguments"] = {name: given for name, given in arguments.items() if given}
         if step.hooks:
             task["hooks"] = hooks(step.hooks, renderer.status_of(step), renderer, self._leaves)
         if step.engine:
             return merge(task, step.engine.get("argo", {}).get("task", {}))
         return task
 
-    def _template_name(self, step: Step) -> str:
+    def _template_of(self, step: Step) -> Tree:
         if not isinstance(step.action, Group):
-            return self._leaves.template_name(step)
+            return self._leaves.template_of(step)
         names = self._group_names if step.loop is None else self._loop_names
-        return names[id(step)]
+        return {"template": names[id(step)]}
 
     def _arguments(self, step: Step, renderer: Renderer) -> list[Tree]:
         if not isinstance(step.action, Group):

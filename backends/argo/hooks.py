@@ -32,7 +32,7 @@ def hooks(given: Sequence[Hook], status: str, renderer: Renderer, leaves: Leaves
     for hook in given:
         entry: Tree = {
             "expression": state_condition(hook.when, status),
-            "template": leaves.template_name(hook.step),
+            **leaves.template_of(hook.step),
         }
         parameters = [
             {"name": hole.name, "value": renderer.text(hole.text, hook.step, hole.type)}

@@ -27,6 +27,7 @@ from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
+from couler.ir.actions import ContainerSet, TemplateCall
 from couler.ir.artifacts import location_texts, without_texts
 from couler.ir.cachekey import definition_digest
 from couler.ir.metrics import Metric
@@ -34,7 +35,7 @@ from couler.ir.pods import PodContainer, container_texts, map_container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Literal, Text, Value
 from couler.ir.walk import pod_containers
-from couler.ir.wire import ValueType
+from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import Container, Http, Input, Job, Output, Script, Step
 
 SHARE_ALL_ABOVE = 100
@@ -141,6 +142,8 @@ class Leaves:
         gathers
             Its outputs are gathered from a foreach over the step itself.
         """
+        if isinstance(step.action, TemplateCall):  # its template is elsewhere
+            return
         holes = holes_of(step)
         key = _shape_key(step, holes, gathers, self._options.volumes)
         place = (key, step.source or step.name)
@@ -170,12 +173,19 @@ class Leaves:
             if own is not None and first.setdefault(own, shape) is not shape:
                 first[own].absorb(shape)
 
-    def template_name(self, step: Step) -> str:
-        """Return the name of a step's template."""
-        return self._of_step[id(step)][0].final().name
+    def template_of(self, step: Step) -> Tree:
+        """Return the field of a task that names a step's template."""
+        if isinstance(step.action, TemplateCall):
+            return {"templateRef": template_reference(step.action)}
+        return {"template": self._of_step[id(step)][0].final().name}
 
     def arguments(self, step: Step) -> Iterator[Hole]:
         """Yield the places of a step's template that its task must fill."""
+        if isinstance(step.action, TemplateCall):
+            for given in step.inputs:
+                if not is_file(given.type):
+                    yield from _holes_of_input(given)
+            return
         shape, holes = self._of_step[id(step)]
         for hole, text in zip(holes, shape.final().texts, strict=True):
             if text is None:
@@ -215,12 +225,7 @@ def holes_of(step: Step) -> list[Hole]:
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
     for given in step.inputs:
-        if given.value is not None:
-            travels = travels_as(given)
-            holes.append(Hole(given.name, given.value, travels, is_folder(given)))
-        if given.at is not None:
-            texts = location_texts(given.at)
-            holes += [Hole(input_text(given, field), text) for field, text in texts]
+        holes += _holes_of_input(given)
     if step.env:
         holes += [
             Hole(f"env_{variable.name}", variable.value)
@@ -238,6 +243,14 @@ def holes_of(step: Step) -> list[Hole]:
     if step.outputs or step.logs is not None:
         holes += [Hole(name, text) for name, text in kept_holes(step)]
     return holes
+
+
+def _holes_of_input(given: Input) -> Iterator[Hole]:
+    if given.value is not None:
+        yield Hole(given.name, given.value, travels_as(given), is_folder(given))
+    if given.at is not None:
+        for field, text in location_texts(given.at):
+            yield Hole(input_text(given, field), text)
 
 
 def holes_of_metrics(metrics: tuple[Metric, ...]) -> Iterator[Hole]:
@@ -260,6 +273,8 @@ def _shape_key(
         what = (action.image, _fixed_words(action.command), len(action.args), way)
     elif isinstance(action, Script):
         what = (action, way_of_script(step, action))
+    elif isinstance(action, ContainerSet):
+        what = action.model_copy(update={"containers": ()})  # they are among those of the pod
     elif isinstance(action, Http):
         headers = tuple((h.name, h.secret, h.config) for h in action.headers)
         fixed = action.model_copy(update={"url": "", "headers": (), "body": None})
@@ -310,6 +325,14 @@ def _shape_key(
         step.engine or None,
         step.logs and (step.logs.keep, without_texts(step.logs.at)),
     )
+
+
+def template_reference(call: TemplateCall) -> Tree:
+    """Return the reference to a template of a collection."""
+    tree: Tree = {"name": call.collection, "template": call.template}
+    if call.cluster_wide:
+        tree["clusterScope"] = True
+    return tree
 
 
 def _fixed_texts(container: PodContainer) -> PodContainer:

@@ -21,6 +21,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from couler.backends.argo.metrics import is_hole
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import Location, map_texts
 from couler.ir.conditions import map_operands
 from couler.ir.metrics import Metric
@@ -380,7 +381,13 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
                 for given in action.values
             )
             update["action"] = action.model_copy(update={"values": values})
-        case Script() | Suspend() | Group():
+        case ContainerSet():
+            containers = tuple(
+                map_container_texts(one, lambda text, _field: capture.text(text, "word"))
+                for one in action.containers
+            )
+            update["action"] = action.model_copy(update={"containers": containers})
+        case Script() | Suspend() | TemplateCall() | Plugin() | Group():
             pass
         case _:
             t.assert_never(action)

@@ -25,6 +25,7 @@ from couler.backends.argo.text import (
     protect_dollars,
     uses_brace_variable,
 )
+from couler.ir.actions import MAIN, ContainerSet, Plugin, TemplateCall
 from couler.ir.cachekey import definition_digest
 from couler.ir.locks import locks_of
 from couler.ir.pods import container_texts
@@ -172,7 +173,14 @@ class _Builder:
     # inputs and outputs ----------------------------------------------------------------------
 
     def _inputs(self) -> Tree:
-        parameters = [{"name": place.name} for place in self._places.values() if place.text is None]
+        is_plugin = isinstance(self._step.action, Plugin)  # it finds all of them by their names
+        parameters = [
+            {"name": place.name}
+            if place.text is None
+            else {"name": place.name, "value": place.text}
+            for place in self._places.values()
+            if place.text is None or is_plugin
+        ]
         parameters += [{"name": key_parameter(output)} for output in file_outputs(self._step)]
         artifacts = [self._input_file(given) for given in self._step.inputs if is_file(given.type)]
         fields = {"parameters": parameters, "artifacts": artifacts}
@@ -195,6 +203,11 @@ class _Builder:
                 if self._gathers and writes_gather_files(self._step):
                     path += ".gather"
                 source = {"path": path}
+                if output.default is not None:
+                    source["default"] = wire_text(output.default)
+                parameters.append({"name": output.name, "valueFrom": source})
+            elif isinstance(self._step.action, Suspend | Plugin):
+                source = {"supplied": {}}
                 if output.default is not None:
                     source["default"] = wire_text(output.default)
                 parameters.append({"name": output.name, "valueFrom": source})
@@ -290,8 +303,12 @@ class _Builder:
             case Suspend():
                 wait = {} if action.seconds is None else {"duration": pods.duration(action.seconds)}
                 return {"suspend": wait}
-            case Group():
-                raise AssertionError("groups are no leaves")
+            case ContainerSet():
+                return {"containerSet": self._container_set(action)}
+            case Plugin():
+                return {"plugin": {action.name: pods.thaw(action.body)}}
+            case TemplateCall() | Group():
+                raise AssertionError("they have no template of their own")
         t.assert_never(action)
 
     def _container(self, action: Container) -> Tree:
@@ -305,6 +322,24 @@ class _Builder:
             text = self._text if way_of_arguments(action.args) == "kubelet" else self._plain
             tree["args"] = [text(f"arg_{index}") for index in range(len(action.args))]
         return self._with_pod_fields(tree)
+
+    def _container_set(self, action: ContainerSet) -> Tree:
+        """The containers; what the step takes in is for `main`, the work folder for all."""
+        work_dir = WORK_DIR if self._mounts_work_dir else None
+        containers = []
+        for one in action.containers:
+            tree = pod_container(one, self._text, work_dir)
+            if one.name == MAIN and self._step.inputs:
+                tree["env"] = [*self._input_variables(), *tree.get("env", ())]
+            if one.depends_on:
+                tree["dependencies"] = list(one.depends_on)
+            containers.append(tree)
+        fields: Tree = {"containers": containers, "volumeMounts": self._mounts()}
+        if action.retry is not None:
+            fields["retryStrategy"] = {"retries": str(action.retry.limit)}
+            if action.retry.wait_s is not None:
+                fields["retryStrategy"]["duration"] = pods.duration(action.retry.wait_s)
+        return {name: value for name, value in fields.items() if value}
 
     def _script(self, action: Script) -> Tree:
         command = list(action.command)
@@ -372,12 +407,13 @@ class _Builder:
         makes_it = isinstance(action, Script) and action.function is not None
         if makes_it and any("COULER_WORK" in text for text in self._shared_texts()):
             makes_it = False  # it would make the folder too late, or out of sight of the others
-        return isinstance(action, Container | Script) and self._uses_work_dir and not makes_it
+        runs = isinstance(action, Container | Script | ContainerSet)
+        return runs and self._uses_work_dir and not makes_it
 
     def _shared_texts(self) -> Iterator[str]:
         """Yield the texts of the other containers that see the folders of the step."""
         for container in pod_containers(self._step):
-            if container.mirror_mounts:
+            if container.mirror_mounts or isinstance(self._step.action, ContainerSet):
                 for _, text in container_texts(container):
                     if isinstance(text, str):
                         yield text
@@ -409,9 +445,7 @@ class _Builder:
         environment: list[Tree] = []
         if self._uses_work_dir:
             environment.append({"name": "COULER_WORK", "value": WORK_DIR})
-        for given in step.inputs:
-            value = input_path(given) if is_file(given.type) else self._text(given.name)
-            environment.append({"name": f"COULER_INPUT_{given.name}", "value": value})
+        environment += self._input_variables()
         for variable in step.env:
             if variable.value is None:
                 environment.append(pods.variable_source(variable))
@@ -419,6 +453,11 @@ class _Builder:
                 value = self._text(f"env_{variable.name}")
                 environment.append({"name": variable.name, "value": value})
         return environment
+
+    def _input_variables(self) -> Iterator[Tree]:
+        for given in self._step.inputs:
+            value = input_path(given) if is_file(given.type) else self._text(given.name)
+            yield {"name": f"COULER_INPUT_{given.name}", "value": value}
 
     def _resource(self, action: Job) -> Tree:
         tree: Tree = {

@@ -9,11 +9,11 @@ from couler.backends.local.container import Start, attempt_process
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off
 from couler.backends.local.limits import Limits
-from couler.backends.local.outputs import KEEP_BYTES, read_output
+from couler.backends.local.outputs import KEEP_BYTES, read_entered, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.recording import Recorder
 from couler.backends.local.request import RequestError, Response, send
-from couler.backends.local.resuming import Doorbell
+from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.values import VALUE_ERRORS, RunFacts, Single, View, holds
 from couler.ir import workflow as ir
 
@@ -63,12 +63,19 @@ class LocalAttempter:
         raise TypeError(f"a {action.kind} is refused before the start")
 
     async def _attempt_pause(self, bound: Bound, action: ir.Suspend, limits: Limits) -> Attempt:
+        entered: Entered = {}
         if action.seconds is None:
             self.recorder.suspended(bound.path, action.message)
-            await self.doorbell.wait(str(bound.path), limits)
+            entered = await self.doorbell.wait(str(bound.path), limits)
         else:
             await limits.pause(action.seconds)
-        return cut_off(limits) if limits.reached else Attempt(True)
+        if limits.reached:
+            return cut_off(limits)
+        try:
+            outputs = read_entered(bound.outputs, entered)
+        except VALUE_ERRORS as error:
+            return Attempt(False, message=str(error))
+        return Attempt(True, outputs)
 
     async def _attempt_request(self, bound: Bound, action: ir.Http, limits: Limits) -> Attempt:
         try:

@@ -52,6 +52,16 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.JOB_MERGE_STRATEGY: _NO_CLUSTER,
     Feature.JOB_MANIFEST_FROM: _NO_CLUSTER,
     Feature.OUTPUT_JQ: _NO_RESOURCE,
+    Feature.CONTAINER_SET: Unsupported(
+        "there are no pods here whose containers share a folder. Run each in a step of its own, "
+        "and pass files between them"
+    ),
+    Feature.TEMPLATE_CALL: Unsupported(
+        "there are no templates of a cluster here. Write what the template does as steps"
+    ),
+    Feature.PLUGIN: Unsupported(
+        "there are no plugins of a cluster here. Do it in a container or a script"
+    ),
     Feature.METRIC: _NO_METRICS,
     Feature.METRIC_REALTIME: _NO_METRICS,
     Feature.WORKFLOW_METRIC: _NO_METRICS,
@@ -185,6 +195,7 @@ _NATIVE = frozenset(
         Feature.HTTP_UNVERIFIED,
         Feature.RETRY_MAX_DURATION,
         Feature.SUSPEND,
+        Feature.SUSPEND_OUTPUTS,
         Feature.SUSPEND_SECONDS,
         Feature.GROUP,
         Feature.MAX_PARALLEL,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from couler.backends.local.values import (
     Gathered,
@@ -14,6 +14,7 @@ from couler.backends.local.values import (
     resolve,
 )
 from couler.errors import EvaluationError, MissingOutputError, WireError
+from couler.ir.entered import check_entered
 from couler.ir.values import RoundRef, StepRef, Value, walk
 from couler.ir.walk import references, step_values
 from couler.ir.wire import MAX_LIST_BYTES, MAX_VALUE_BYTES, check_size
@@ -88,6 +89,24 @@ def scope_outputs(outputs: Iterable[Output], view: View) -> Outputs:
         A value is of the wrong type, or too large to travel.
     """
     return {output.name: _scope_output(output, view) for output in outputs}
+
+
+def read_entered(outputs: Iterable[Output], entered: Mapping[str, str]) -> Outputs:
+    """Return the outputs of a step that waited, from what a person entered.
+
+    Raises
+    ------
+    WireError
+        As `check_entered`.
+    """
+    outputs = tuple(outputs)
+    check_entered(outputs, entered)
+    return {
+        output.name: Single(entered[output.name], output.type)
+        if output.name in entered
+        else default_of(output)
+        for output in outputs
+    }
 
 
 def read_output(content: bytes, output: Output, *, what: str, cut_newline: bool = False) -> Single:

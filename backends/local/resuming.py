@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+import typing as t
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from couler.backends.local.limits import Limits
 
 POLL_S = 0.3
 """How often is looked for a resume while a step waits for one."""
+
+Entered: t.TypeAlias = Mapping[str, str]
+"""What a person enters for the outputs of a step that waits: texts by name."""
 
 EVERY = ""
 """In the place of a path: all that waits."""
@@ -22,15 +26,17 @@ class Doorbell:
     Parameters
     ----------
     take
-        Gives the paths that have been resumed since the last call, `EVERY` for all that wait.
+        Gives the paths that have been resumed since the last call, `EVERY` for all that wait, each
+        with the texts that were entered, by name.
     """
 
-    take: Callable[[], Iterable[str]]
+    take: Callable[[], Iterable[tuple[str, Entered]]]
     _waiting: dict[str, asyncio.Event] = field(default_factory=dict)
+    _entered: dict[str, Entered] = field(default_factory=dict)
     _timer: asyncio.TimerHandle | None = None
 
-    async def wait(self, path: str, limits: Limits) -> None:
-        """Wait until a path is resumed, or the limits end."""
+    async def wait(self, path: str, limits: Limits) -> Entered:
+        """Wait until a path is resumed, or the limits end; return what was entered."""
         rung = self._waiting[path] = asyncio.Event()
         forget = limits.on_end(rung.set)
         if self._timer is None:
@@ -40,13 +46,15 @@ class Doorbell:
         finally:
             forget()
             del self._waiting[path]
+        return self._entered.pop(path, {})
 
     def _look(self) -> None:
         self._timer = None
         if not self._waiting:
             return
-        for path in self.take():
+        for path, entered in self.take():
             for waiting, rung in self._waiting.items():
                 if path in (EVERY, waiting):
+                    self._entered[waiting] = entered
                     rung.set()
         self._timer = asyncio.get_running_loop().call_later(POLL_S, self._look)

@@ -34,7 +34,7 @@ from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now
 from couler.backends.local.replay import PlannedStep, plan_retry
 from couler.backends.local.result import Event, RunResult
-from couler.backends.local.resuming import Doorbell
+from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.secrets import Entries, require_entries, secret_values
@@ -386,9 +386,9 @@ class _Work:
             pod=self.workflow.pod,
         )
 
-    def _resumed(self) -> Iterator[str]:
+    def _resumed(self) -> Iterator[tuple[str, Entered]]:
         for signal in runs.take_signals(self.database, self.run.id):
-            yield signal.path
+            yield signal.path, signal.entered or {}
 
 
 def inherited(environ: Mapping[str, str]) -> dict[str, str]:

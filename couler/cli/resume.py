@@ -3,28 +3,47 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Mapping
 
 import click
 
+from couler.cli._running import parse_params
 from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._snapshot import take_snapshot
-from couler.errors import StateError
-from couler.state import find_run, send_signal
+from couler.errors import StateError, WireError
+from couler.ir.entered import check_entered
+from couler.ir.paths import StepPath
+from couler.ir.serialize import read_json
+from couler.ir.walk import steps_by_path
+from couler.ir.workflow import Step
+from couler.state import find_run, send_signal, workflow_of
 
 
 @click.command()
 @run_argument
 @click.argument("step", required=False)
+@click.option(
+    "-p",
+    "--param",
+    "values",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A value that the step gives on; can be given several times.",
+)
 @home_option
 @session_options
 @pass_session
-def command(session: Session, run: str, step: str | None, home: t.Any) -> None:
+def command(
+    session: Session, run: str, step: str | None, values: tuple[str, ...], home: t.Any
+) -> None:
     """Let steps go on that wait for a person.
 
     STEP is the path of one that waits, as `couler status` shows it; of a step with items, its name
-    is all of them. Without STEP, all that wait go on.
+    is all of them. Without STEP, all that wait go on. A step that gives
+    values on needs them here.
     """
+    entered = parse_params(values)
     with open_home(session, home) as (database, found):
         snapshot = take_snapshot(database, found, find_run(database, run).id)
         name = snapshot.run.id
@@ -36,9 +55,30 @@ def command(session: Session, run: str, step: str | None, home: t.Any) -> None:
         chosen = [path for path in waiting if step is None or _is_of(path, step)]
         if not chosen:
             raise StateError(f'{name}: "{step}" does not wait. These do: {", ".join(waiting)}')
+        steps = dict(steps_by_path(read_json(workflow_of(database, name))))
         for path in chosen:
-            send_signal(database, name, path, "resume")
+            _check(path, steps[_without_places(path)], entered)
+        for path in chosen:
+            send_signal(database, name, path, "resume", entered=entered)
     session.info(f"{name}: {', '.join(chosen)} {'goes' if len(chosen) == 1 else 'go'} on")
+
+
+def _check(path: str, step: Step, entered: Mapping[str, str]) -> None:
+    try:
+        check_entered(step.outputs, entered)
+    except WireError as error:
+        raise click.UsageError(f"{path}: {error}") from error
+
+
+def _without_places(path: str) -> str:
+    """Return the path of a step, without items and rounds.
+
+    Examples
+    --------
+    >>> _without_places("each[3]/ask@1")
+    'each/ask'
+    """
+    return "/".join(part.name for part in StepPath.parse(path))
 
 
 def _is_of(path: str, step: str) -> bool:

@@ -14,7 +14,8 @@ from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import StepHandle, Value, as_value, literal
 from couler.dsl.options import env_of, step_fields, text_of
 from couler.dsl.processes import PRINTS
-from couler.ir.workflow import Http, Suspend
+from couler.dsl.types import STR, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
+from couler.ir.workflow import Http, Output, Suspend
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
@@ -125,6 +126,7 @@ def suspend(
     *,
     message: str | None = None,
     timeout: objects.Duration | None = None,
+    outputs: Mapping[str, object] | None = None,
     name: str | None = None,
     **options: t.Any,
 ) -> StepHandle:
@@ -141,13 +143,15 @@ def suspend(
         For the person: what to look at before going on.
     timeout
         Fail after so long: seconds, or text such as `"2d"`.
+    outputs
+        Values that the person enters, each with a type, or with a default.
     options
         The other options of `StepOptions` that need no process, such as `labels`.
 
     Returns
     -------
     StepHandle
-        The step, for `>>` and conditions on how it ends; it gives no value.
+        The step, for `>>` and conditions on how it ends; its values are those of `outputs`.
 
     Examples
     --------
@@ -164,7 +168,8 @@ def suspend(
     builder = scope.builder
     own_name, source = builder.locate("suspend")
     base = name_step(builder, own_name, step_name, name)
-    draft = Draft(scope, _pause(builder, seconds, message, base), Returns(), source)
+    pause = _pause(builder, seconds, message, base)
+    draft = Draft(scope, pause, _entered(builder, outputs, base), source)
     draft.options = step_fields(builder, options, base)
     return StepHandle(scope.add(draft, base))
 
@@ -182,3 +187,23 @@ def _pause(
         step,
     )
     return made or Suspend(seconds=1)
+
+
+def _entered(builder: Builder, outputs: Mapping[str, object] | None, step: str) -> Returns:
+    """Return what a person enters: values with a type, or with a default."""
+    specs: dict[str, TypeSpec] = {}
+    made: list[Output] = []
+    for name, given in (outputs or {}).items():
+        default: object = None
+        try:
+            if isinstance(given, type) or t.get_origin(given) is not None:
+                spec = spec_of(given)
+            else:
+                default = literal(given).value
+                spec = spec_of_value(default)
+        except UnsupportedTypeError as error:
+            builder.report("CLR108", f'step "{step}": outputs: {name}: {error}', step=step)
+            spec = STR
+        specs[name] = spec
+        made.append(Output(name=name, type=spec.wire, default=default))
+    return Returns(tuple(made), specs, main=next(iter(specs), None))

@@ -311,26 +311,31 @@ def _field(
 def _containers(
     builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
 ) -> None:
+    for name in _CONTAINERS:
+        if name in given:
+            fields[name] = read_containers(builder, name, given[name], step)
+
+
+def read_containers(builder: Builder, what: str, given: object, step: str) -> t.Any:
+    """Return the containers of a pod that a list is; report what is none."""
+
     def options(wanted: Mapping[str, t.Any]) -> dict[str, t.Any]:
         return step_fields(builder, wanted, step)
 
-    for name in _CONTAINERS:
-        if name not in given:
-            continue
-        if not isinstance(given[name], list | tuple):
-            message = f"{given[name]!r:.60} is no list of couler.PodContainer"
-            builder.report("CLR105", f'step "{step}": {name}: {message}', step=step)
-            continue
-        made = [
-            attempt(
-                builder,
-                name,
-                functools.partial(pod_options.pod_container, one, _words, options),
-                step,
-            )
-            for one in given[name]
-        ]
-        fields[name] = tuple(one for one in made if one is not None)
+    if not isinstance(given, list | tuple):
+        message = f"{given!r:.60} is no list of couler.PodContainer"
+        builder.report("CLR105", f'step "{step}": {what}: {message}', step=step)
+        return ()
+    made = [
+        attempt(
+            builder,
+            what,
+            functools.partial(pod_options.pod_container, one, _words, options),
+            step,
+        )
+        for one in given
+    ]
+    return tuple(one for one in made if one is not None)
 
 
 def plugin_container(builder: Builder, given: pods.PodContainer) -> PodContainer:

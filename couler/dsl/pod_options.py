@@ -121,6 +121,7 @@ def pod_container(
         mirror_mounts=given.mirror_mounts,
         working_dir=given.working_dir,
         settings=None if given.settings is None else container_settings(given.settings),
+        depends_on=tuple(given.depends_on),
         **made,
     )
 

@@ -106,6 +106,8 @@ class PodContainer:
         As in a pod.
     settings
         Ports, probes and the like.
+    depends_on
+        In `run_container_set`: names of those that must have ended well before.
     """
 
     name: str
@@ -125,6 +127,7 @@ class PodContainer:
     working_dir: str | None = None
     image_pull_policy: str | None = None
     settings: ContainerSettings | None = None
+    depends_on: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.conditions import operands
 from couler.ir.policies import AnyOf
 from couler.ir.values import Literal, StepRef, walk
@@ -191,6 +192,13 @@ def _detail(step: Step) -> str:
             return f"{action.method} {url}"
         case Suspend():
             return "until resumed" if action.seconds is None else f"{action.seconds:g} s"
+        case ContainerSet():
+            count = len(action.containers)
+            return f"{count} container{'' if count == 1 else 's'}"
+        case TemplateCall():
+            return f"{action.collection}/{action.template}"
+        case Plugin():
+            return action.name
         case Group():
             count = len(action.steps)
             return f"{count} step{'' if count == 1 else 's'}"

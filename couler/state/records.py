@@ -255,8 +255,11 @@ class Signal:
         What is asked: `resume` lets a suspended step go on.
     created
         When it was asked.
+    entered
+        Texts that a person gives with it, by name.
     """
 
     path: str
     kind: SignalKind
     created: datetime
+    entered: Mapping[str, str] | None = None

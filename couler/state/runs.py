@@ -300,8 +300,17 @@ def delete_run(database: Database, run_id: str) -> None:
         connection.execute(sa.delete(workflows).where(unused))
 
 
-def send_signal(database: Database, run_id: str, path: str, kind: SignalKind) -> None:
+def send_signal(
+    database: Database,
+    run_id: str,
+    path: str,
+    kind: SignalKind,
+    *,
+    entered: Mapping[str, str] | None = None,
+) -> None:
     """Ask something of the engine that works on a run; asking twice is asking once.
+
+    What is `entered` with it, by name, is that of the first asking.
 
     Raises
     ------
@@ -312,14 +321,20 @@ def send_signal(database: Database, run_id: str, path: str, kind: SignalKind) ->
         _read_run(connection, run_id)
         statement = upsert(signals, database.dialect, update=())
         connection.execute(
-            statement.values(run_id=run_id, path=path, kind=kind, created=datetime.now(UTC))
+            statement.values(
+                run_id=run_id,
+                path=path,
+                kind=kind,
+                created=datetime.now(UTC),
+                entered=None if entered is None else dict(entered),
+            )
         )
 
 
 def take_signals(database: Database, run_id: str) -> list[Signal]:
     """Return what was asked since the last call, in the order of the asking, and forget it."""
     query = (
-        sa.select(signals.c.path, signals.c.kind, signals.c.created)
+        sa.select(signals.c.path, signals.c.kind, signals.c.created, signals.c.entered)
         .where(signals.c.run_id == run_id)
         .order_by(signals.c.created, signals.c.path)
     )

@@ -121,6 +121,7 @@ signals = sa.Table(
     sa.Column("path", PathText, primary_key=True),
     sa.Column("kind", sa.String(16), primary_key=True),
     sa.Column("created", UtcTime, nullable=False),
+    sa.Column("entered", JsonText),
 )
 
 cache_entries = sa.Table(

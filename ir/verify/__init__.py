@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.local_forms import as_process
 from couler.ir.paths import HANDLER_PREFIX
@@ -191,7 +192,7 @@ def _check_content(reader: Reader, step: Step) -> None:
         check_files(reader, step)
     check_action(reader, step)
     if (step.container is not None or step.pod is not None or step.display_name is not None) or (
-        step.sidecars or step.init_containers
+        step.sidecars or step.init_containers or step.action.__class__ is ContainerSet
     ):
         check_step_pod(reader, step)
     if step.mounts or step.inputs:

@@ -6,9 +6,11 @@ import base64
 import re
 import typing as t
 
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
+from couler.ir.verify.cluster import check_container_set, check_plugin, check_template_call
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
 from couler.ir.verify.own import OF_RESPONSE, check_own_condition
@@ -39,6 +41,30 @@ _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
     Job: (*_PROCESS_ONLY, "max_parallel"),
     Http: (*_PROCESS_ONLY, "pod", "inputs", "max_parallel"),
     Suspend: (*_PROCESS_ONLY, "pod", *_LOCKS, "inputs", "max_parallel", "retry", "cache", "loop"),
+    ContainerSet: (
+        "env",
+        "env_from",
+        "resources",
+        "working_dir",
+        "pull_policy",
+        "container",
+        "daemon",
+        "max_parallel",
+    ),
+    TemplateCall: (
+        *_PROCESS_ONLY,
+        "pod",
+        "metrics",
+        *_LOCKS,
+        "retry",
+        "timeout_s",
+        "cache",
+        "labels",
+        "annotations",
+        "display_name",
+        "max_parallel",
+    ),
+    Plugin: (*_PROCESS_ONLY, "pod", "timeout_s", "max_parallel"),
     Group: (
         *_PROCESS_ONLY,
         "pod",
@@ -56,6 +82,9 @@ _WORDS: dict[type, str] = {
     Job: "job",
     Http: "HTTP request",
     Suspend: "suspend",
+    ContainerSet: "container set",
+    TemplateCall: "call of a template",
+    Plugin: "plugin",
     Group: "group",
 }
 _PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
@@ -78,6 +107,12 @@ def check_action(reader: Reader, step: Step) -> None:
             _check_job(reader, step, action)
         case Http():
             _check_http(reader, step, action)
+        case ContainerSet():
+            check_container_set(view, step, action)
+        case TemplateCall():
+            check_template_call(view, step, action)
+        case Plugin():
+            check_plugin(view, step, action)
         case Suspend() | Group():  # a group's steps are a scope of their own
             pass
         case _:
@@ -88,6 +123,8 @@ def _report_without_effect(view: ScopeView, step: Step, field: str) -> None:
     mend = "Remove it."
     if isinstance(step.action, Group):
         mend = "Give it to the steps inside."
+    elif isinstance(step.action, ContainerSet):
+        mend = "Give it to the containers."
     elif field == "max_parallel":
         mend = "It is for groups; give a foreach its own max_parallel."
     view.add("CLR410", step, f"{field} has no effect on a {_WORDS[type(step.action)]}. {mend}")
@@ -268,13 +305,15 @@ def check_outputs_of_process(view: ScopeView, step: Step) -> None:
         problem: str | None = None
         if output.value is not None:
             problem = "has a value, which only the output of a group has. Remove it"
-        elif isinstance(action, Suspend):
-            problem = "cannot be given by a suspend. Remove it"
+        elif isinstance(action, Suspend | TemplateCall | Plugin) and is_file(output.type):
+            problem = f"is a {output.type}, which such a step cannot give. Let it give a value"
+        elif isinstance(action, Suspend) and action.seconds is not None and output.default is None:
+            problem = "is never entered: the step goes on by itself. Give it a default"
         elif (output.json_path or output.jq) is not None and not isinstance(action, Job):
             problem = "has a json_path or jq, which are for jobs. Give it a path"
         elif output.json_path is not None and output.jq is not None:
             problem = "has a json_path and a filter of jq. Remove one"
-        elif output.path is not None and not isinstance(action, Container | Script):
+        elif output.path is not None and not isinstance(action, Container | Script | ContainerSet):
             problem = "has a path, which is for containers and scripts. Remove it"
         elif isinstance(action, Job) and output.json_path is None and output.jq is None:
             problem = "has no json_path or jq. Name the field of the job's resource"

@@ -6,6 +6,7 @@ import ipaddress
 import re
 from collections.abc import Iterable, Mapping
 
+from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.pods import (
     ContainerSettings,
     DisruptionBudget,
@@ -74,6 +75,13 @@ def check_step_pod(reader: Reader, step: Step) -> None:
             add("CLR151", f'another container has the name "{container.name}". Rename one.')
         seen.add(container.name)
         _check_container(reader, step, container)
+    for container in (*step.init_containers, *step.sidecars):
+        if container.depends_on:
+            add(
+                "CLR434",
+                f'container "{container.name}" depends on others, but only those of a container '
+                "set wait for each other.",
+            )
 
 
 def _check_container(reader: Reader, step: Step, container: PodContainer) -> None:
@@ -83,7 +91,8 @@ def _check_container(reader: Reader, step: Step, container: PodContainer) -> Non
         reader.add(code, f'container "{name}": {message}')
 
     check_label_name(name, "container", reader.add)
-    if name in _RESERVED:
+    is_main = name == MAIN and isinstance(step.action, ContainerSet)
+    if name in _RESERVED and not is_main:
         reader.add(
             "CLR153", f'"{name}" is a container that Argo makes itself. Choose another name.'
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 
 from couler.errors import WireError
+from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.wire import ValueType, decode, is_file, matches
 from couler.ir.workflow import STDOUT, Container, Http, Script, Step
 
@@ -45,6 +46,8 @@ _NONE: dict[str, Kind] = {}
 def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
     """Return the outputs that a step has for its readers, or `each` item of it for itself."""
     has_stdout = step.action.__class__ in _WITH_STDOUT and not step.daemon
+    if step.action.__class__ is ContainerSet:
+        has_stdout = has_main(step.action)
     many = step.foreach is not None and not each
     if not step.outputs and not many:
         return _STDOUT_ONLY if has_stdout else _NONE
@@ -52,6 +55,11 @@ def output_kinds(step: Step, *, each: bool = False) -> t.Mapping[str, Kind]:
     for output in step.outputs:
         kinds[output.name] = Kind(output.type, many)
     return kinds
+
+
+def has_main(action: ContainerSet) -> bool:
+    """Return whether a set has the container whose files and output are those of the step."""
+    return any(container.name == MAIN for container in action.containers)
 
 
 def literal_kind(value: object) -> Kind:

@@ -311,3 +311,36 @@ def test_runs_are_completed(couler: Callable, greet: str, monkeypatch: pytest.Mo
     run = couler("run", "-q", greet, "--format", "json").json["run"]
     assert [item.value for item in complete(["status"], "gre")] == [run]
     assert complete(["logs"], "x") == []
+
+
+ENTERING = """
+ir_version: "1"
+name: entering
+steps:
+- name: ask
+  action: {kind: suspend, message: Which rate?}
+  outputs: [{name: rate, type: float}, {name: note, default: none}]
+- name: after
+  action:
+    kind: container
+    image: busybox
+    command: [sh, -c, 'echo "$0 $1"', {kind: step, step: ask, output: rate}]
+    args: [{kind: step, step: ask, output: note}]
+"""
+
+
+def test_values_that_a_person_enters(
+    couler: Callable, write: Callable, start: Callable, capfd: pytest.CaptureFixture[str]
+) -> None:
+    process = start("run", write("entering.yaml", ENTERING), until="waiting: couler resume")
+    for values, told in (
+        ((), 'ask: a value for "rate" must be entered: -p rate=...'),
+        (("-p", "rat=1"), 'ask: it gives no "rat" on. Did you mean "rate"?'),
+        (("-p", "rate=high"), "ask: "),
+    ):
+        refused = couler("resume", "latest", "ask", *values)
+        assert refused.code == 2
+        assert told in refused.err
+    assert couler("resume", "latest", "ask", "-p", "rate=0.5").code == 0
+    assert process.wait(30) == 0
+    assert couler("logs", "latest", "after").out == "0.5 none\n"

@@ -9,10 +9,19 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from couler.ir.actions import ContainerSet, SetRetry, TemplateCall
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import Compare
-from couler.ir.policies import Backoff, Foreach, Retry
-from couler.ir.storage import EnvFrom, EnvVar, SecretKey
+from couler.ir.pods import (
+    ContainerSettings,
+    Device,
+    PodContainer,
+    Port,
+    Resize,
+    RestartRule,
+)
+from couler.ir.policies import Backoff, Foreach, Resources, Retry
+from couler.ir.storage import ClaimVolume, EmptyVolume, EnvFrom, EnvVar, Mount, SecretKey
 from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, ParamRef, StepRef
 from couler.ir.workflow import (
     ExitHandler,
@@ -47,6 +56,29 @@ def _script(**fields: t.Any) -> Workflow:
 _EACH = Foreach(over={"item": Literal(value=("x", "y"))})
 _OVER_PARAMETER = Foreach(over={"item": ParamRef(name="items")})
 _FAILED = Compare(left=OwnRef(fact="status"), op="==", right=Literal(value="failed"))
+_FILE = Output(name="model", type="file", path="/tmp/model")
+_CALL = Step(
+    name="tell",
+    action=TemplateCall(collection="shared", template="echo"),
+    inputs=(Input(name="text", value=Literal(value="x")),),
+)
+_ALL_SETTINGS = ContainerSettings(
+    ports=(Port(number=80),),
+    liveness_probe=FrozenDict(tcpSocket=FrozenDict(port=80)),
+    readiness_probe=FrozenDict(tcpSocket=FrozenDict(port=80)),
+    startup_probe=FrozenDict(tcpSocket=FrozenDict(port=80)),
+    lifecycle=FrozenDict(preStop=FrozenDict(exec=FrozenDict(command=("true",)))),
+    security_context=FrozenDict(runAsNonRoot=True),
+    restart_policy="Never",
+    restart_rules=(RestartRule(exit_codes=(3,)),),
+    resize=(Resize(resource="cpu"),),
+    stdin=True,
+    stdin_once=True,
+    tty=True,
+    termination_message_path="/dev/termination-log",
+    termination_message_policy="File",
+    devices=(Device(volume="blocks", path="/dev/xvda"),),
+)
 _SENT = EnvVar(name="Authorization", secret=SecretKey(secret="hub", key="token"))
 
 _OF_SPEC = FrozenDict(
@@ -176,6 +208,79 @@ ARGO_SAMPLES: Mapping[str, ArgoSample] = {
     ),
     "request-with-time-limit": ArgoSample(
         flow(Step(name="a", action=Http(url="https://example.org/"), timeout_s=5))
+    ),
+    "container-set-with-all-settings": ArgoSample(
+        flow(
+            echo("a", outputs=(_FILE,)),
+            Step(
+                name="b",
+                action=ContainerSet(
+                    containers=(
+                        PodContainer(
+                            name="fetch",
+                            image="alpine:3",
+                            command=("sh", "-c"),
+                            args=("true", StepRef(step="a")),
+                            env=(EnvVar(name="MODE", value="fast"),),
+                            env_from=(EnvFrom(config_map="settings"),),
+                            mounts=(Mount(volume="data", path="/data"),),
+                            resources=Resources(cpu="1"),
+                            working_dir="/srv",
+                            pull_policy="Always",
+                            settings=_ALL_SETTINGS,
+                        ),
+                        PodContainer(
+                            name="main",
+                            image="alpine:3",
+                            command=("true",),
+                            depends_on=("fetch",),
+                        ),
+                    ),
+                    retry=SetRetry(limit=2, wait_s=10),
+                ),
+                inputs=(
+                    Input(name="f", value=StepRef(step="a", output="model"), type="file"),
+                    Input(name="n", value=Literal(value=3), type="int"),
+                ),
+                outputs=(Output(name="m", path="m.txt"),),
+                mounts=(Mount(volume="data", path="/all"),),
+            ),
+            volumes=(EmptyVolume(name="data"), ClaimVolume(name="blocks", claim="blocks")),
+        )
+    ),
+    "calls-of-templates": ArgoSample(
+        flow(
+            echo("a", outputs=(_FILE,)),
+            Step(
+                name="b",
+                action=TemplateCall(collection="shared", template="count"),
+                inputs=(
+                    Input(name="rows", value=StepRef(step="a", output="model"), type="file"),
+                    Input(name="text", value=StepRef(step="a")),
+                ),
+                outputs=(Output(name="total", type="int"),),
+            ),
+            Step(
+                name="c",
+                action=TemplateCall(collection="shared", template="echo", cluster_wide=True),
+                inputs=(Input(name="text", value=StepRef(step="b", output="total")),),
+                hooks=(Hook(when=_FAILED, step=_CALL),),
+            ),
+            exit_handlers=(
+                ExitHandler(
+                    name="end",
+                    on="any",
+                    steps=(
+                        echo(
+                            "d",
+                            OrElse(
+                                value=StepRef(step="b", output="total"), default=Literal(value=0)
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        )
     ),
     "inputs-of-a-script": ArgoSample(
         _script(inputs=(Input(name="n", value=Literal(value=3), type="int"),))

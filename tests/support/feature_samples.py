@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import And, Compare, Operator
 from couler.ir.features import Feature
@@ -73,6 +74,7 @@ from couler.ir.values import (
     Value,
 )
 from couler.ir.workflow import (
+    Action,
     Container,
     ExitHandler,
     Group,
@@ -132,7 +134,7 @@ def _mounts(volume: Volume) -> Workflow:
     return flow(echo("a", mounts=(mount,)), volumes=(volume,))
 
 
-def _does(action: Container | Script | Job | Http | Suspend, **fields: t.Any) -> Workflow:
+def _does(action: Action, **fields: t.Any) -> Workflow:
     return flow(Step(name="a", action=action, **fields))
 
 
@@ -254,6 +256,32 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.HTTP: _does(Http(url="https://example.org/")),
     Feature.SUSPEND: _does(Suspend()),
     Feature.SUSPEND_SECONDS: _does(Suspend(seconds=1)),
+    Feature.SUSPEND_OUTPUTS: flow(
+        Step(
+            name="a",
+            action=Suspend(),
+            outputs=(Output(name="rate"), Output(name="n", type="int", default=3)),
+        ),
+        echo("b", StepRef(step="a", output="n")),
+    ),
+    Feature.CONTAINER_SET: _does(
+        ContainerSet(
+            containers=(
+                PodContainer(name="fetch", image="alpine:3", command=("true",)),
+                PodContainer(
+                    name="main", image="alpine:3", command=("true",), depends_on=("fetch",)
+                ),
+            )
+        )
+    ),
+    Feature.TEMPLATE_CALL: _does(
+        TemplateCall(collection="shared", template="echo"),
+        inputs=(Input(name="text", value=Literal(value="x")),),
+    ),
+    Feature.PLUGIN: _does(
+        Plugin(name="hello", body=FrozenDict(greet=True)),
+        inputs=(Input(name="who", value=Literal(value="you")),),
+    ),
     Feature.GROUP: flow(group("g", echo("a"))),
     Feature.DAEMON: flow(echo("a", daemon=True), echo("b", depends_on=("a",))),
     # order

@@ -201,3 +201,62 @@ def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
     assert told == ["x$$y\n"] * 4
     status = t.cast("dict[str, t.Any]", run.workflow["status"])
     assert "MetricsError" not in [one["type"] for one in status["conditions"]]
+
+
+def test_texts_that_argo_would_read_are_refused() -> None:
+    from couler.backends.argo.check import check
+    from couler.ir.actions import Plugin
+    from couler.ir.base import FrozenDict
+    from couler.ir.workflow import Job
+
+    label = MetricLabel(name="a", value="{{workflow.name}}")
+    labelled = counter(Literal(value=1), labels=(label,))
+    plugin = Plugin(name="p", body=FrozenDict(text="{{item}}"))
+    manifest = FrozenDict(apiVersion="v1", kind="ConfigMap")
+    job = Job(manifest=manifest, flags=("--x={{=1}}",))
+    workflow = flow(
+        "w",
+        sh("a", "true", metrics=[labelled]),
+        Step(name="b", action=plugin),
+        Step(name="c", action=job),
+        metrics=[counter(Literal(value=1)).model_copy(update={"help": "{{=1}}"})],
+    )
+    assert [one.code for one in check(workflow, "argo")] == ["CLR310"] * 4
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_argo_runs_a_container_set(tmp_path: Path) -> None:
+    if reason := argo_oracle.available():
+        pytest.skip(reason)
+    from couler.ir.actions import ContainerSet
+    from couler.ir.pods import PodContainer
+    from couler.ir.workflow import Output
+    from tests.corpus.build import given
+
+    def box(name: str, script: str, *args: Value, **fields: t.Any) -> PodContainer:
+        command = ("sh", "-c", script, "sh", *args)
+        return PodContainer(name=name, image="busybox", command=command, **fields)
+
+    main = 'cat $COULER_WORK/x "$COULER_INPUT_f"; echo 7 > $COULER_WORK/n; echo $COULER_INPUT_k'
+    both = Step(
+        name="b",
+        action=ContainerSet(
+            containers=(
+                box("fetch", 'echo "$1" > $COULER_WORK/x', ref("a")),
+                box("main", main, depends_on=("fetch",)),
+            )
+        ),
+        inputs=(given("f", ref("a", "f"), "file"), given("k", 3, "int")),
+        outputs=(out("n", "int", "n"), Output()),
+    )
+    files = [out("f", "file", "f.txt")]
+    workflow = flow(
+        "sets",
+        sh("a", "cd $COULER_WORK; echo hi > f.txt; echo '$(x) $$'", outputs=files),
+        both,
+        sh("c", 'echo "$1|$2"', ref("b"), ref("b", "n")),
+    )
+    run = argo_oracle.run(BACKEND.compile(workflow, Target()).to_text(), work_dir=tmp_path)
+    assert run.phase == "Succeeded"
+    assert run.pod("c").stdout == "$(x) $$\nhi\n3|7\n"

@@ -1,0 +1,75 @@
+"""Rules for actions that only engines of a cluster have."""
+
+from __future__ import annotations
+
+import re
+
+from couler.ir.actions import MAIN, ContainerSet, Plugin, TemplateCall
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.verify.kubernetes import check_object_name
+from couler.ir.verify.scope import ScopeView
+from couler.ir.verify.types import has_main
+from couler.ir.workflow import STDOUT, Step
+
+_TEMPLATE = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}")
+
+
+def check_container_set(view: ScopeView, step: Step, action: ContainerSet) -> None:
+    """Check the containers of a set: what they wait for, and that there is a main one."""
+    names = [container.name for container in action.containers]
+    if (step.inputs or step.outputs) and not has_main(action):
+        view.add(
+            "CLR434",
+            step,
+            f'it has inputs or outputs, which are those of the container "{MAIN}", but there is '
+            "none. Name one so.",
+        )
+    for container in action.containers:
+        what = f'container "{container.name}"'
+        for name in container.depends_on:
+            if name not in names:
+                hint = did_you_mean(name, names)
+                view.add("CLR434", step, f'{what} depends on "{name}", which is unknown.{hint}')
+        if container.mirror_mounts:
+            view.add(
+                "CLR410",
+                step,
+                f"mirror_mounts of {what} has no effect in a container set, whose containers share "
+                "what the step sees. Remove it.",
+            )
+    _check_cycle(view, step, action)
+
+
+def _check_cycle(view: ScopeView, step: Step, action: ContainerSet) -> None:
+    waiting = {container.name: set(container.depends_on) for container in action.containers}
+    known = set(waiting)
+    while waiting:
+        ready = [name for name, needs in waiting.items() if not needs & known & set(waiting)]
+        if not ready:
+            names = ", ".join(sorted(waiting))
+            view.add("CLR434", step, f"its containers wait for each other: {names}.")
+            return
+        for name in ready:
+            del waiting[name]
+
+
+def check_template_call(view: ScopeView, step: Step, action: TemplateCall) -> None:
+    """Check the names of a template that exists elsewhere."""
+
+    def add(code: str, message: str) -> None:
+        view.add(code, step, message)
+
+    check_object_name(action.collection, "collection of templates", add)
+    if _TEMPLATE.fullmatch(action.template) is None:
+        add("CLR411", f'"{action.template}" is no name of a template: letters, digits and "-".')
+
+
+def check_plugin(view: ScopeView, step: Step, action: Plugin) -> None:
+    """Check the name of a plugin."""
+    if not action.name or action.name.split() != [action.name]:
+        view.add("CLR411", step, f'"{action.name}" is no name of a plugin.')
+    for output in step.outputs:
+        if output.name == STDOUT:
+            view.add(
+                "CLR169", step, f"outputs.{STDOUT} is what a process prints. Name it otherwise."
+            )
