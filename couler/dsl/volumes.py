@@ -120,8 +120,8 @@ def add_volume(volume: AnyVolume) -> None:
     ...     couler.run_container("busybox", ["ls", "/keys"], step_name="list", volume_mounts=[
     ...         couler.VolumeMount("keys", "/keys", read_only=True)])
     <couler step list>
-    >>> wf.to_ir().volumes
-    (SecretVolume(kind='secret', name='keys', secret='deploy-keys'),)
+    >>> [(volume.name, volume.secret) for volume in wf.to_ir().volumes]
+    [('keys', 'deploy-keys')]
     """
     builder = current_scope().builder
     made = attempt(builder, "add_volume", lambda: _volume(volume))

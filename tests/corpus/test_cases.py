@@ -11,21 +11,34 @@ from couler.ir.verify import verify
 from tests.corpus import FOLDER, Case, cases
 
 NEEDS_MORE_THAN_A_RUN = {
-    Feature.IMAGE_ENTRYPOINT: "an image",
-    Feature.JOB: "a cluster",
-    Feature.JOB_LOCAL_FORM: "a cluster, on engines that have one",
-    Feature.JOB_VALUES: "a cluster",
-    Feature.OUTPUT_JSON_PATH: "a cluster",
-    Feature.OUTPUT_JSON_PATH_LOCAL: "a cluster, on engines that have one",
-    Feature.HTTP: "a server",
-    Feature.SUSPEND: "a person",
-    Feature.DAEMON: "a network between steps",
-    Feature.VOLUME_CLAIM: "a cluster",
-    Feature.VOLUME_NEW_CLAIM: "a cluster",
-    Feature.VOLUME_EMPTY: "mounts",
-    Feature.VOLUME_SECRET: "mounts",
-    Feature.VOLUME_CONFIG: "mounts",
-    Feature.VOLUME_HOST: "mounts",
+    feature: need
+    for need, names in {
+        "an image": "IMAGE_ENTRYPOINT",
+        "a cluster": """
+            JOB JOB_VALUES JOB_FLAGS JOB_MERGE_STRATEGY JOB_MANIFEST_FROM OUTPUT_JSON_PATH OUTPUT_JQ
+            VOLUME_CLAIM VOLUME_NEW_CLAIM VOLUME_NFS VOLUME_CSI VOLUME_EPHEMERAL VOLUME_PROJECTED
+            VOLUME_SOURCE VOLUME_DEVICES CONTAINER_SET PLUGIN TEMPLATE_CALL EXECUTOR_PLUGIN
+            RESOURCE_CLAIMS POD_RESOURCES POD_SPEC_PATCH POD_TIMEOUT PENDING_TIMEOUT POD_CLEANUP
+            CLAIM_CLEANUP DISRUPTION_BUDGET SCHEDULER HOST_ALIASES HOST_NETWORK RETRY_OTHER_NODE
+            CONTAINER_PORTS CONTAINER_PROBES READINESS_PROBE CONTAINER_LIFECYCLE CONTAINER_RESTART
+            CONTAINER_RESIZE CONTAINER_SECURITY_CONTEXT CONTAINER_STDIN TERMINATION_MESSAGE
+            """,
+        "a cluster, on engines that have one": "JOB_LOCAL_FORM OUTPUT_JSON_PATH_LOCAL",
+        "an engine that other runs share": """
+            MUTEX_DATABASE SEMAPHORE_DATABASE LOCK_NAMESPACE RUN_PRIORITY RUN_LABELS DISPLAY_NAME
+            SCHEDULE_GAP SCHEDULE_STOP HOOK WORKFLOW_HOOK METRIC METRIC_REALTIME WORKFLOW_METRIC
+            """,
+        "a server": "HTTP HTTP_BODY_BYTES HTTP_SUCCESS_CONDITION HTTP_UNVERIFIED",
+        "a person": "SUSPEND SUSPEND_OUTPUTS SUSPENDED",
+        "a network between steps": "DAEMON",
+        "mounts": "VOLUME_SECRET VOLUME_CONFIG VOLUME_HOST",
+        "a place for files": """
+            FILE_OSS FILE_GCS FILE_HDFS FILE_GIT FILE_AZURE FILE_HTTP FILE_ARTIFACTORY FILE_PLUGIN
+            FILE_REMOVAL FILE_REPOSITORY KEEP_LOGS LOG_LOCATION
+            """,
+        "errors of a cluster": "RETRY_TRANSIENT RETRY_MAX_DURATION",
+    }.items()
+    for feature in (Feature[name] for name in names.split())
 }
 
 
