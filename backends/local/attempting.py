@@ -9,6 +9,7 @@ from couler.backends.local.container import Start, attempt_process
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off
 from couler.backends.local.limits import Limits
+from couler.backends.local.locks import Locks
 from couler.backends.local.outputs import KEEP_BYTES, read_entered, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.recording import Recorder
@@ -30,11 +31,14 @@ class LocalAttempter:
         Told of their starts and ends.
     doorbell
         Rings when somebody resumes a step that waits for that.
+    locks
+        Those of the run.
     """
 
     place: Place
     recorder: Recorder
     doorbell: Doorbell
+    locks: Locks
 
     async def attempt(self, bound: Bound, number: int, limits: Limits, grant: Grant) -> Attempt:
         """Make an attempt; `number` counts from 1, over all sessions of the run."""
@@ -53,6 +57,7 @@ class LocalAttempter:
                     limits,
                     self.recorder.commit,
                     lambda pid: self.recorder.attempt_spawned(bound.path, number, pid),
+                    lambda: self.locks.descriptors,
                 )
                 return await attempt_process(bound, self.place, start)
             case ir.Http():

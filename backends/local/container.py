@@ -55,6 +55,8 @@ class Start:
     ready: Callable[[], t.Awaitable[None]]
     """Awaited before the process starts: all that is recorded is on disk then."""
     spawned: Callable[[int], None]
+    locks: Callable[[], tuple[int, ...]]
+    """Open files of the locks of the run, which its processes keep."""
 
 
 async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
@@ -349,6 +351,7 @@ async def _run(
             streams=streams,
             limits=start.limits,
             on_start=start.spawned,
+            inherits=start.locks(),
         )
         flush()
     finally:

@@ -71,7 +71,8 @@ def _size(key: ConfigKey, entries: Entries) -> int:
 class Locks:
     """The locks in a folder, as far as this run holds them.
 
-    The system lets go of them when the process ends, however it ends.
+    The system lets go of them when the process ends, however it ends, and those of steps that
+    have inherited them: where an engine is killed, its locks are held as long as its steps live.
 
     Parameters
     ----------
@@ -123,13 +124,23 @@ class Locks:
     def release(self, hold: Hold) -> None:
         """Let go of a place that `take` has given."""
         _, descriptor = self._held[hold.kind, hold.name].popitem()
-        os.close(descriptor)
+        _let_go(descriptor)
 
     def close(self) -> None:
         """Let go of all; what was to run under them does not run any more."""
         for held in self._held.values():
             while held:
-                os.close(held.popitem()[1])
+                _let_go(held.popitem()[1])
+
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """The open files of all that are held, for processes to inherit."""
+        return tuple(one for held in self._held.values() for one in held.values())
+
+
+def _let_go(descriptor: int) -> None:
+    fcntl.flock(descriptor, fcntl.LOCK_UN)  # closing it would leave it to processes that have it
+    os.close(descriptor)
 
 
 def _file_name(hold: Hold, place: int) -> str:

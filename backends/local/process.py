@@ -80,6 +80,7 @@ async def run_process(
     streams: Streams,
     limits: Limits,
     on_start: Callable[[int], None],
+    inherits: Sequence[int] = (),
     grace_s: float = GRACE_S,
 ) -> ProcessEnd:
     """Run a command in a session of its own and wait for its end.
@@ -100,6 +101,8 @@ async def run_process(
         Their end is its end.
     on_start
         Told the number of the process, which is that of its group and session too.
+    inherits
+        Open files that it keeps open without knowing of them.
     grace_s
         Seconds that it has to end by itself.
 
@@ -122,6 +125,7 @@ async def run_process(
         stdout=streams.log if streams.stdout is None else subprocess.PIPE,
         stderr=subprocess.STDOUT if shared else _pipe_or(streams.log, streams.stderr),
         start_new_session=True,
+        pass_fds=inherits,
     )
     own_peak = _own_peak()
     watch = _Watch(process)

@@ -13,6 +13,7 @@ import urllib.request
 from collections.abc import Mapping
 
 from couler.backends.local.limits import Limits
+from couler.backends.local.opener import open_url
 
 
 class Response(t.NamedTuple):
@@ -98,7 +99,7 @@ async def send(
 def _receive(request: urllib.request.Request, keep_bytes: int, verify_tls: bool) -> Response:
     context = None if verify_tls else ssl._create_unverified_context()
     try:
-        with urllib.request.urlopen(request, context=context) as response:
+        with open_url(request, context=context) as response:
             body = response.read(keep_bytes + 1)
             return Response(response.status, body, tuple(response.getheaders()))
     except urllib.error.HTTPError as error:

@@ -341,7 +341,7 @@ class _Work:
         )
         interpreter = Interpreter(
             dispatcher,
-            LocalAttempter(place, recorder, doorbell),
+            LocalAttempter(place, recorder, doorbell, locks),
             recorder,
             Reuse(
                 recorder,

@@ -45,18 +45,42 @@ def check_location(location: Location, field: str, add: Add) -> None:
             check_config_key(key, add)
 
 
+def address_problems(location: Location) -> Iterator[str]:
+    """Yield what is wrong with the texts of an address, of those that are known.
+
+    An engine asks again when all of them are: a value must not lead where a text may not.
+    """
+    match location:
+        case S3Location() | OssLocation() | GcsLocation() | PluginLocation():
+            yield from _key(location.key)
+        case HdfsLocation():
+            path = _known(location.path)
+            if is_in_repository(location):
+                yield from _key(location.path, "path in the repository")
+            elif path is not None and not path.startswith("/"):
+                yield f'its path "{path}" must be absolute'
+        case AzureLocation():
+            yield from _key(location.blob, "blob")
+        case HttpLocation() | ArtifactoryLocation():
+            yield from _url(location.url, "url")
+        case GitLocation():
+            yield from _git_texts(location)
+        case RawLocation():
+            pass
+        case _:
+            t.assert_never(location)
+
+
 def _problems(location: Location) -> Iterator[str]:
     if is_in_repository(location):
         yield from _incomplete(location)
+    yield from address_problems(location)
     match location:
         case S3Location():
             yield from _s3(location)
         case OssLocation():
             yield from _oss(location)
-        case GcsLocation():
-            yield from _key(location.key)
         case PluginLocation():
-            yield from _key(location.key)
             if location.name is not None and not location.configuration:
                 yield f'the plugin "{location.name}" has no configuration. Give one'
         case HdfsLocation():
@@ -67,8 +91,8 @@ def _problems(location: Location) -> Iterator[str]:
             yield from _azure(location)
         case HttpLocation():
             yield from _http(location)
-        case ArtifactoryLocation():
-            yield from _url(location.url, "url")
+        case GcsLocation() | ArtifactoryLocation():
+            pass
         case RawLocation():
             if location.content == "":
                 yield "it has no content. Give some"
@@ -118,7 +142,6 @@ def _url(text: Text, what: str) -> Iterator[str]:
 
 
 def _s3(location: S3Location) -> Iterator[str]:
-    yield from _key(location.key)
     yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
     if location.object_locking and not location.create_bucket:
         yield "object_locking is for a bucket that is created. Say create_bucket"
@@ -133,7 +156,6 @@ def _s3(location: S3Location) -> Iterator[str]:
 
 
 def _oss(location: OssLocation) -> Iterator[str]:
-    yield from _key(location.key)
     yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
     if location.bucket and not location.endpoint:
         yield "its bucket has no endpoint. Name the endpoint"
@@ -145,12 +167,8 @@ def _oss(location: OssLocation) -> Iterator[str]:
 
 
 def _hdfs(location: HdfsLocation) -> Iterator[str]:
-    path = _known(location.path)
     if is_in_repository(location):
-        yield from _key(location.path, "path in the repository")
         return
-    if path is not None and not path.startswith("/"):
-        yield f'its path "{path}" must be absolute'
     for address in location.addresses:
         if not _ADDRESS.fullmatch(address):
             yield f'"{address}" is no address of a name node: host, ":" and port'
@@ -170,6 +188,9 @@ def _git(location: GitLocation) -> Iterator[str]:
     yield from _pair(location.user, location.password, "user and password")
     if location.ssh_key is not None and location.password is not None:
         yield "it has a password and an ssh_key. Name one of them"
+
+
+def _git_texts(location: GitLocation) -> Iterator[str]:
     repository, revision = _known(location.repository), _known(location.revision)
     if repository is not None and (not repository.strip() or repository.startswith("-")):
         yield f'"{repository}" is no address of a repository'
@@ -181,7 +202,6 @@ def _git(location: GitLocation) -> Iterator[str]:
 
 
 def _azure(location: AzureLocation) -> Iterator[str]:
-    yield from _key(location.blob, "blob")
     if location.container and not location.endpoint:
         yield "its container has no endpoint, such as https://ACCOUNT.blob.core.windows.net"
     if location.endpoint is not None:
@@ -189,7 +209,6 @@ def _azure(location: AzureLocation) -> Iterator[str]:
 
 
 def _http(location: HttpLocation) -> Iterator[str]:
-    yield from _url(location.url, "url")
     ways = ("basic", "client_certificate", "oauth2")
     given = [name for name in ways if getattr(location, name) is not None]
     if len(given) > 1:

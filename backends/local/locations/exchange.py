@@ -19,7 +19,7 @@ from couler.backends.local.locations.git import GitTree
 from couler.backends.local.locations.web import Url
 from couler.backends.local.secrets import Entries
 from couler.backends.local.values import Single, View, resolve_text
-from couler.errors import ArtifactError, ConfigurationError
+from couler.errors import ArtifactError, ConfigurationError, EvaluationError
 from couler.ir.artifacts import (
     Archive,
     ArtifactoryLocation,
@@ -32,6 +32,7 @@ from couler.ir.artifacts import (
     map_texts,
     repository_key,
 )
+from couler.ir.verify.locations import address_problems
 from couler.ir.workflow import Input, Output, Step
 from couler.store import ObjectStore, content_of
 
@@ -220,7 +221,10 @@ def bind_targets(step: Step, view: View) -> Locations:
 
 
 def _bind(location: Location, view: View) -> Location:
-    return map_texts(location, lambda name, text: resolve_text(text, view))
+    bound = map_texts(location, lambda name, text: resolve_text(text, view))
+    for problem in address_problems(bound):  # what came from a value was not known before
+        raise EvaluationError(problem)
+    return bound
 
 
 def _name_of(location: Location) -> str:

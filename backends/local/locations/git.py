@@ -69,7 +69,8 @@ class GitTree:
             if self._has(name, environ, target):
                 self._git(["checkout", "--quiet", "--detach", name, "--"], environ, target)
                 return
-        self._git(["fetch", "--quiet", "origin", revision], environ, target)
+        words = ["fetch", "--quiet", "--end-of-options", "origin", revision]
+        self._git(words, environ, target)
         self._git(["checkout", "--quiet", "--detach", "FETCH_HEAD", "--"], environ, target)
 
     def _has(self, name: str, environ: dict[str, str], target: Path) -> bool:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import lzma
 import os
 import shutil
 import stat
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from couler.errors import ArtifactError
@@ -42,6 +44,20 @@ def pack(source: Path, target: Path, archive: Archive) -> None:
             tar.add(path, name, recursive=False, filter=_without_owner)
 
 
+_BROKEN = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    RuntimeError,  # an entry of a zip archive is encrypted,
+    NotImplementedError,  # or packed in an unknown way
+    ValueError,
+)
+"""What the modules of archives raise where the archive is to blame."""
+
+
 def unpack(source: Path, target: Path, archive: Archive) -> None:
     """Unpack an archive to a path that is free.
 
@@ -66,7 +82,7 @@ def unpack(source: Path, target: Path, archive: Archive) -> None:
         entries = list(folder.iterdir())
         only = entries[0] if len(entries) == 1 else folder
         only.rename(target)
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, gzip.BadGzipFile) as error:
+    except _BROKEN as error:
         raise ArtifactError(f"it is no {archive.kind} archive that can be read: {error}") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)

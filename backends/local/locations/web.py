@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from couler.backends.local.opener import open_url
 from couler.backends.local.secrets import Entries
 from couler.errors import ArtifactError, StoreError
 from couler.ir.artifacts import (
@@ -58,6 +59,8 @@ class Url:
         """
         with self._answer("GET", None) as response, target.open("wb") as file:
             shutil.copyfileobj(response, file)
+            if response.length:  # what has been announced and did not come
+                raise StoreError(f"GET {self._url}: it broke off {response.length} bytes early")
 
     def put(self, source: Path) -> None:
         """Send a file.
@@ -88,9 +91,7 @@ class Url:
             request.add_header("Content-Type", "application/octet-stream")
         with self._let_in(request) as context:
             try:
-                with urllib.request.urlopen(
-                    request, timeout=_TIMEOUT_S, context=context
-                ) as response:
+                with open_url(request, timeout_s=_TIMEOUT_S, context=context) as response:
                     yield response
             except urllib.error.HTTPError as error:
                 with error:
@@ -135,10 +136,17 @@ class Url:
         request = urllib.request.Request(url, urllib.parse.urlencode(form).encode())
         request.add_header("Authorization", self._basic(auth.client_id, auth.client_secret))
         try:
-            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
+            with open_url(request, timeout_s=_TIMEOUT_S) as response:
                 return str(json.load(response)["access_token"])
+        except urllib.error.HTTPError as error:
+            with error:
+                why = f"the answer is {error.code}"
+        except urllib.error.URLError as error:
+            why = str(error.reason)
         except (OSError, ValueError, KeyError, http.client.HTTPException) as error:
-            raise StoreError(f"no token for {self._url} from {url}: {error}") from error
+            why = type(error).__name__  # its text may hold the address, which is a secret
+        secret = f'"{auth.token_url.key}" of the secret "{auth.token_url.secret}"'
+        raise StoreError(f"no token for {self._url} from the address in {secret}: {why}")
 
     @contextlib.contextmanager
     def _certified(self, wanted: ClientCertificate) -> Iterator[ssl.SSLContext]:

@@ -71,6 +71,10 @@ def test_a_retry_takes_what_its_plan_says(case: Case, tmp_path: Path) -> None:
         for key, value in entries.items()
     }
     environ = {**os.environ, **entries}
+    for key, content in case.artifacts.items():
+        file = home / "repository" / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
     parameters = case.parameters_with(shared)
     workflow = all_kept(case.workflow)
     options = RunOptions(home=home, jobs=4, gpus=1)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -14,6 +17,7 @@ from couler.backends.local.result import RunResult
 from couler.backends.local.secrets import Entries
 from couler.errors import ConfigurationError, UnsupportedFeatureError
 from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
+from couler.ir.serialize import write_json
 from couler.ir.storage import ConfigKey
 from couler.ir.workflow import Workflow
 from tests.corpus.build import flow, sh
@@ -131,3 +135,30 @@ def test_a_semaphore_of_a_database_is_refused(tmp_path: Path) -> None:
 )
 def test_what_a_lock_is_here(lock: Lock, hold: Hold) -> None:
     assert hold_of(lock, Entries({"COULER_CONFIG_limits_gpus": " 3\n"})) == hold
+
+
+def test_a_lock_outlives_a_killed_engine_with_the_step_that_it_is_for(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    begin = f"echo begun >> {seen}"
+    holding = flow(
+        "first",
+        sh(
+            "hold", f"echo begun >> {seen}; sleep 2; echo ended >> {seen}", locks=(Mutex(name="m"),)
+        ),
+    )
+    file = tmp_path / "first.json"
+    file.write_text(write_json(holding))
+    engine = subprocess.Popen(
+        [sys.executable, "-m", "couler.cli", "run", str(file), "--home", str(tmp_path / "home")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not seen.exists():
+        assert engine.poll() is None
+        time.sleep(0.02)
+    engine.kill()
+    engine.wait()
+    assert seen.read_text() == "begun\n"  # the step lives on
+    after = flow("second", sh("look", f"cat {seen}", locks=(Mutex(name="m"),)))
+    ended = LocalBackend().run(after, options=RunOptions(home=tmp_path / "home"))
+    assert ended.steps["look"].outputs["result"] == "begun\nended"
