@@ -139,7 +139,6 @@ def test_what_a_lock_is_here(lock: Lock, hold: Hold) -> None:
 
 def test_a_lock_outlives_a_killed_engine_with_the_step_that_it_is_for(tmp_path: Path) -> None:
     seen = tmp_path / "seen"
-    begin = f"echo begun >> {seen}"
     holding = flow(
         "first",
         sh(
