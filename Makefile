@@ -60,11 +60,11 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 
 .PHONY: test
 test: $(STAMP) ## Tests that need no network
-	$(BIN)/python -m pytest -n auto --dist worksteal --manifests build/manifests/test
+	$(BIN)/python -m pytest -n auto --dist worksteal --manifests=build/manifests/test
 
 .PHONY: test-slow
 test-slow: argo-oracle containers ## Slow tests, some of which install packages; then argo-lint
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests build/manifests/test-slow
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests=build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
 
 .PHONY: argo-lint
