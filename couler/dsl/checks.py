@@ -16,6 +16,10 @@ if t.TYPE_CHECKING:
 T = t.TypeVar("T")
 
 
+class OptionError(ValueError):
+    """An option's value is wrong; the message says what to write."""
+
+
 def first_problem(error: ValidationError) -> str:
     """Return what pydantic found first, in one line."""
     problem = error.errors(include_url=False)[0]

@@ -13,8 +13,9 @@ from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import attempt, checked_text, checked_texts, name_step
 from couler.dsl.control import text
 from couler.dsl.drafts import Draft, Returns
+from couler.dsl.environment import text_of
 from couler.dsl.handles import ProcessHandle, Value
-from couler.dsl.options import step_fields, text_of
+from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS, finish, make_script
 from couler.dsl.shipping import default_image
 from couler.dsl.types import is_json, spec_of_wire

@@ -8,7 +8,8 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl.checks import attempt
+from couler.dsl.checks import OptionError, attempt
+from couler.dsl.environment import text_of
 from couler.dsl.handles import Value
 from couler.dsl.locations import (
     FileRemoval,
@@ -18,7 +19,6 @@ from couler.dsl.locations import (
     LocatedFile,
     S3Encryption,
 )
-from couler.dsl.options import OptionError, text_of
 from couler.dsl.secrets import Secret
 from couler.ir import artifacts as ir
 from couler.ir.base import freeze_json

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl import objects, pod_options, pods, units
 from couler.dsl._context import current
-from couler.dsl.checks import attempt
-from couler.dsl.handles import Value, as_value
+from couler.dsl.amounts import Number, read_resources
+from couler.dsl.checks import OptionError, attempt
+from couler.dsl.environment import env_from_of, env_of, text_of
 from couler.dsl.hooks import AnyHook, OnState, read_hooks
 from couler.dsl.locks import AnyLock, read_locks
 from couler.dsl.metrics import AnyMetric, read_metrics
@@ -18,15 +19,11 @@ from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import PodContainer
-from couler.ir.wire import dump_json
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
     from couler.dsl.locations import LocatedFile
     from couler.dsl.scope import Scope
-
-Number: t.TypeAlias = int | float | str
-"""An amount: a number, or a Kubernetes quantity such as `"500m"` or `"1Gi"`."""
 
 
 class ImagePullPolicy(enum.Enum):
@@ -99,10 +96,6 @@ _CONTAINERS = ("sidecars", "init_containers")
 _TOGETHER = frozenset((*_RESOURCES, *_PLACEMENT, *_CONTAINERS))
 
 
-class OptionError(ValueError):
-    """An option's value is wrong; the message says what to write."""
-
-
 def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> dict[str, t.Any]:
     """Return the fields of the IR's step that options stand for; report those that are wrong.
 
@@ -131,7 +124,9 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
             continue
         attempt(builder, name, functools.partial(make, builder, fields, value), step)
     if any(name in given for name in _RESOURCES):
-        _resources(builder, fields, given, step)
+        resources = read_resources(builder, given, step)
+        if resources is not None:
+            fields["resources"] = resources
     if any(name in given for name in _PLACEMENT):
         _placement(builder, fields, given, step)
     _containers(builder, fields, given, step)
@@ -169,60 +164,13 @@ def retry_of(value: object) -> policies.Retry:
     return policies.Retry(limit=value)
 
 
-def text_of(value: object) -> t.Any:
-    """Return an argument or the value of a variable as text, or as a value of the workflow."""
-    if isinstance(value, str):
-        return str(value)
-    if isinstance(value, Value):
-        return as_value(value)
-    return dump_json(value)
-
-
-def env_of(env: Mapping[str, object]) -> list[storage.EnvVar]:
-    """Return environment variables of the IR."""
-    if not isinstance(env, Mapping):
-        raise OptionError(f"{env!r:.80} is no dict of names and values")
-    found = []
-    for name, value in env.items():
-        if name == "secrets" and isinstance(value, list):  # the ancestor's way to name secrets
-            found += [_env_entry(entry) for entry in value]
-        elif isinstance(value, storage.SecretKey):
-            found.append(storage.EnvVar(name=name, secret=value))
-        elif isinstance(value, storage.ConfigKey):
-            found.append(storage.EnvVar(name=name, config=value))
-        else:
-            found.append(storage.EnvVar(name=name, value=text_of(value)))
-    return found
-
-
-def _env_entry(entry: t.Any) -> storage.EnvVar:
-    """Read an entry of a pod's `env` list."""
-    source = entry.get("valueFrom", {})
-    if "secretKeyRef" in source:
-        ref = source["secretKeyRef"]
-        key = storage.SecretKey(secret=ref["name"], key=ref["key"])
-        return storage.EnvVar(name=entry["name"], secret=key)
-    if "configMapKeyRef" in source:
-        ref = source["configMapKeyRef"]
-        config = storage.ConfigKey(config_map=ref["name"], key=ref["key"])
-        return storage.EnvVar(name=entry["name"], config=config)
-    return storage.EnvVar(name=entry["name"], value=text_of(entry["value"]))
-
-
 def _add_env(builder: Builder, fields: dict[str, t.Any], env: t.Any) -> None:
     fields["env"] = (*fields.get("env", ()), *env_of(env))
 
 
 def _add_env_from(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
-    entries = []
-    for entry in [value] if isinstance(value, Mapping) else value:
-        secret = entry.get("secretRef", {}).get("name", entry.get("secret"))
-        config = entry.get("configMapRef", {}).get("name", entry.get("config_map"))
-        if (secret is None) == (config is None):
-            raise OptionError(f"{entry!r} must name a secretRef or a configMapRef")
-        prefix = entry.get("prefix", "")
-        entries.append(storage.EnvFrom(secret=secret, config_map=config, prefix=prefix))
-    fields["env_from"] = tuple(entries)
+    entries = [value] if isinstance(value, Mapping) else value
+    fields["env_from"] = tuple(map(env_from_of, entries))
 
 
 def _add_secrets(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
@@ -413,75 +361,6 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
 }
 
 
-def _resources(
-    builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
-) -> None:
-    base = given.get("resources")
-    if isinstance(base, policies.Resources):
-        values: dict[str, t.Any] = {name: getattr(base, name) for name in base.model_fields_set}
-    else:
-        values = _ancestor_resources(builder, {} if base is None else base, step)
-    for name, read in _AMOUNTS.items():
-        if name in given:
-            values[name] = attempt(builder, name, functools.partial(read, given[name]), step)
-    found = attempt(builder, "resources", lambda: policies.Resources(**_present(values)), step)
-    if found is not None:
-        fields["resources"] = found
-
-
-def _ancestor_resources(builder: Builder, amounts: t.Any, step: str) -> dict[str, t.Any]:
-    """Read a dict of requests that are limits as well."""
-    if not isinstance(amounts, Mapping):
-        message = f'step "{step}": resources: {amounts!r:.80} is no dict of resources and amounts'
-        builder.report("CLR105", message, step=step)
-        return {}
-    values: dict[str, t.Any] = {}
-    other: dict[str, str] = {}
-    for name, amount in amounts.items():
-        read = functools.partial(_ancestor_amount, str(name), amount)
-        found = attempt(builder, f"resources: {name}", read, step) or {}
-        other.update(found.pop("other", {}))
-        values.update(found)
-    if other:
-        values["other"] = other
-    return values
-
-
-def _ancestor_amount(name: str, amount: t.Any) -> dict[str, t.Any]:
-    """Return the fields of the IR's resources that an entry of the ancestor's dict stands for."""
-    if name in ("cpu", "memory"):
-        return dict.fromkeys((name, f"{name}_limit"), units.quantity(amount))
-    if name in ("disk", "ephemeral-storage"):
-        return {"disk": units.quantity(amount)}
-    if name == "gpu":
-        return {"gpu": _gpu(int(amount))}
-    if name.endswith("/gpu"):
-        return {"gpu": policies.Gpu(count=int(amount), resource=name)}
-    return {"other": {name: units.quantity(amount)}}
-
-
-def _present(values: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
-def _gpu(value: object) -> policies.Gpu:
-    if isinstance(value, objects.Gpu):
-        return policies.Gpu(count=value.count, type=value.type, resource=value.resource)
-    if isinstance(value, policies.Gpu):
-        return value
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise OptionError(f'gpu={value!r}: write a number or couler.Gpu(1, "a100")')
-    return policies.Gpu(count=value)
-
-
-_AMOUNTS: dict[str, Callable[[t.Any], t.Any]] = {
-    "cpu": units.quantity,
-    "memory": units.memory,
-    "disk": units.memory,
-    "gpu": _gpu,
-}
-
-
 def _placement(
     builder: Builder, fields: dict[str, t.Any], given: Mapping[str, t.Any], step: str
 ) -> None:
@@ -490,7 +369,8 @@ def _placement(
         if name in given:
             read = functools.partial(_placement_field, name, given[name])
             values[name] = attempt(builder, "placement", read, step)
-    fields["placement"] = policies.Placement(**_present(values))
+    present = {name: value for name, value in values.items() if value is not None}
+    fields["placement"] = policies.Placement(**present)
 
 
 def _placement_field(name: str, value: t.Any) -> t.Any:

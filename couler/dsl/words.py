@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from couler.dsl.artifacts import Artifact
 from couler.dsl.builder import Builder
 from couler.dsl.drafts import Draft
+from couler.dsl.environment import text_of
 from couler.dsl.handles import OutputHandle, Value, literal
 from couler.dsl.located import located_input
 from couler.dsl.locations import LocatedFile
 from couler.dsl.names import free_among
-from couler.dsl.options import text_of
 from couler.dsl.shipping import python_preamble
 from couler.ir.workflow import Input
 

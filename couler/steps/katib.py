@@ -10,10 +10,10 @@ from typing import Required  # pydantic reads no others before Python 3.12
 from typing_extensions import TypedDict
 
 from couler.dsl.builder import Builder
+from couler.dsl.environment import text_of
 from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.jobs import as_text
 from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
-from couler.dsl.options import text_of
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC

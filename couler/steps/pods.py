@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from couler.dsl import objects
 from couler.dsl.builder import Builder
 from couler.dsl.control import text
+from couler.dsl.environment import text_of
 from couler.dsl.handles import Value
 from couler.dsl.jobs import as_text
-from couler.dsl.options import step_fields, text_of
+from couler.dsl.options import step_fields
 from couler.dsl.pod_options import toleration_of
 from couler.ir import storage
 from couler.ir.kubernetes_volumes import volume

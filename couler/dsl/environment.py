@@ -1,0 +1,60 @@
+"""Environment variables of steps, and arguments as text."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+
+from couler.dsl.checks import OptionError
+from couler.dsl.handles import Value, as_value
+from couler.ir import storage
+from couler.ir.wire import dump_json
+
+
+def text_of(value: object) -> t.Any:
+    """Return an argument or the value of a variable as text, or as a value of the workflow."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, Value):
+        return as_value(value)
+    return dump_json(value)
+
+
+def env_of(env: Mapping[str, object]) -> list[storage.EnvVar]:
+    """Return environment variables of the IR."""
+    if not isinstance(env, Mapping):
+        raise OptionError(f"{env!r:.80} is no dict of names and values")
+    found = []
+    for name, value in env.items():
+        if name == "secrets" and isinstance(value, list):  # the ancestor's way to name secrets
+            found += [_env_entry(entry) for entry in value]
+        elif isinstance(value, storage.SecretKey):
+            found.append(storage.EnvVar(name=name, secret=value))
+        elif isinstance(value, storage.ConfigKey):
+            found.append(storage.EnvVar(name=name, config=value))
+        else:
+            found.append(storage.EnvVar(name=name, value=text_of(value)))
+    return found
+
+
+def _env_entry(entry: t.Any) -> storage.EnvVar:
+    """Read an entry of a pod's `env` list."""
+    source = entry.get("valueFrom", {})
+    if "secretKeyRef" in source:
+        ref = source["secretKeyRef"]
+        key = storage.SecretKey(secret=ref["name"], key=ref["key"])
+        return storage.EnvVar(name=entry["name"], secret=key)
+    if "configMapKeyRef" in source:
+        ref = source["configMapKeyRef"]
+        config = storage.ConfigKey(config_map=ref["name"], key=ref["key"])
+        return storage.EnvVar(name=entry["name"], config=config)
+    return storage.EnvVar(name=entry["name"], value=text_of(entry["value"]))
+
+
+def env_from_of(entry: t.Any) -> storage.EnvFrom:
+    """Return what takes all entries of a secret or config map as variables."""
+    secret = entry.get("secretRef", {}).get("name", entry.get("secret"))
+    config = entry.get("configMapRef", {}).get("name", entry.get("config_map"))
+    if (secret is None) == (config is None):
+        raise OptionError(f"{entry!r} must name a secretRef or a configMapRef")
+    return storage.EnvFrom(secret=secret, config_map=config, prefix=entry.get("prefix", ""))
