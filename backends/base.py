@@ -16,7 +16,7 @@ from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.features import Feature
 from couler.ir.storages import Storages
-from couler.ir.uses import find_uses
+from couler.ir.uses import features, find_uses
 from couler.ir.workflow import Workflow
 
 UNSUPPORTED_CODE = "CLR301"
@@ -187,6 +187,8 @@ def unsupported_uses(
         The abilities of the other engines, to name those that can.
     """
     capabilities = backend.capabilities(target)
+    if not any(isinstance(capabilities[used], Unsupported) for used in features(workflow)):
+        return
     seen: set[tuple[Feature, str | None]] = set()
     for use in find_uses(workflow):
         support = capabilities[use.feature]

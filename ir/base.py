@@ -100,6 +100,13 @@ class Node(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    def gives(self, fields: frozenset[str]) -> bool:
+        """Return whether it was given one of these fields; those that were not have defaults.
+
+        Walks over large workflows ask this before they look at what most steps do not have.
+        """
+        return not fields.isdisjoint(self.__pydantic_fields_set__)
+
 
 class Variant(Node):
     """Base of the members of a closed union, told apart by `kind`.

@@ -9,6 +9,7 @@ from pydantic import Field as ModelField
 
 from couler.ir.base import Node, Variant
 from couler.ir.conditions import Condition
+from couler.ir.features import Feature
 from couler.ir.values import OwnRef, Text, Value, walk
 
 
@@ -66,3 +67,9 @@ def metric_texts(metrics: tuple[Metric, ...]) -> Iterator[tuple[str, Text]]:
         yield f"metrics.{metric.name}", metric.value
         for label in metric.labels:
             yield f"metrics.{metric.name}.{label.name}", label.value
+
+
+def metric_features(metric: Metric) -> Iterator[Feature]:
+    """Yield the features that a metric asks of an engine beyond that it is one."""
+    if isinstance(metric, Gauge) and metric.realtime:
+        yield Feature.METRIC_REALTIME

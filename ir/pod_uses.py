@@ -4,10 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from couler.ir.actions import ContainerSet
 from couler.ir.features import Feature
-from couler.ir.pods import ContainerSettings, PodOptions, PodSettings, RunSettings, StepPod
+from couler.ir.pods import (
+    ContainerSettings,
+    PodContainer,
+    PodOptions,
+    PodSettings,
+    RunSettings,
+    StepPod,
+)
+from couler.ir.policies import Resources
+from couler.ir.walk import pod_containers
+from couler.ir.workflow import Step
 
 Add = Callable[[Feature], object]
+
+_OF_PROCESS = frozenset(
+    (
+        "resources",
+        "placement",
+        "env",
+        "env_from",
+        "sidecars",
+        "init_containers",
+        "container",
+        "pod",
+        "display_name",
+        "working_dir",
+        "pull_policy",
+        "labels",
+        "annotations",
+    )
+)
+"""The fields of a step that `add_process_features` looks at."""
 
 
 def add_container_features(settings: ContainerSettings, add: Add) -> None:
@@ -90,6 +120,75 @@ def add_run_features(runs: RunSettings, add: Add) -> None:
         },
         add,
     )
+
+
+def add_process_features(step: Step, add: Add) -> None:
+    """Add the features of the pod in which a step runs: all its containers, and its place."""
+    if not (step.gives(_OF_PROCESS) or step.action.__class__ is ContainerSet):
+        return
+    if step.resources is not None:
+        _add_resource_features(step.resources, add)
+    placement = step.placement
+    if placement is not None:
+        present = {
+            Feature.NODE_SELECTOR: placement.node_selector,
+            Feature.TOLERATIONS: placement.tolerations,
+            Feature.AFFINITY: placement.affinity,
+            Feature.PRIORITY_CLASS: placement.priority_class,
+        }
+        for feature, value in present.items():
+            if value:
+                add(feature)
+    containers = pod_containers(step)
+    _add_environment_features(step, add)
+    for container in containers:
+        _add_environment_features(container, add)
+        if not container.command:
+            add(Feature.IMAGE_ENTRYPOINT)
+        if container.resources is not None:
+            _add_resource_features(container.resources, add)
+        if container.working_dir is not None:
+            add(Feature.WORKING_DIR)
+        if container.pull_policy is not None:
+            add(Feature.PULL_POLICY)
+    if step.sidecars:
+        add(Feature.SIDECAR)
+    if step.init_containers:
+        add(Feature.INIT_CONTAINER)
+    for settings in (step.container, *(one.settings for one in containers)):
+        if settings is not None:
+            add_container_features(settings, add)
+    if step.pod is not None:
+        add_step_pod_features(step.pod, add)
+    if step.display_name is not None:
+        add(Feature.DISPLAY_NAME)
+    if step.working_dir is not None:
+        add(Feature.WORKING_DIR)
+    if step.pull_policy is not None:
+        add(Feature.PULL_POLICY)
+    if step.labels or step.annotations:
+        add(Feature.POD_LABELS)
+
+
+def _add_environment_features(source: Step | PodContainer, add: Add) -> None:
+    for variable in source.env:
+        if variable.secret is not None:
+            add(Feature.SECRET_ENV)
+        elif variable.config is not None:
+            add(Feature.CONFIG_ENV)
+        else:
+            add(Feature.ENV)
+    if source.env_from:
+        add(Feature.ENV_FROM)
+
+
+def _add_resource_features(resources: Resources, add: Add) -> None:
+    if resources.model_copy(update={"gpu": None}) != Resources():
+        add(Feature.RESOURCES)
+    if resources.gpu is not None:
+        add(Feature.GPU)
+        if resources.gpu.type is not None:
+            add(Feature.GPU_TYPE)
 
 
 def _add_present(present: Mapping[Feature, object], add: Add) -> None:

@@ -199,8 +199,53 @@ def locations(step: Step) -> Iterator[Location]:
         yield step.logs.at
 
 
+_READ_BESIDE_ACTION = frozenset(
+    (
+        "when",
+        "foreach",
+        "loop",
+        "inputs",
+        "env",
+        "sidecars",
+        "init_containers",
+        "cache",
+        "metrics",
+        "outputs",
+        "logs",
+    )
+)
+"""The fields of a step that may hold values, besides its action."""
+
+
 def read_values(step: Step) -> list[Value]:
     """Return the values of `step_values` without the plain texts and the fields."""
+    found = own_values(step)
+    action = step.action
+    if action.__class__ is Job and action.local is not None:
+        found += _values_of(_form_values(action.local))
+    return found
+
+
+def own_values(step: Step) -> list[Value]:
+    """Return the values that a step reads itself: those of `read_values` but for its local form."""
+    found: list[Text] = []
+    if step.gives(_READ_BESIDE_ACTION):
+        found += _values_beside_action(step)
+    action = step.action
+    if action.__class__ is Container:
+        found += action.command
+        found += action.args
+    elif isinstance(action, Http):
+        found.append(action.url)
+        found += [header.value for header in action.headers if header.value is not None]
+        if action.body is not None:
+            found.append(action.body)
+    elif isinstance(action, Job):
+        found += [given.value for given in action.values]
+    return [value for value in found if not isinstance(value, str)]
+
+
+def _values_beside_action(step: Step) -> list[Text]:
     found: list[Text] = []
     if step.when is not None:
         found += operands(step.when)
@@ -223,20 +268,11 @@ def read_values(step: Step) -> list[Value]:
             found += [text for _, text in location_texts(output.at)]
     if step.logs is not None and step.logs.at is not None:
         found += [text for _, text in location_texts(step.logs.at)]
-    action = step.action
-    if isinstance(action, Container):
-        found += action.command
-        found += action.args
-    elif isinstance(action, Http):
-        found.append(action.url)
-        found += [header.value for header in action.headers if header.value is not None]
-        if action.body is not None:
-            found.append(action.body)
-    elif isinstance(action, Job):
-        found += [given.value for given in action.values]
-        if action.local is not None:
-            found += [text for _, text in _form_values(action.local)]
-    return [value for value in found if not isinstance(value, str)]
+    return found
+
+
+def _values_of(read: Iterator[tuple[str, Text]]) -> list[Value]:
+    return [text for _, text in read if not isinstance(text, str)]
 
 
 def references(step: Step) -> Iterator[StepRef]:

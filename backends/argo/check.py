@@ -18,16 +18,17 @@ from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.text import has_tag, needs_dollars
-from couler.ir.actions import Plugin
+from couler.ir.actions import ContainerSet, Plugin
 from couler.ir.artifacts import Zip, is_in_repository
 from couler.ir.base import Node
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.metrics import Metric
 from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
-from couler.ir.walk import locations, pod_containers, read_values, scopes, step_values
+from couler.ir.walk import pod_containers, read_values, scopes, step_values
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import (
+    Action,
     Container,
     Group,
     Http,
@@ -70,12 +71,30 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
             yield from _check_step(step, scope.path_of(step), siblings)
 
 
+_WITH_LOCATIONS = frozenset(("inputs", "outputs", "logs"))
+_WITH_LIMITS = _WITH_LOCATIONS | {"container", "pod", "sidecars", "init_containers", "retry"}
+_WITH_LIMITS |= {"metrics", "engine"}
+"""The fields of a step, besides its action, for which Argo has limits of its own."""
+
+
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
-    is_process = not isinstance(step.action, Group)
-    if read_values(step) or any(True for _ in locations(step)):
+    if step.gives(_WITH_LOCATIONS) or read_values(step):
+        is_process = not isinstance(step.action, Group)
         for field, text in step_values(step):
             yield from _check_text(step, path, field, text, is_process=is_process)
-    yield from _check_objects(step, path)
+    action = step.action
+    if action.__class__ is Container:
+        if way_of_arguments(action.args) == "none":
+            yield _too_large(f'step "{path}": the arguments', path, step)
+    else:
+        yield from _check_action(step, path)
+    if step.gives(_WITH_LIMITS):
+        yield from _check_settings(step, path)
+        yield from _check_inputs(step, path, siblings)
+
+
+def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
+    """Check what a step runs that is no container."""
     action = step.action
     if isinstance(action, Job):
         manifest = dump_json(action.manifest)
@@ -90,15 +109,32 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 step=path,
                 source=step.source,
             )
-    yield from _check_large(step, path)
-    if isinstance(action, Http) and any(header.config is not None for header in action.headers):
-        yield Diagnostic(
-            "CLR315",
-            f'argo: step "{path}" takes a header of its request from a config map; Argo takes '
-            "headers as text or from secrets. Put the text into the step or into a secret.",
-            step=path,
-            source=step.source,
-        )
+    elif isinstance(action, Script):
+        yield from _check_script(step, action, path)
+    elif isinstance(action, Http):
+        if any(header.config is not None for header in action.headers):
+            yield Diagnostic(
+                "CLR315",
+                f'argo: step "{path}" takes a header of its request from a config map; Argo takes '
+                "headers as text or from secrets. Put the text into the step or into a secret.",
+                step=path,
+                source=step.source,
+            )
+    elif isinstance(action, ContainerSet):
+        yield from _check_objects(step, path)
+    yield from _check_own_texts(action, path, step)
+
+
+def _check_settings(step: Step, path: str) -> Iterator[Diagnostic]:
+    """Check what a step says beside its action."""
+    yield from _check_objects(step, path)
+    for what, text in metric_notes(step.metrics):
+        if has_tag(text):
+            yield _read_by_argo(f'{what} of step "{path}"', text, path, step)
+    for container in step.sidecars:
+        if way_of_arguments(container.args) != "kubelet" and _is_changed(container.args):
+            what = f'the arguments of the container "{container.name}" of step "{path}"'
+            yield _too_large(what, path, step)
     if step.engine:
         keys = ("template", "task")
         yield from _check_overrides(step.engine, keys, f'step "{path}"', path, step)
@@ -131,7 +167,9 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
                 step=path,
                 source=step.source,
             )
-    yield from _check_own_texts(step, path)
+
+
+def _check_inputs(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
     for given in step.inputs:
         if is_folder(given) and not _is_folder(given.value, siblings):
             yield Diagnostic(
@@ -157,29 +195,23 @@ def _check_objects(step: Step, path: str) -> Iterator[Diagnostic]:
             yield _read_by_argo(f'{what} in step "{path}"', text, path, step)
 
 
-def _check_large(step: Step, path: str) -> Iterator[Diagnostic]:
-    """Refuse texts that would reach the process changed, as Argo takes another way with them."""
-    action = step.action
-    if isinstance(action, Script) and way_of_script(step, action) == "none":
-        if argument_flag(action.command) is not None:
-            yield _too_large(f'the script of step "{path}"', path, step)
-            return
-        tags = has_tag(action.source)
-        why = 'holds "{{" as Argo\'s own tags do' if tags else 'holds "$$" or "$(" and may be large'
-        yield Diagnostic(
-            "CLR312",
-            f'argo: the script of step "{path}" {why}, and "{action.command[0]}" is not known to '
-            "take a script as an argument. Put the script into the image, or build the "
-            f"{'braces' if tags else 'dollars'} in the script.",
-            step=path,
-            source=step.source,
-        )
-    if isinstance(action, Container) and way_of_arguments(action.args) == "none":
-        yield _too_large(f'step "{path}": the arguments', path, step)
-    for container in step.sidecars:
-        if way_of_arguments(container.args) != "kubelet" and _is_changed(container.args):
-            what = f'the arguments of the container "{container.name}" of step "{path}"'
-            yield _too_large(what, path, step)
+def _check_script(step: Step, action: Script, path: str) -> Iterator[Diagnostic]:
+    """Refuse a script that would reach the process changed, as Argo takes another way with it."""
+    if way_of_script(step, action) != "none":
+        return
+    if argument_flag(action.command) is not None:
+        yield _too_large(f'the script of step "{path}"', path, step)
+        return
+    tags = has_tag(action.source)
+    why = 'holds "{{" as Argo\'s own tags do' if tags else 'holds "$$" or "$(" and may be large'
+    yield Diagnostic(
+        "CLR312",
+        f'argo: the script of step "{path}" {why}, and "{action.command[0]}" is not known to '
+        "take a script as an argument. Put the script into the image, or build the "
+        f"{'braces' if tags else 'dollars'} in the script.",
+        step=path,
+        source=step.source,
+    )
 
 
 def _is_changed(texts: Iterable[Text]) -> bool:
@@ -205,15 +237,13 @@ def _has_keys(step: Step) -> bool:
     return any(is_file(one.type) and (one.at is None or is_in_repository(one.at)) for one in held)
 
 
-def _check_own_texts(step: Step, path: str) -> Iterator[Diagnostic]:
-    """Refuse tags in texts that no process takes: of plugins, jobs and metrics."""
-    action = step.action
+def _check_own_texts(action: Action, path: str, step: Step) -> Iterator[Diagnostic]:
+    """Refuse tags in texts that no process takes: of plugins and jobs."""
     told: list[tuple[str, str]] = []
     if isinstance(action, Plugin):
         told.append(("the body", dump_json(action.body)))
     if isinstance(action, Job):
         told += [("a flag", flag) for flag in action.flags]
-    told += list(metric_notes(step.metrics))
     for what, text in told:
         if has_tag(text):
             yield _read_by_argo(f'{what} of step "{path}"', text, path, step)
