@@ -314,6 +314,8 @@ def predecessors(step: Step) -> tuple[str, ...]:
 
 def implied_dependencies(step: Step) -> tuple[str, ...]:
     """Return the steps that a step reads from and that `depends_on` does not name."""
+    if not read_values(step):
+        return ()
     read = dict.fromkeys(reference.step for reference in references(step))
     if not read:
         return ()

@@ -212,7 +212,8 @@ class Scopes:
         return known
 
     def _task(self, step: Step, name: str, rules: StartRules, renderer: Renderer) -> Tree:
-        task: Tree = {"name": name, **self._template_of(step)}
+        task: Tree = {"name": name}
+        task.update(self._template_of(step))
         order = rules.depends(step)
         if order:
             task["depends"] = order
@@ -220,16 +221,20 @@ class Scopes:
             task["when"] = tag(renderer.condition(step.when))
         if step.foreach is not None:
             task.update(fan_out(step, step.foreach, renderer))
-        arguments = {
-            "parameters": self._arguments(step, renderer),
-            "artifacts": [
+        arguments: Tree = {}
+        parameters = self._arguments(step, renderer)
+        if parameters:
+            arguments["parameters"] = parameters
+        if step.action.__class__ is TemplateCall:
+            artifacts = [
                 {"name": given.name, "s3": {"key": _argument(given, step, renderer)}}
                 for given in step.inputs
-                if isinstance(step.action, TemplateCall) and is_file(given.type)
-            ],
-        }
-        if any(arguments.values()):
-            task["arguments"] = {name: given for name, given in arguments.items() if given}
+                if is_file(given.type)
+            ]
+            if artifacts:
+                arguments["artifacts"] = artifacts
+        if arguments:
+            task["arguments"] = arguments
         if step.hooks:
             task["hooks"] = hooks(step.hooks, renderer.status_of(step), renderer, self._leaves)
         if step.engine:
@@ -237,18 +242,18 @@ class Scopes:
         return task
 
     def _template_of(self, step: Step) -> Tree:
-        if not isinstance(step.action, Group):
+        if step.action.__class__ is not Group:
             return self._leaves.template_of(step)
         names = self._group_names if step.loop is None else self._loop_names
         return {"template": names[id(step)]}
 
     def _arguments(self, step: Step, renderer: Renderer) -> list[Tree]:
-        if not isinstance(step.action, Group):
+        if step.action.__class__ is not Group:
             parameters = [
                 {"name": hole.name, "value": _argument(hole, step, renderer)}
                 for hole in self._leaves.arguments(step)
             ]
-            for output in file_outputs(step):
+            for output in file_outputs(step) if step.outputs else ():
                 place = renderer.location_of(StepRef(step=step.name, output=output.name))
                 parameters.append({"name": key_parameter(output), "value": place})
             return parameters
@@ -269,12 +274,14 @@ class Scopes:
 
 
 def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
-    if isinstance(given, Input):
+    if not isinstance(given, Hole):
         given = Hole(given.name, value_of(given), travels_as(given), is_folder(given))
     value = given.text
     if given.is_folder and isinstance(value, StepRef):
         return renderer.location_of(value)
-    if step.loop is not None and not isinstance(value, str):
+    if isinstance(value, str):
+        return value
+    if step.loop is not None:
         value = initial(value)
     return renderer.text(value, step, given.type)
 

@@ -28,15 +28,17 @@ class StartRules:
         self._asks_for_failure = {
             name
             for name, step in steps.items()
-            if any(not _is_success(entry) for entry in step.depends_on)
+            if step.depends_on and any(not _is_success(entry) for entry in step.depends_on)
         }
 
     def depends(self, step: Step) -> str:
         """Return the `depends` of a step's task; empty for a step that waits for none."""
         clauses = [self._clause(entry) for entry in step.depends_on]
-        clauses += [
-            self._success(name) for name in implied_dependencies(step) if name in self._steps
-        ]
+        read = implied_dependencies(step)
+        if read:
+            clauses += [self._success(name) for name in read if name in self._steps]
+        if len(clauses) == 1:
+            return clauses[0]
         return " && ".join(dict.fromkeys(clauses))
 
     def _clause(self, entry: str | Dependency | AnyOf) -> str:
@@ -71,6 +73,6 @@ class StartRules:
 
 
 def _is_success(entry: str | Dependency | AnyOf) -> bool:
-    if isinstance(entry, AnyOf):
-        return all(isinstance(option, str) for option in entry.options)
-    return isinstance(entry, str)
+    if isinstance(entry, str):  # most are, and an isinstance that says no takes longer
+        return True
+    return isinstance(entry, AnyOf) and all(isinstance(option, str) for option in entry.options)

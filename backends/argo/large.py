@@ -67,7 +67,7 @@ def constant_text(text: Text) -> str | None:
 
 def way_of_arguments(args: Sequence[Text]) -> ArgumentsWay:
     """Return how the arguments of a container travel, as far as they are known before the run."""
-    known = [constant_text(text) for text in args]
+    known = [text if isinstance(text, str) else constant_text(text) for text in args]
     texts = [text for text in known if text is not None]
     if sum(map(len, texts)) * 6 < OFFLOAD_BYTES // 2:  # all of them escaped and protected
         return "kubelet"

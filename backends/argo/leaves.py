@@ -13,11 +13,10 @@ one shape share one.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from couler.backends.argo.containers import container_place
 from couler.backends.argo.files import input_text, kept_holes
-from couler.backends.argo.large import way_of_arguments, way_of_script
 from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
@@ -25,18 +24,17 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
+from couler.backends.argo.shapes import all_plain, shape_key
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.actions import ContainerSet, TemplateCall
-from couler.ir.artifacts import location_texts, without_texts
-from couler.ir.cachekey import definition_digest
+from couler.ir.artifacts import location_texts
 from couler.ir.metrics import Metric
-from couler.ir.pods import PodContainer, container_texts, map_container_texts
-from couler.ir.storage import Volume
+from couler.ir.pods import container_texts
 from couler.ir.values import Literal, Text, Value
 from couler.ir.walk import pod_containers
 from couler.ir.wire import ValueType, is_file
-from couler.ir.workflow import Container, Http, Input, Job, Output, Script, Step
+from couler.ir.workflow import Container, Http, Input, Job, Script, Step
 
 SHARE_ALL_ABOVE = 100
 """More templates than that are not read by people, and Argo takes 200 at most."""
@@ -75,12 +73,13 @@ class _Shape:
         """Take in a step of the same shape."""
         self.count += 1
         texts = self.texts
+        dynamic = self.dynamic
         for index, hole in enumerate(holes):
             text = texts[index]
             if text is not None and text != hole.text and text != _constant(hole):
                 texts[index] = None
-            if not self.dynamic[index] and _is_delicate(hole, step, view):
-                self.dynamic[index] = True
+            if not dynamic[index] and _is_delicate(hole, step, view):
+                dynamic[index] = True
 
     def absorb(self, other: _Shape) -> None:
         """Take in all steps of another."""
@@ -142,10 +141,10 @@ class Leaves:
         gathers
             Its outputs are gathered from a foreach over the step itself.
         """
-        if isinstance(step.action, TemplateCall):  # its template is elsewhere
+        if step.action.__class__ is TemplateCall:  # its template is elsewhere
             return
         holes = holes_of(step)
-        key = _shape_key(step, holes, gathers, self._options.volumes)
+        key = shape_key(step, hostile_texts(holes), gathers, self._options.volumes)
         place = (key, step.source or step.name)
         shape = self._shapes.get(place)
         if shape is None:
@@ -175,21 +174,18 @@ class Leaves:
 
     def template_of(self, step: Step) -> Tree:
         """Return the field of a task that names a step's template."""
-        if isinstance(step.action, TemplateCall):
+        if step.action.__class__ is TemplateCall:
             return {"templateRef": template_reference(step.action)}
         return {"template": self._of_step[id(step)][0].final().name}
 
-    def arguments(self, step: Step) -> Iterator[Hole]:
-        """Yield the places of a step's template that its task must fill."""
-        if isinstance(step.action, TemplateCall):
-            for given in step.inputs:
-                if not is_file(given.type):
-                    yield from _holes_of_input(given)
-            return
+    def arguments(self, step: Step) -> list[Hole]:
+        """Return the places of a step's template that its task must fill."""
+        if step.action.__class__ is TemplateCall:
+            values = [given for given in step.inputs if not is_file(given.type)]
+            return [hole for given in values for hole in _holes_of_input(given)]
         shape, holes = self._of_step[id(step)]
-        for hole, text in zip(holes, shape.final().texts, strict=True):
-            if text is None:
-                yield hole
+        texts = shape.final().texts
+        return [hole for hole, text in zip(holes, texts, strict=True) if text is None]
 
     def templates(self) -> Iterator[Tree]:
         """Yield all templates."""
@@ -201,17 +197,42 @@ class Leaves:
             yield merge(tree, shape.step.engine.get("argo", {}).get("template", {}))
 
 
+def hostile_texts(holes: list[Hole]) -> tuple[tuple[int, str], ...]:
+    """Return the plain texts that Argo would read itself, each with its place."""
+    return tuple(
+        (index, hole.text)
+        for index, hole in enumerate(holes)
+        if isinstance(hole.text, str) and "{{" in hole.text and has_tag(hole.text)
+    )
+
+
+_WITH_HOLES = frozenset(
+    (
+        "inputs",
+        "env",
+        "init_containers",
+        "sidecars",
+        "cache",
+        "metrics",
+        "outputs",
+        "logs",
+    )
+)
+"""The fields of a step, besides its action, that may have places for text."""
+
+
 def holes_of(step: Step) -> list[Hole]:
     """Return the places for text in a step's template, in a fixed order."""
     action = step.action
     holes: list[Hole] = []
-    if isinstance(action, Container):
-        holes = [
-            Hole(f"word_{index}", word)
-            for index, word in enumerate(action.command)
-            if not isinstance(word, str)
-        ]
-        holes += [Hole(f"arg_{index}", word) for index, word in enumerate(action.args)]
+    if action.__class__ is Container:
+        holes = [Hole(f"arg_{index}", word) for index, word in enumerate(action.args)]
+        if not all_plain(action.command):
+            holes = [
+                Hole(f"word_{index}", word)
+                for index, word in enumerate(action.command)
+                if not isinstance(word, str)
+            ] + holes
     elif isinstance(action, Http):
         holes.append(Hole("url", action.url))
         holes.extend(
@@ -224,25 +245,27 @@ def holes_of(step: Step) -> list[Hole]:
     elif isinstance(action, Job):
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]
+    if step.gives(_WITH_HOLES) or action.__class__ is ContainerSet:
+        holes += _holes_beside_action(step)
+    return holes
+
+
+def _holes_beside_action(step: Step) -> Iterator[Hole]:
     for given in step.inputs:
-        holes += _holes_of_input(given)
-    if step.env:
-        holes += [
-            Hole(f"env_{variable.name}", variable.value)
-            for variable in step.env
-            if variable.value is not None
-        ]
+        yield from _holes_of_input(given)
+    for variable in step.env:
+        if variable.value is not None:
+            yield Hole(f"env_{variable.name}", variable.value)
     for container in pod_containers(step):
         for index, (_, text) in enumerate(container_texts(container)):
             if not isinstance(text, str):
-                holes.append(Hole(container_place(container, index), text))
+                yield Hole(container_place(container, index), text)
     if step.cache is not None and step.cache.salt is not None:
-        holes.append(Hole("cache_salt", step.cache.salt))
-    if step.metrics:
-        holes += holes_of_metrics(step.metrics)
+        yield Hole("cache_salt", step.cache.salt)
+    yield from holes_of_metrics(step.metrics)
     if step.outputs or step.logs is not None:
-        holes += [Hole(name, text) for name, text in kept_holes(step)]
-    return holes
+        for name, text in kept_holes(step):
+            yield Hole(name, text)
 
 
 def _holes_of_input(given: Input) -> Iterator[Hole]:
@@ -263,99 +286,12 @@ def holes_of_metrics(metrics: tuple[Metric, ...]) -> Iterator[Hole]:
                 yield Hole(label_hole(metric, label.name), label.value)
 
 
-def _shape_key(
-    step: Step, holes: list[Hole], gathers: bool, volumes: Mapping[str, Volume]
-) -> t.Any:
-    action = step.action
-    what: t.Any = action
-    if isinstance(action, Container):
-        way = way_of_arguments(action.args)
-        what = (action.image, _fixed_words(action.command), len(action.args), way)
-    elif isinstance(action, Script):
-        what = (action, way_of_script(step, action))
-    elif isinstance(action, ContainerSet):
-        what = action.model_copy(update={"containers": ()})  # they are among those of the pod
-    elif isinstance(action, Http):
-        headers = tuple((h.name, h.secret, h.config) for h in action.headers)
-        fixed = action.model_copy(update={"url": "", "headers": (), "body": None})
-        what = (fixed, headers, action.body is None)
-    elif isinstance(action, Job):
-        names = value_names(action)
-        places = tuple(
-            (given.path, given.type, name) for given, name in zip(action.values, names, strict=True)
-        )
-        what = (action.model_copy(update={"values": ()}), places)
-    hostile = [
-        (index, hole.text)
-        for index, hole in enumerate(holes)
-        if isinstance(hole.text, str) and "{{" in hole.text and has_tag(hole.text)
-    ]
-    cache = step.cache and (
-        step.cache.name,
-        step.cache.max_age_s,
-        definition_digest(step, volumes),
-    )
-    return (
-        what,
-        tuple(hostile),
-        gathers,
-        tuple(map(_input_key, step.inputs)) if step.inputs else (),
-        tuple(map(_output_key, step.outputs)) if step.outputs else (),
-        tuple((v.name, v.secret, v.config, v.value is None) for v in step.env) if step.env else (),
-        step.env_from,
-        step.mounts,
-        step.retry,
-        step.timeout_s,
-        cache,
-        step.resources,
-        step.placement,
-        step.working_dir,
-        step.pull_policy,
-        step.container,
-        tuple(map(_fixed_texts, pod_containers(step))),
-        len(step.sidecars),
-        step.pod,
-        step.display_name,
-        step.mutex,
-        step.locks,
-        step.metrics,
-        step.daemon,
-        step.labels or None,
-        step.annotations or None,
-        step.engine or None,
-        step.logs and (step.logs.keep, without_texts(step.logs.at)),
-    )
-
-
 def template_reference(call: TemplateCall) -> Tree:
     """Return the reference to a template of a collection."""
     tree: Tree = {"name": call.collection, "template": call.template}
     if call.cluster_wide:
         tree["clusterScope"] = True
     return tree
-
-
-def _fixed_texts(container: PodContainer) -> PodContainer:
-    return map_container_texts(container, lambda text, _: text if isinstance(text, str) else "")
-
-
-def _input_key(given: Input) -> t.Any:
-    at = without_texts(given.at)
-    if at is None and not (given.optional or given.mode is not None):
-        return (given.name, given.type, given.path, given.many)
-    return given.model_copy(update={"value": None, "at": at})
-
-
-def _output_key(output: Output) -> Output:
-    if output.at is None:
-        return output
-    return output.model_copy(update={"at": without_texts(output.at)})
-
-
-def _fixed_words(words: tuple[Text, ...]) -> tuple[str | None, ...]:
-    if all(isinstance(word, str) for word in words):
-        return t.cast("tuple[str, ...]", words)
-    return tuple(word if isinstance(word, str) else None for word in words)
 
 
 def _template_name(step: Step, *, shared: bool) -> str:
