@@ -20,7 +20,7 @@ from couler.ir.storage import (
     Volume,
 )
 from couler.ir.walk import all_steps, locations, pod_containers
-from couler.ir.workflow import Http, Workflow
+from couler.ir.workflow import Container, Http, Step, Workflow
 
 
 class Need(t.NamedTuple):
@@ -45,28 +45,28 @@ def needs(workflow: Workflow) -> tuple[Need, ...]:
     return tuple(Need(kind, name, tuple(found)) for (kind, name), found in keys.items())  # type: ignore[arg-type]  # the kinds are those of _references
 
 
+_REFERRING = frozenset(
+    (
+        "env",
+        "env_from",
+        "sidecars",
+        "init_containers",
+        "locks",
+        "inputs",
+        "outputs",
+        "logs",
+        "pod",
+    )
+)
+"""The fields of a step that may refer to such objects, besides an action that is no container."""
+
+
 def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
     for required in workflow.secrets:
         yield "secret", required.secret, required.key
     for step in all_steps(workflow):
-        variables = list(step.env)
-        if isinstance(step.action, Http):
-            variables += step.action.headers
-        sources = list(step.env_from)
-        for container in pod_containers(step):
-            variables += container.env
-            sources += container.env_from
-        for variable in variables:
-            yield from _of_variable(variable)
-        for lock in step.locks:
-            yield from _of_lock(lock)
-        for source in sources:
-            yield from _of_source(source)
-        for location in locations(step):
-            for key in location_references(location):
-                yield from _of_key(key)
-        if step.pod is not None:
-            yield from _of_pod(step.pod)
+        if step.gives(_REFERRING) or step.action.__class__ is not Container:
+            yield from _of_step(step)
     for lock in workflow.locks:
         yield from _of_lock(lock)
     for volume in workflow.volumes:
@@ -86,6 +86,27 @@ def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
         for name in workflow.pod.image_pull_secrets:
             yield "secret", name, None
         yield from _of_pod(workflow.pod)
+
+
+def _of_step(step: Step) -> Iterator[tuple[str, str, str | None]]:
+    variables = list(step.env)
+    if isinstance(step.action, Http):
+        variables += step.action.headers
+    sources = list(step.env_from)
+    for container in pod_containers(step):
+        variables += container.env
+        sources += container.env_from
+    for variable in variables:
+        yield from _of_variable(variable)
+    for lock in step.locks:
+        yield from _of_lock(lock)
+    for source in sources:
+        yield from _of_source(source)
+    for location in locations(step):
+        for key in location_references(location):
+            yield from _of_key(key)
+    if step.pod is not None:
+        yield from _of_pod(step.pod)
 
 
 def _of_pod(pod: PodOptions) -> Iterator[tuple[str, str, str | None]]:

@@ -112,8 +112,7 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
     for variable in step.env:
         if variable.value is not None:
             yield f"env.{variable.name}", variable.value
-    if step.sidecars or step.init_containers:
-        yield from _container_values(step)
+    yield from _container_values(step)
     if step.cache is not None and step.cache.salt is not None:
         yield "cache.salt", step.cache.salt
     yield from metric_texts(step.metrics)
@@ -229,7 +228,7 @@ def read_values(step: Step) -> list[Value]:
 def own_values(step: Step) -> list[Value]:
     """Return the values that a step reads itself: those of `read_values` but for its local form."""
     found: list[Text] = []
-    if step.gives(_READ_BESIDE_ACTION):
+    if step.gives(_READ_BESIDE_ACTION) or step.action.__class__ is ContainerSet:
         found += _values_beside_action(step)
     action = step.action
     if action.__class__ is Container:
@@ -257,8 +256,7 @@ def _values_beside_action(step: Step) -> list[Text]:
         found += [text for _, text in _input_values(step.inputs)]
     if step.env:
         found += [variable.value for variable in step.env if variable.value is not None]
-    if step.sidecars or step.init_containers:
-        found += [text for _, text in _container_values(step)]
+    found += [text for _, text in _container_values(step)]
     if step.cache is not None and step.cache.salt is not None:
         found.append(step.cache.salt)
     if step.metrics:

@@ -25,8 +25,8 @@ from couler.ir.verify.limits import MAX_DEPTH, check_words
 from couler.ir.verify.metrics import check_metrics
 from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
 from couler.ir.verify.own import OF_RUN, facts_of
-from couler.ir.verify.pods import check_run_labels, check_step_pod
-from couler.ir.verify.policies import check_foreach, check_policies, check_step_loop
+from couler.ir.verify.pods import OF_POD, check_run_labels, check_step_pod
+from couler.ir.verify.policies import POLICIES, check_foreach, check_policies, check_step_loop
 from couler.ir.verify.quantities import check_resources
 from couler.ir.verify.report import Order, Report
 from couler.ir.verify.scope import ScopeView
@@ -157,7 +157,8 @@ def _check_step(reader: Reader, step: Step) -> None:
     if step.loop is not None:
         check_step_loop(reader, step, step.loop)
     _check_content(reader, step)
-    check_policies(reader, step)
+    if step.gives(POLICIES):
+        check_policies(reader, step)
     if step.metrics:
         check_metrics(reader, step.metrics, facts_of(step))
     if step.hooks:
@@ -191,9 +192,7 @@ def _check_content(reader: Reader, step: Step) -> None:
     if step.inputs or step.outputs or step.logs is not None:
         check_files(reader, step)
     check_action(reader, step)
-    if (step.container is not None or step.pod is not None or step.display_name is not None) or (
-        step.sidecars or step.init_containers or step.action.__class__ is ContainerSet
-    ):
+    if step.gives(OF_POD) or step.action.__class__ is ContainerSet:
         check_step_pod(reader, step)
     if step.mounts or step.inputs:
         check_paths(view, step)

@@ -55,11 +55,11 @@ def check_word(view: ScopeView, step: Step, field: str, text: str, *, name: str 
 def check_words(view: ScopeView, step: Step) -> None:
     """Refuse plain texts that no process can be given together."""
     action = step.action
-    texts: list[Text | None] = [variable.value for variable in step.env]
-    if isinstance(action, Container):
-        texts += [*action.command, *action.args]
-    if len(texts) * MAX_WORD_BYTES < MAX_WORDS_BYTES:  # those that are longer are refused alone
+    words = (*action.command, *action.args) if isinstance(action, Container) else ()
+    count = len(words) + len(step.env)
+    if count * MAX_WORD_BYTES < MAX_WORDS_BYTES:  # those that are longer are refused alone
         return
+    texts: list[Text | None] = [*words, *(variable.value for variable in step.env)]
     size = sum(len(text.encode()) + 1 for text in texts if isinstance(text, str))
     size += sum(len(variable.name) + 1 for variable in step.env)
     if size > MAX_WORDS_BYTES:

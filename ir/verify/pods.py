@@ -55,6 +55,10 @@ _DISPLAY_NAME = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9.]{0,61}[a-zA-Z0-9]")
 _BLOCKS = (ClaimVolume, NewClaimVolume, EphemeralVolume, SourceVolume)
 
 
+OF_POD = frozenset(("display_name", "container", "pod", "init_containers", "sidecars"))
+"""The fields of a step, besides a container set, that `check_step_pod` looks at."""
+
+
 def check_step_pod(reader: Reader, step: Step) -> None:
     """Check what a step's pod is told, and the containers in it."""
     add = reader.add

@@ -64,6 +64,22 @@ def check_step_loop(reader: Reader, step: Step, loop: Loop) -> None:
         )
 
 
+POLICIES = frozenset(
+    (
+        "retry",
+        "timeout_s",
+        "resources",
+        "placement",
+        "labels",
+        "annotations",
+        "mutex",
+        "locks",
+        "cache",
+    )
+)
+"""The fields of a step that `check_policies` looks at."""
+
+
 def check_policies(reader: Reader, step: Step) -> None:
     """Check the policies of a step that its action has no part in."""
     view, add = reader.view, reader.add

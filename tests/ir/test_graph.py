@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from couler.ir.actions import ContainerSet
 from couler.ir.graph import Graph
+from couler.ir.pods import PodContainer
+from couler.ir.storage import EnvVar
+from couler.ir.values import StepRef
+from couler.ir.workflow import Step
 from tests.support.feature_samples import A, echo
 from tests.support.strategies import acyclic_edges, edges
 
@@ -106,3 +111,14 @@ def test_names_of_no_step_are_left_out() -> None:
 def test_asking_for_an_unknown_step() -> None:
     with pytest.raises(KeyError):
         Graph({}).ancestors("a")
+
+
+def test_a_container_set_waits_for_what_its_containers_read() -> None:
+    worker = PodContainer(
+        name="worker",
+        image="alpine",
+        args=(A,),
+        env=(EnvVar(name="B", value=StepRef(step="b")),),
+    )
+    both = Step(name="both", action=ContainerSet(containers=(worker,)))
+    assert Graph.of((echo("a"), echo("b"), both)).predecessors["both"] == ("a", "b")

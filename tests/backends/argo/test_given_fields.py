@@ -1,0 +1,78 @@
+"""Walks pass over fields that a step was not given; none of them passes over one that it was.
+
+A step that is told all its defaults is looked at whole, so it must give the same as the step that
+was not told them.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from couler.backends.argo.check import check
+from couler.backends.argo.manifest import ManifestOptions, manifest
+from couler.ir.base import Node
+from couler.ir.defaults import resolve_defaults
+from couler.ir.needs import needs
+from couler.ir.uses import find_uses
+from couler.ir.verify import verify
+from couler.ir.walk import all_steps, predecessors, read_values, scopes, step_values
+from couler.ir.workflow import Container, Step, Workflow
+from tests.corpus import cases
+from tests.support.argo_samples import ARGO_SAMPLES
+from tests.support.feature_samples import FEATURE_SAMPLES
+
+WORKFLOWS = {
+    **{f"feature: {feature.value}": sample for feature, sample in FEATURE_SAMPLES.items()},
+    **{f"argo: {name}": sample.workflow for name, sample in ARGO_SAMPLES.items()},
+    **{f"corpus: {case.name}": case.workflow for case in cases()},
+}
+
+
+def telling_all(value: t.Any) -> t.Any:
+    """Return a value of the IR whose nodes were given all their fields."""
+    if isinstance(value, tuple):
+        return tuple(map(telling_all, value))
+    if not isinstance(value, Node):
+        return value
+    fields = {name: telling_all(getattr(value, name)) for name in type(value).model_fields}
+    return type(value).model_construct(**fields)
+
+
+def test_a_step_gives_what_it_was_made_with() -> None:
+    step = Step(name="a", action=Container(image="alpine"))
+    assert step.gives(frozenset(("action",)))
+    assert not step.gives(frozenset(("retry", "env")))
+    assert step.model_copy(update={"retry": None}).gives(frozenset(("retry", "env")))
+    assert telling_all(step) == step
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_a_step_that_was_told_its_defaults_gives_the_same(name: str) -> None:
+    workflow = resolve_defaults(WORKFLOWS[name])
+    told = telling_all(workflow)
+    assert told == workflow
+    assert _seen(told) == _seen(workflow)
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_values_are_those_of_step_values(name: str) -> None:
+    for step in all_steps(WORKFLOWS[name]):
+        listed = [text for _, text in step_values(step) if not isinstance(text, str)]
+        assert sorted(map(repr, read_values(step))) == sorted(map(repr, listed))
+
+
+def _seen(workflow: Workflow) -> dict[str, t.Any]:
+    """What the walks over a workflow find."""
+    found: dict[str, t.Any] = {
+        "uses": list(find_uses(workflow)),
+        "verify": verify(workflow),
+        "needs": needs(workflow),
+        "order": [[predecessors(step) for step in scope.steps] for scope in scopes(workflow)],
+    }
+    if not found["verify"]:
+        found["check"] = list(check(workflow, "argo"))
+    if not found["verify"] and not found["check"]:
+        found["manifest"] = manifest(workflow, ManifestOptions()).tree
+    return found
