@@ -33,7 +33,8 @@ from couler.ir.workflow import Step, Workflow
 if t.TYPE_CHECKING:
     from couler.backends.local.replay import PlannedStep
     from couler.backends.local.result import Event, RunResult
-    from couler.backends.local.run import Surroundings
+    from couler.backends.local.secrets import GivenSecrets
+    from couler.backends.local.surroundings import Surroundings
     from couler.state.database import Database
     from couler.state.records import RunRecord
 
@@ -114,6 +115,7 @@ class LocalBackend:
         on_event: Callable[[Event], None] | None = None,
         environ: Mapping[str, str] | None = None,
         program: str | None = None,
+        secrets: GivenSecrets | None = None,
     ) -> RunResult:
         """Run a verified workflow on this machine and return how it ended.
 
@@ -136,6 +138,9 @@ class LocalBackend:
             process. Its variables `COULER_*` are not passed on.
         program
             The file that defines the workflow, for the record.
+        secrets
+            Values of secrets that are not in the environment, by name and key; they are kept
+            nowhere.
 
         Raises
         ------
@@ -150,7 +155,7 @@ class LocalBackend:
         """
         from couler.backends.local.run import begin
 
-        around = _surroundings(options, on_event, environ)
+        around = _surroundings(options, on_event, environ, secrets)
         workflow = self._accept(workflow, around.options)
         return begin(workflow, parameters or {}, around, program=program)
 
@@ -163,6 +168,7 @@ class LocalBackend:
         options: RunOptions | None = None,
         on_event: Callable[[Event], None] | None = None,
         environ: Mapping[str, str] | None = None,
+        secrets: GivenSecrets | None = None,
     ) -> RunResult:
         """Take up a run again: what failed, what was cut off, what has changed.
 
@@ -177,7 +183,7 @@ class LocalBackend:
             Its workflow where that has changed, verified; None for the recorded one.
         parameters
             Values that take the place of those that it was started with.
-        options, on_event, environ
+        options, on_event, environ, secrets
             As in `run`.
 
         Raises
@@ -195,7 +201,7 @@ class LocalBackend:
         from couler.backends.local.signals import listen
         from couler.state.database import open_database
 
-        around = _surroundings(options, on_event, environ)
+        around = _surroundings(options, on_event, environ, secrets)
         with listen() as interrupts, open_database(around.home.database_url) as database:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
@@ -209,6 +215,7 @@ class LocalBackend:
         parameters: Mapping[str, object] | None = None,
         options: RunOptions | None = None,
         environ: Mapping[str, str] | None = None,
+        secrets: GivenSecrets | None = None,
     ) -> tuple[PlannedStep, ...]:
         """Return what `retry` would do with each step, without doing it.
 
@@ -217,7 +224,7 @@ class LocalBackend:
         from couler.backends.local.run import plan
         from couler.state.database import open_database
 
-        around = _surroundings(options, None, environ)
+        around = _surroundings(options, None, environ, secrets)
         with open_database(around.home.database_url) as database:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
@@ -287,11 +294,15 @@ def _surroundings(
     options: RunOptions | None,
     on_event: Callable[[Event], None] | None,
     environ: Mapping[str, str] | None,
+    secrets: GivenSecrets | None = None,
 ) -> Surroundings:
-    from couler.backends.local.run import Surroundings
+    from couler.backends.local.surroundings import Surroundings
 
     return Surroundings(
-        options or RunOptions(), os.environ if environ is None else environ, on_event or _ignore
+        options or RunOptions(),
+        os.environ if environ is None else environ,
+        on_event or _ignore,
+        secrets or {},
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from couler.backends.base import RUNTIMES
 from couler.backends.local.limits import CANCELLED
+from couler.backends.local.locations.exchange import clear_scratch
 from couler.backends.local.orphans import end_orphans
 from couler.backends.local.recording import now
 from couler.backends.local.runtimes import make_runtime
@@ -21,7 +22,7 @@ from couler.state.journal import Journal
 from couler.state.ownership import own_run, owner_of
 
 if t.TYPE_CHECKING:
-    from couler.backends.local.run import Surroundings
+    from couler.backends.local.surroundings import Surroundings
     from couler.state.database import Database
     from couler.state.records import RunRecord, RunStatus
 
@@ -75,6 +76,7 @@ def _bury(run: RunRecord, around: Surroundings, database: Database) -> None:
         return
     lost = runs.attempts_of(database, run.id, status="running")
     end_orphans(run.id, {attempt.pid: attempt.started for attempt in lost if attempt.pid})
+    clear_scratch(Path(run.folder) if run.folder else around.home.run_folder(run.id))
     sessions = runs.sessions_of(database, run.id)
     used = {session.options.get("runtime") for session in sessions}
     for name in RUNTIMES:

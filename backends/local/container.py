@@ -15,11 +15,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from couler.backends.local.beside import CutOffError, beside
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
 from couler.backends.local.limits import Limits
-from couler.backends.local.locations.exchange import OUTSIDE_ERRORS
+from couler.backends.local.locations.exchange import OUTSIDE_ERRORS, Exchange
 from couler.backends.local.masking import Masker
 from couler.backends.local.orphans import end_attempt
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
@@ -37,8 +36,10 @@ from couler.backends.local.process import (
 from couler.backends.local.runtimes.base import CannotStartError, Job, runtime_call
 from couler.backends.local.runtimes.host import explain_size, explain_start
 from couler.backends.local.runtimes.paths import mounted
+from couler.backends.local.threads import CutOffError, Stop, in_thread
 from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.errors import ArtifactError, EngineError, EvaluationError
+from couler.ir.artifacts import Archive, Location
 from couler.ir.wire import is_file
 from couler.ir.workflow import STDOUT, Output
 
@@ -117,8 +118,8 @@ async def _fetch(bound: Bound, place: Place, limits: Limits) -> Bound:
     files = bound.files
     if not files:
         try:
-            files = await beside(
-                lambda: place.exchange.fetch_all(bound.step, bound.sources), limits
+            files = await in_thread(
+                partial(place.exchange.fetch_all, bound.step, bound.sources), limits
             )
         except OUTSIDE_ERRORS as error:
             raise _OutsideError(str(error)) from error
@@ -260,11 +261,17 @@ async def _put_outside(bound: Bound, place: Place, job: Job, limits: Limits) -> 
         source = None if target is None else place.runtime.place(job, output.path or "")
         if target is None or source is None or not source.exists():
             continue
-        put = partial(place.exchange.put, source, target, output.archive)
+        put = partial(_put, place.exchange, source, target, output.archive)
         try:
-            await beside(put, limits)
+            await in_thread(put, limits)
         except OUTSIDE_ERRORS as error:
             raise _OutsideError(f'the output "{output.name}": {error}') from error
+
+
+def _put(
+    exchange: Exchange, source: Path, target: Location, archive: Archive | None, _stop: Stop
+) -> None:
+    exchange.put(source, target, archive)
 
 
 async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:

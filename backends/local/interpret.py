@@ -34,6 +34,7 @@ from couler.backends.local.ends import (
 )
 from couler.backends.local.fan import run_all
 from couler.backends.local.iteration import foreach_items, gather
+from couler.backends.local.keys import NO_FILES
 from couler.backends.local.limits import Limits, too_late
 from couler.backends.local.locations.exchange import Files
 from couler.backends.local.locks import Hold
@@ -277,17 +278,42 @@ class Interpreter:
             self._submit(instance, around, ended)
 
     async def _find_or_run(self, instance: Instance, around: Around) -> End:
-        files = await self._reuse.fetch(instance, around.view, around.limits)
-        if files is not None:
-            known = await self._reuse.find(instance, around.view, files, since=around.since)
-            if known is not None:
-                return known
+        if self._reuse.exchanges(instance.step):
+            known, files = await self._find_outside(instance, around)
+        else:
+            files = NO_FILES
+            known = await self._find(instance, around, files, around.limits)
+        if known is not None:
+            return known
         end: asyncio.Future[End] = asyncio.get_running_loop().create_future()
         self._submit(instance, around, end.set_result, files)
         return await end
 
+    async def _find_outside(self, instance: Instance, around: Around) -> tuple[End | None, Files]:
+        """Look for what is known of an instance, with what it takes from outside.
+
+        Fetching takes its turn and its time as an attempt does.
+        """
+        shape = Shape(Need(), around.lanes)
+        grant = await self._dispatcher.acquire(shape, around.priority, around.limits)
+        if grant is None:
+            return self.cut_off(instance, around.limits), NO_FILES
+        try:
+            with around.limits.within(attempt_seconds(instance.step, 0, 0.0)) as limits:
+                files = await self._reuse.fetch(instance, around.view, limits)
+                if files is None:
+                    return None, NO_FILES
+                return await self._find(instance, around, files, limits), files
+        finally:
+            self._dispatcher.release(grant)
+
+    async def _find(
+        self, instance: Instance, around: Around, files: Files, limits: Limits
+    ) -> End | None:
+        return await self._reuse.find(instance, around.view, files, limits, since=around.since)
+
     def _submit(
-        self, instance: Instance, around: Around, ended: Ended, files: Files | None = None
+        self, instance: Instance, around: Around, ended: Ended, files: Files = NO_FILES
     ) -> None:
         """Line up a step that runs something; `files` have come from outside already."""
         shape = self._shape(instance.step, around)
@@ -296,7 +322,7 @@ class Interpreter:
             if grant is None:
                 ended(self.cut_off(instance, around.limits))
             else:
-                self.spawn(self._run_leaf(instance, around, grant, files or {}), ended)
+                self.spawn(self._run_leaf(instance, around, grant, files), ended)
 
         self._dispatcher.submit(Request(shape, around.priority, around.limits, start))
 

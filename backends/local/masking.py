@@ -1,8 +1,8 @@
-"""Keeping the values of secrets out of logs."""
+"""Keeping the values of secrets out of logs and messages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MASK = b"***"
 
@@ -56,3 +56,18 @@ class Masker:
         for needle in self._needles:
             text = text.replace(needle, MASK)
         return text
+
+
+def masked(text: str | None, secrets: Sequence[str]) -> str | None:
+    """Return a text without the values of secrets; None stays None.
+
+    Examples
+    --------
+    >>> masked("refused: hunter2", ["hunter2"])
+    'refused: ***'
+    """
+    if text is None or not secrets:
+        return text
+    masker = Masker(secrets)
+    shown = masker.feed(text.encode(errors="surrogateescape")) + masker.flush()
+    return shown.decode(errors="surrogateescape")

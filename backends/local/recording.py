@@ -6,12 +6,13 @@ import asyncio
 import json
 import typing as t
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from couler.backends.local.ends import Attempt, Bound, End, Instance
 from couler.backends.local.limits import CANCELLED
+from couler.backends.local.masking import masked
 from couler.backends.local.process import Usage
 from couler.backends.local.result import Event, EventKind, StepResult
 from couler.backends.local.status import State
@@ -50,6 +51,8 @@ class Recorder:
         Told of it at once.
     attempts
         How many attempts each path has had in earlier sessions.
+    secrets
+        Values that no message tells, whoever wrote it.
 
     Attributes
     ----------
@@ -64,6 +67,7 @@ class Recorder:
     where: Callable[[str], str]
     on_event: Callable[[Event], None]
     attempts: dict[str, int] = field(default_factory=dict)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     results: dict[str, StepResult] = field(default_factory=dict)
     ordinal: int = 0
     """That of the last end that is recorded."""
@@ -103,6 +107,7 @@ class Recorder:
         if not instance.is_shown:
             return
         path, finished = str(instance.path), now()
+        end = replace(end, message=self.mask(end.message)) if end.message else end
         log = self._log(instance) if end.attempts else None
         self.results[path] = StepResult(
             status=end.state,
@@ -168,7 +173,7 @@ class Recorder:
             status=_attempt_status(attempt),
             finished=now(),
             exit_code=attempt.exit_code,
-            message=attempt.message,
+            message=self.mask(attempt.message),
             cpu_s=None if attempt.usage is None else usage.cpu_s,
             peak_bytes=usage.peak_bytes,
         )
@@ -176,7 +181,7 @@ class Recorder:
 
     def retrying(self, instance: Instance, last: Attempt, wait_s: float) -> None:
         """Tell that another attempt follows."""
-        told = last.message or "it failed"
+        told = self.mask(last.message) or "it failed"
         wait = f"; next attempt in {wait_s:g} s" if wait_s else ""
         number = self.attempts.get(str(instance.path))
         self._tell("retrying", instance.path, message=f"{told}{wait}", attempt=number)
@@ -194,7 +199,8 @@ class Recorder:
 
     def cache_decided(self, decision: CacheDecision) -> None:
         """Record what the cache did."""
-        self.journal.cache_decided(decision)
+        reason = self.mask(decision.reason) or ""
+        self.journal.cache_decided(replace(decision, reason=reason))
         self._write_soon()
 
     def forget_inside(self, path: StepPath) -> None:
@@ -224,6 +230,10 @@ class Recorder:
             self._idle.cancel()
             self._idle = None
         self.journal.flush()
+
+    def mask(self, message: str | None) -> str | None:
+        """Return a message as it can be told."""
+        return masked(message, self.secrets)
 
     def show(self, stored: Stored) -> object:
         """Return a value for people and JSON: files as paths, what is of no type as text."""

@@ -17,6 +17,7 @@ from couler.backends.local.locations.exchange import OUTSIDE_ERRORS
 from couler.backends.local.outputs import outputs_of, read_results
 from couler.backends.local.reuse import Known
 from couler.backends.local.status import State, refuse_start
+from couler.backends.local.threads import Stop
 from couler.backends.local.unknown import (
     UnknownValueError,
     bind_known,
@@ -230,7 +231,7 @@ class _Planner:
     def _plan_leaf(self, instance: Instance, around: _Around) -> _Expected:
         known, since = self._known, around.since
         try:
-            files = known.fetch(instance.step, around.view)
+            files = known.fetch(instance.step, around.view, Stop())
             key = known.keys.of(instance.step, around.view, files)
         except OUTSIDE_ERRORS as error:
             return self._run(instance, around, f"its files cannot be fetched: {error}")

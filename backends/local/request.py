@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import http.client
 import ssl
-import threading
 import typing as t
 import urllib.error
 import urllib.request
@@ -14,6 +11,7 @@ from collections.abc import Mapping
 
 from couler.backends.local.limits import Limits
 from couler.backends.local.opener import open_url
+from couler.backends.local.threads import CutOffError, Stop, in_thread
 
 
 class Response(t.NamedTuple):
@@ -66,34 +64,18 @@ async def send(
     """
     if not url.lower().startswith(("http://", "https://")):
         raise RequestError(f"{url[:200]!r} is no URL that begins with http:// or https://")
-    loop = asyncio.get_running_loop()
-    answered: asyncio.Future[Response | RequestError | None] = loop.create_future()
 
-    def answer(outcome: Response | RequestError | None) -> None:
-        if not answered.done():
-            answered.set_result(outcome)
+    def receive(_stop: Stop) -> Response:
+        request = urllib.request.Request(url, body, dict(headers), method=method)
+        return _receive(request, keep_bytes, verify_tls)
 
-    def work() -> None:
-        outcome: Response | RequestError
-        try:
-            request = urllib.request.Request(url, body, dict(headers), method=method)
-            outcome = _receive(request, keep_bytes, verify_tls)
-        except (OSError, ValueError, http.client.HTTPException) as error:
-            reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            outcome = RequestError(f"{method} {url}: {reason}")
-        with contextlib.suppress(RuntimeError):  # the run has ended meanwhile, and the loop with it
-            loop.call_soon_threadsafe(answer, outcome)
-
-    # In a thread of its own, as a connection cannot be told to give up, and must not be waited for.
-    threading.Thread(target=work, daemon=True).start()
-    forget = limits.on_end(lambda: answer(None))
     try:
-        outcome = await answered
-    finally:
-        forget()
-    if isinstance(outcome, RequestError):
-        raise outcome
-    return outcome
+        return await in_thread(receive, limits)
+    except CutOffError:
+        return None
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise RequestError(f"{method} {url}: {reason}") from error
 
 
 def _receive(request: urllib.request.Request, keep_bytes: int, verify_tls: bool) -> Response:

@@ -8,9 +8,9 @@ the store. A step that asks for a cache may take the outputs of another run with
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
-from couler.backends.local.beside import CutOffError, beside
 from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.ends import RUNS, Attempt, Bound, End, Instance
@@ -23,9 +23,11 @@ from couler.backends.local.locations.exchange import (
     bind_sources,
     bind_targets,
     has_sources,
+    has_targets,
 )
 from couler.backends.local.outputs import required
 from couler.backends.local.recording import Recorder
+from couler.backends.local.threads import CutOffError, Stop, in_thread
 from couler.backends.local.values import VALUE_ERRORS, Outputs, View
 from couler.ir.workflow import Step
 from couler.state.records import CacheDecision, StepRecord
@@ -56,8 +58,8 @@ class Known:
         """Return whether a step's outputs may be in the cache."""
         return self.cache is not None and step.cache is not None
 
-    def fetch(self, step: Step, view: View) -> Files:
-        """Return what a step takes from outside of the workflow, which may take long.
+    def fetch(self, step: Step, view: View, stop: Stop) -> Files:
+        """Return what a step takes from outside of the workflow, which may take until a stop.
 
         Raises
         ------
@@ -68,7 +70,7 @@ class Known:
         """
         if self.exchange is None or not has_sources(step):
             return NO_FILES
-        return self.exchange.fetch_all(step, bind_sources(step, view))
+        return self.exchange.fetch_all(step, bind_sources(step, view), stop)
 
     def put_again(self, instance: Instance, view: View, outputs: Outputs) -> None:
         """Put outputs of the cache where their step keeps them; the errors are those of `fetch`."""
@@ -139,6 +141,10 @@ class Reuse:
             since != RUNS and str(instance.path) in self.earlier
         )
 
+    def exchanges(self, step: Step) -> bool:
+        """Return whether looking fetches files from outside of the workflow, or puts some there."""
+        return has_sources(step) or (self.known.asks_cache(step) and has_targets(step))
+
     async def fetch(self, instance: Instance, view: View, limits: Limits) -> Files | None:
         """Return what a step takes from outside of the workflow; None if that cannot be had now.
 
@@ -147,12 +153,17 @@ class Reuse:
         if not has_sources(instance.step):
             return NO_FILES
         try:
-            return await beside(lambda: self.known.fetch(instance.step, view), limits)
+            return await in_thread(partial(self.known.fetch, instance.step, view), limits)
         except (*VALUE_ERRORS, *OUTSIDE_ERRORS, CutOffError):
             return None
 
-    async def find(self, instance: Instance, view: View, files: Files, *, since: int) -> End | None:
-        """Return the known end of an instance, and tell of it; None if it is to run."""
+    async def find(
+        self, instance: Instance, view: View, files: Files, limits: Limits, *, since: int
+    ) -> End | None:
+        """Return the known end of an instance, and tell of it; None if it is to run.
+
+        The files of a cached one are where it keeps them outside of the workflow before that.
+        """
         try:
             key = self.keys.of(instance.step, view, files)
         except VALUE_ERRORS:  # it is told when the step is to run
@@ -165,13 +176,18 @@ class Reuse:
         if not self.known.asks_cache(instance.step):
             return None
         found, decision = await asyncio.to_thread(self.known.find_cached, instance, key)
+        if found is not None and decision is not None and has_targets(instance.step):
+            outputs = found.outputs
+            try:
+                await in_thread(lambda _stop: self.known.put_again(instance, view, outputs), limits)
+            except CutOffError:
+                return None
+            except (*VALUE_ERRORS, *OUTSIDE_ERRORS) as error:
+                why = f"its outputs cannot be put where the step keeps them: {error}"
+                found, decision = None, replace(decision, decision="miss", reason=why)
         if decision is not None:
             self.recorder.cache_decided(decision)
         if found is not None:
-            try:
-                await asyncio.to_thread(self.known.put_again, instance, view, found.outputs)
-            except OUTSIDE_ERRORS:  # the step runs, and tells why
-                return None
             self.recorder.ended(instance, found, None)
         return found
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import hashlib
 import os
 import socket
 import tempfile
-import typing as t
 import uuid
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from couler.backends.base import RunOptions
 from couler.backends.local.attempting import LocalAttempter
 from couler.backends.local.cache import StepCache
 from couler.backends.local.capacity import Capacity
@@ -25,22 +21,27 @@ from couler.backends.local.earlier import Earlier, left_out_items
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import CANCELLED
-from couler.backends.local.locations import Exchange, require_reach
-from couler.backends.local.locks import Locks, hold_of, require_sizes
-from couler.backends.local.orphans import MARK, end_orphans, end_run
-from couler.backends.local.packages import require_packages
+from couler.backends.local.locations import Exchange
+from couler.backends.local.locations.exchange import SCRATCH, clear_scratch
+from couler.backends.local.locks import Locks, hold_of
+from couler.backends.local.loops import run_coroutine
+from couler.backends.local.masking import masked
+from couler.backends.local.orphans import end_orphans, end_run
 from couler.backends.local.parameters import Parameters, merge_parameters
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now
 from couler.backends.local.replay import PlannedStep, plan_retry
-from couler.backends.local.result import Event, RunResult
+from couler.backends.local.result import RunResult
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
-from couler.backends.local.secrets import Entries, require_entries, secret_values
+from couler.backends.local.secrets import (
+    secret_values,
+)
 from couler.backends.local.session import Session, read_outside
 from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.stored import read_outputs
+from couler.backends.local.surroundings import Surroundings, require_surroundings
 from couler.backends.local.values import RunFacts, Single, View
 from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError, StateError
@@ -55,36 +56,7 @@ from couler.state.ownership import own_run
 from couler.state.records import AttemptStatus, RunRecord, StepRecord
 from couler.store import ObjectStore
 
-T = t.TypeVar("T")
-
 ENGINE = "local"
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """What a run is given by those who ask for it.
-
-    Attributes
-    ----------
-    options
-        How to run.
-    environ
-        Environment of the processes, and where secrets and the home are looked for. Its variables
-        `COULER_*` are not passed on.
-    on_event
-        Told of what happens in the run.
-    """
-
-    options: RunOptions
-    environ: Mapping[str, str]
-    on_event: Callable[[Event], None]
-
-    @property
-    def home(self) -> Home:
-        """Where runs are kept."""
-        if self.options.home is None:
-            return Home.find(self.environ)
-        return Home.find({**self.environ, "COULER_HOME": str(self.options.home.absolute())})
 
 
 def begin(
@@ -118,7 +90,7 @@ def begin(
     """
     bound = merge_parameters(workflow.parameters, parameters, {})
     _require_files(bound)
-    _require_surroundings(workflow, around)
+    require_surroundings(workflow, around)
     home = around.home
     store = ObjectStore(home.store_url)
     _store_files(bound, store, home)
@@ -181,7 +153,7 @@ def take_up(
     """
     bound = merge_parameters(workflow.parameters, parameters, run.parameters)
     _require_files(bound)
-    _require_surroundings(workflow, around)
+    require_surroundings(workflow, around)
     store = ObjectStore(around.home.store_url)
     _store_files(bound, store, around.home)
     text = _text(workflow)
@@ -216,31 +188,11 @@ def plan(
     steps = {step.path: step for step in runs.steps_of(database, run.id)}
     known = _known(steps, run, workflow, around, database, store)
     with tempfile.TemporaryDirectory(prefix="couler-") as folder:  # the store is read-only
-        beside = ObjectStore(f"file://{folder}/store")
-        known.exchange = _exchange(beside, around, Path(folder))
-        return plan_retry(workflow, view, known, read=read_outside(workflow))
-
-
-def run_coroutine(
-    make: Callable[[], Coroutine[t.Any, t.Any, T]], interrupt: Callable[[], object]
-) -> T:
-    """Run a coroutine to its end, also where an event loop runs already, as in a notebook.
-
-    `interrupt` is called for each interrupt that its host turns into an error meanwhile.
-    """
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(make())
-    with ThreadPoolExecutor(1, "couler-run") as threads:
-        running = threads.submit(lambda: asyncio.run(make()))
-        while True:
-            try:
-                return running.result()
-            except KeyboardInterrupt:
-                if running.done():
-                    raise
-                interrupt()
+        fetched = ObjectStore(f"file://{folder}/store")
+        known.exchange = _exchange(workflow, run, fetched, around, Path(folder))
+        planned = plan_retry(workflow, view, known, read=read_outside(workflow))
+    secrets = secret_values(workflow, known.exchange.entries)
+    return tuple(replace(step, reason=masked(step.reason, secrets)) for step in planned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +212,7 @@ class _Work:
         run, database = self.run, self.database
         lost = runs.attempts_of(database, run.id, status="running")
         end_orphans(run.id, {attempt.pid: attempt.started for attempt in lost if attempt.pid})
+        clear_scratch(_folder(run, self.around))
         sessions = runs.sessions_of(database, run.id)
         unclean = [it for it in sessions if it.status not in ("succeeded", "failed")]
         for name in dict.fromkeys(session.options["runtime"] for session in unclean):
@@ -289,6 +242,7 @@ class _Work:
                     result = run_coroutine(lambda: self._run(journal), self.interrupts.ring)
                 finally:
                     end_run(run.id)
+                    clear_scratch(_folder(run, self.around))
             except KeyboardInterrupt:
                 journal.flush()
                 self._end_attempts(journal, "cancelled", CANCELLED)
@@ -338,6 +292,7 @@ class _Work:
             on_event=around.on_event,
             attempts=attempts,
             ordinal=max((step.ordinal for step in steps.values()), default=0),
+            secrets=place.secrets,
         )
         interpreter = Interpreter(
             dispatcher,
@@ -371,29 +326,24 @@ class _Work:
 
     def _place(self) -> Place:
         run, around = self.run, self.around
-        entries = Entries(around.environ)
         folder = _folder(run, around)
+        exchange = _exchange(self.workflow, run, self.store, around, folder)
         return Place(
             run_id=run.id,
             folder=folder,
             store=self.store,
-            exchange=_exchange(self.store, around, folder),
-            entries=entries,
-            environ={**inherited(around.environ), MARK: run.id},
+            exchange=exchange,
+            entries=exchange.entries,
+            environ=exchange.environ,
             volumes={volume.name: volume for volume in self.workflow.volumes},
             runtime=make_runtime(around.options.runtime, around.environ),
-            secrets=tuple(secret_values(self.workflow, entries)),
+            secrets=tuple(secret_values(self.workflow, exchange.entries)),
             pod=self.workflow.pod,
         )
 
     def _resumed(self) -> Iterator[tuple[str, Entered]]:
         for signal in runs.take_signals(self.database, self.run.id):
             yield signal.path, signal.entered or {}
-
-
-def inherited(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return what processes inherit of an environment: all but what is meant for the engine."""
-    return {name: value for name, value in environ.items() if not name.startswith("COULER_")}
 
 
 def _known(
@@ -421,9 +371,16 @@ def _folder(run: RunRecord, around: Surroundings) -> Path:
     return Path(run.folder) if run.folder else around.home.run_folder(run.id)
 
 
-def _exchange(store: ObjectStore, around: Surroundings, folder: Path) -> Exchange:
-    entries = Entries(around.environ)
-    return Exchange(store, around.home.repository_url, entries, folder / "exchange")
+def _exchange(
+    workflow: Workflow, run: RunRecord, store: ObjectStore, around: Surroundings, folder: Path
+) -> Exchange:
+    return Exchange(
+        store,
+        around.home.repository_url,
+        around.entries(workflow),
+        folder / SCRATCH,
+        around.inherited(run.id),
+    )
 
 
 def _text(workflow: Workflow) -> str:
@@ -432,15 +389,6 @@ def _text(workflow: Workflow) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _require_surroundings(workflow: Workflow, around: Surroundings) -> None:
-    if around.options.runtime == "process":  # in a container they are installed at its start
-        require_packages(workflow)
-    entries = Entries(around.environ)
-    require_entries(workflow, entries)
-    require_sizes(workflow, entries)
-    require_reach(workflow)
 
 
 def _require_files(parameters: Parameters) -> None:

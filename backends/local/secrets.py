@@ -3,13 +3,16 @@
 The entry `password` of the secret `db` is the environment variable `COULER_SECRET_db_password`,
 with every character that is no ASCII letter or digit as an underscore, or else the content of the
 file `db/password` in the folder that `COULER_SECRETS_DIR` names, which is how a cluster mounts a
-secret. Config maps have `COULER_CONFIG_` and `COULER_CONFIGS_DIR`.
+secret. Config maps have `COULER_CONFIG_` and `COULER_CONFIGS_DIR`. What a secret has in neither is
+taken from the program that defines the workflow, where that gives the values.
 """
 
 from __future__ import annotations
 
 import re
+import typing as t
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from pathlib import Path
 
 from couler.errors import ConfigurationError
@@ -22,6 +25,9 @@ from couler.ir.workflow import Http, Workflow
 _SECRET = "SECRET"
 _CONFIG = "CONFIG"
 
+GivenSecrets: t.TypeAlias = Mapping[str, Mapping[str, str]]
+"""Values of secrets that a program knows, by the names of the secrets and their keys."""
+
 
 class Entries:
     """The entries of secrets and config maps.
@@ -30,10 +36,21 @@ class Entries:
     ----------
     environ
         The environment in which the run was started.
+    given
+        What the program of the workflow gives.
+    workflow
+        That which names them.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        given: GivenSecrets | None = None,
+        workflow: Workflow | None = None,
+    ) -> None:
         self._environ = environ
+        self._given = {} if given is None else given
+        self._workflow = workflow
 
     def find(self, key: SecretKey | ConfigKey) -> str | None:
         """Return the value of an entry, None if there is none."""
@@ -42,7 +59,10 @@ class Entries:
         if value is not None:
             return value
         folder = self._folder(kind, name)
-        return None if folder is None else _read(folder / key.key)
+        value = None if folder is None else _read(folder / key.key)
+        if value is None and kind == _SECRET:
+            value = self._given.get(name, {}).get(key.key)
+        return value
 
     def require(self, key: SecretKey | ConfigKey) -> str | None:
         """Return the value of an entry; None if there is none and it is optional.
@@ -58,28 +78,62 @@ class Entries:
         return value
 
     def all_of(self, source: EnvFrom) -> dict[str, str]:
-        """Return all entries of a secret or config map, by key with the prefix."""
+        """Return all entries of a secret or config map, by key with the prefix.
+
+        A variable that fits several names belongs to the longest of those that are known, as
+        `COULER_SECRET_db_admin_password` to `db-admin` and not to `db`.
+        """
         kind, name = (
             (_SECRET, source.secret) if source.secret is not None else (_CONFIG, source.config_map)
         )
         if name is None:
             return {}
-        found: dict[str, str] = {}
+        found = dict(self._given.get(name, {})) if kind == _SECRET else {}
         folder = self._folder(kind, name)
         if folder is not None and folder.is_dir():
             for path in sorted(folder.iterdir()):
                 value = _read(path)
                 if value is not None:
                     found[path.name] = value
-        start = f"COULER_{kind}_{_plain(name)}_"
+        start = _prefix(kind, name)
+        longer = tuple(
+            one for one in self._prefixes(kind) if one != start and one.startswith(start)
+        )
         for variable, value in self._environ.items():
-            if variable.startswith(start):
+            if variable.startswith(start) and not variable.startswith(longer):
                 found[variable.removeprefix(start)] = value
         return {f"{source.prefix}{key}": value for key, value in found.items()}
 
     def _folder(self, kind: str, name: str) -> Path | None:
+        root = self._root(kind)
+        return None if root is None else root / name
+
+    def _root(self, kind: str) -> Path | None:
         root = self._environ.get(f"COULER_{kind}S_DIR")
-        return Path(root, name) if root else None
+        return Path(root) if root else None
+
+    def _prefixes(self, kind: str) -> set[str]:
+        """Return how the variables of all secrets, or config maps, that are known begin."""
+        root = self._root(kind)
+        names = {name for one, name in self._named if one == kind}
+        if kind == _SECRET:
+            names.update(self._given)
+        if root is not None and root.is_dir():
+            names.update(folder.name for folder in root.iterdir())
+        return {_prefix(kind, name) for name in names}
+
+    @cached_property
+    def _named(self) -> frozenset[tuple[str, str]]:
+        """The secrets and config maps that the workflow names, by their kinds."""
+        if self._workflow is None:
+            return frozenset()
+        whole = ((_SECRET, one.secret) for one in _whole(self._workflow))
+        maps = ((_CONFIG, one.config_map) for one in _whole(self._workflow))
+        return frozenset(
+            (kind, name)
+            for kind, name in (*whole, *maps, *map(_place, _named_entries(self._workflow)))
+            if name is not None
+        )
 
 
 def variable_name(key: SecretKey | ConfigKey) -> str:
@@ -90,8 +144,7 @@ def variable_name(key: SecretKey | ConfigKey) -> str:
     >>> variable_name(SecretKey(secret="my-db", key="password"))
     'COULER_SECRET_my_db_password'
     """
-    kind, name = _place(key)
-    return f"COULER_{kind}_{_plain(name)}_{_plain(key.key)}"
+    return f"{_prefix(*_place(key))}{_plain(key.key)}"
 
 
 def require_entries(workflow: Workflow, entries: Entries) -> None:
@@ -114,11 +167,18 @@ def require_entries(workflow: Workflow, entries: Entries) -> None:
 def secret_values(workflow: Workflow, entries: Entries) -> list[str]:
     """Return the values of all secrets that a workflow names, to be masked in logs."""
     values = [entries.find(key) for key in _named_entries(workflow) if isinstance(key, SecretKey)]
-    for step in all_steps(workflow):
-        for source in (*step.env_from, *(e for c in pod_containers(step) for e in c.env_from)):
-            if source.secret is not None:
-                values.extend(entries.all_of(source).values())
+    for source in _whole(workflow):
+        if source.secret is not None:
+            values.extend(entries.all_of(source).values())
     return [value for value in values if value]
+
+
+def _whole(workflow: Workflow) -> Iterator[EnvFrom]:
+    """Yield the secrets and config maps of which steps get all entries."""
+    for step in all_steps(workflow):
+        yield from step.env_from
+        for container in pod_containers(step):
+            yield from container.env_from
 
 
 def _named_entries(workflow: Workflow) -> Iterator[SecretKey | ConfigKey]:
@@ -146,6 +206,10 @@ def _sizes(locks: Iterable[Lock]) -> Iterator[ConfigKey]:
 
 def _place(key: SecretKey | ConfigKey) -> tuple[str, str]:
     return (_SECRET, key.secret) if isinstance(key, SecretKey) else (_CONFIG, key.config_map)
+
+
+def _prefix(kind: str, name: str) -> str:
+    return f"COULER_{kind}_{_plain(name)}_"
 
 
 def _plain(name: str) -> str:

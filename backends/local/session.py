@@ -157,7 +157,7 @@ class _Work:
             folder=session.place.folder,
             started=session.started,
             finished=now(),
-            message=message,
+            message=recorder.mask(message),
             notes=tuple(_notes(session.workflow)),
         )
 

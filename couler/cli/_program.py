@@ -8,8 +8,8 @@ import sys
 import sysconfig
 import traceback
 import types
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import couler
@@ -17,7 +17,7 @@ from couler.errors import CoulerError, DefinitionError, NoWorkflowError, Several
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
-from couler.stages.workflows import AnyWorkflow, as_ir
+from couler.stages.workflows import AnyWorkflow, as_ir, secrets_of
 
 RAISED = "CLR001"
 NO_WORKFLOW = "CLR002"
@@ -51,6 +51,7 @@ class Loaded:
 
     workflow: Workflow
     diagnostics: tuple[Diagnostic, ...] = ()
+    secrets: Mapping[str, Mapping[str, str]] = field(default_factory=dict, repr=False)
 
     @property
     def name(self) -> str:
@@ -60,6 +61,10 @@ class Loaded:
     def to_ir(self) -> Workflow:
         """Return the workflow."""
         return self.workflow
+
+    def reveal_secrets(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the values of secrets that the program gives."""
+        return self.secrets
 
 
 def load_program(path: str, name: str | None = None) -> Loaded:
@@ -86,7 +91,7 @@ def load_program(path: str, name: str | None = None) -> Loaded:
         chosen = _choose(path, name, _by_variable(module, built))
         # Within the program's environment: it looks at source files and at __main__.
         workflow, diagnostics = as_ir(chosen)
-    return Loaded(workflow, diagnostics)
+    return Loaded(workflow, diagnostics, secrets_of(chosen))
 
 
 @contextlib.contextmanager

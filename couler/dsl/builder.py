@@ -116,6 +116,12 @@ class Builder:
         scratch = [one for name, one in self._scratch.items() if name not in self.volumes]
         return (*self.volumes.values(), *scratch)
 
+    def reveal_secrets(self) -> dict[str, dict[str, str]]:
+        """Return the values of secrets that the program knows, by name and key."""
+        found = {} if self.outer is None else self.outer.reveal_secrets()
+        found.update({name: secret.reveal() for name, secret in self.secrets.items()})
+        return {name: data for name, data in found.items() if data}
+
     def secret(self, name: str) -> Secret:
         """Return a secret by its name.
 

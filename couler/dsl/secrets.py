@@ -43,7 +43,7 @@ class Secret:
         return self._data is not None and not self.dry_run
 
     def reveal(self) -> dict[str, str]:
-        """Return the values, for the submitter that makes the secret."""
+        """Return the values, for the submitter that makes the secret and for runs here."""
         return dict(self._data or {})
 
     def __repr__(self) -> str:

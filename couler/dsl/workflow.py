@@ -320,6 +320,10 @@ class Workflow:
         """Return the workflow as IR; see `diagnostics` for what was found wrong with it."""
         return assembly.build_workflow(self._builder)
 
+    def reveal_secrets(self) -> dict[str, dict[str, str]]:
+        """Return the values of `create_secret`, by name and key, for a run in this process."""
+        return self._builder.reveal_secrets()
+
     def plan(self, engine: str | None = None, **options: t.Any) -> stages.Plan:
         """Check the workflow and run the passes over it; see `couler.stages.plan`."""
         return t.cast("stages.Plan", _stages().plan(self, engine=engine, **options))

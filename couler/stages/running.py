@@ -15,7 +15,7 @@ from couler.ir.storages import Storages
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.stages.planning import Plan, plan
-from couler.stages.workflows import AnyWorkflow
+from couler.stages.workflows import AnyWorkflow, secrets_of
 
 RUNNER = "local"
 """The engine of this machine."""
@@ -176,6 +176,7 @@ class Runner(t.Protocol):
         options: RunOptions | None = None,
         on_event: Callable[[t.Any], None] | None = None,
         program: str | None = None,
+        secrets: Mapping[str, Mapping[str, str]] | None = None,
     ) -> RunResult:
         """Run a verified workflow to its end."""
         ...
@@ -188,6 +189,7 @@ class Runner(t.Protocol):
         parameters: Mapping[str, object] | None = None,
         options: RunOptions | None = None,
         on_event: Callable[[t.Any], None] | None = None,
+        secrets: Mapping[str, Mapping[str, str]] | None = None,
     ) -> RunResult:
         """Take up a run again, with its workflow or a verified one in its place."""
         ...
@@ -199,6 +201,7 @@ class Runner(t.Protocol):
         workflow: Workflow | None = None,
         parameters: Mapping[str, object] | None = None,
         options: RunOptions | None = None,
+        secrets: Mapping[str, Mapping[str, str]] | None = None,
     ) -> tuple[PlannedStep, ...]:
         """Return what `retry` would do."""
         ...
@@ -260,6 +263,7 @@ def run(
         options=options,
         on_event=on_event,
         program=program,
+        secrets=secrets_of(workflow),
     )
 
 
@@ -300,7 +304,12 @@ def retry(
     """
     changed = None if workflow is None else _plan(workflow, options, passes, storages).workflow
     return _runner().retry(
-        run, workflow=changed, parameters=parameters, options=options, on_event=on_event
+        run,
+        workflow=changed,
+        parameters=parameters,
+        options=options,
+        on_event=on_event,
+        secrets=secrets_of(workflow),
     )
 
 
@@ -318,7 +327,13 @@ def plan_retry(
     Nothing of what is kept of runs changes. The arguments and errors are those of `retry`.
     """
     changed = None if workflow is None else _plan(workflow, options, passes, storages).workflow
-    return _runner().plan_retry(run, workflow=changed, parameters=parameters, options=options)
+    return _runner().plan_retry(
+        run,
+        workflow=changed,
+        parameters=parameters,
+        options=options,
+        secrets=secrets_of(workflow),
+    )
 
 
 def cancel(run: str, *, options: RunOptions | None = None) -> str:

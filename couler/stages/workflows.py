@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
@@ -28,6 +28,15 @@ class ProgramWorkflow(t.Protocol):
         ...
 
 
+@t.runtime_checkable
+class KnowsSecrets(t.Protocol):
+    """A workflow whose program gives values of secrets."""
+
+    def reveal_secrets(self) -> Mapping[str, Mapping[str, str]]:
+        """Return the values by the names of the secrets and their keys."""
+        ...
+
+
 AnyWorkflow: t.TypeAlias = Workflow | ProgramWorkflow
 
 
@@ -37,3 +46,11 @@ def as_ir(workflow: AnyWorkflow) -> tuple[Workflow, tuple[Diagnostic, ...]]:
         return workflow, ()
     converted = workflow.to_ir()
     return converted, tuple(workflow.diagnostics)
+
+
+def secrets_of(workflow: object) -> Mapping[str, Mapping[str, str]]:
+    """Return the values of secrets that the program of a workflow gives, for a run in its process.
+
+    They stand in no IR, and belong into no file, log or command line.
+    """
+    return workflow.reveal_secrets() if isinstance(workflow, KnowsSecrets) else {}

@@ -18,6 +18,7 @@ from couler.backends.local.locations.buckets import in_repository, open_bucket
 from couler.backends.local.locations.git import GitTree
 from couler.backends.local.locations.web import Url
 from couler.backends.local.secrets import Entries
+from couler.backends.local.threads import Stop
 from couler.backends.local.values import Single, View, resolve_text
 from couler.errors import ArtifactError, ConfigurationError, EvaluationError
 from couler.ir.artifacts import (
@@ -54,8 +55,11 @@ Files: t.TypeAlias = Mapping[str, Fetched]
 
 NOTHING = Fetched(None, "")
 
+SCRATCH = "exchange"
+"""Folder of a run for files on their way, credentials among them."""
 
-class _Place(t.Protocol):
+
+class _Remote(t.Protocol):
     def fetch(self, target: Path) -> object: ...
 
     def put(self, source: Path) -> None: ...
@@ -65,7 +69,7 @@ class _Place(t.Protocol):
 class Exchange:
     """Fetches files from locations and puts files there.
 
-    All of it may take long: an engine calls it beside its loop.
+    All of it may take long: an engine calls it in threads.
 
     Parameters
     ----------
@@ -77,14 +81,17 @@ class Exchange:
         The secrets of this machine.
     scratch
         Folder for files on their way.
+    environ
+        The environment of the programs that it calls.
     """
 
     store: ObjectStore
     repository: str
     entries: Entries
     scratch: Path
+    environ: Mapping[str, str]
 
-    def fetch(self, given: Input, location: Location) -> Fetched:
+    def fetch(self, given: Input, location: Location, stop: Stop) -> Fetched:
         """Put what an input takes from outside into the store.
 
         Parameters
@@ -93,6 +100,8 @@ class Exchange:
             The input.
         location
             Where it is, with its texts known.
+        stop
+            Ends programs that fetch.
 
         Raises
         ------
@@ -106,7 +115,7 @@ class Exchange:
         with self._folder() as folder:
             target = folder / _name_of(location)
             try:
-                version = self._fetch(location, target)
+                version = self._fetch(location, target, stop)
             except FileNotFoundError as error:
                 if given.optional:
                     return NOTHING
@@ -125,10 +134,10 @@ class Exchange:
         content = content_of(reference) if version is None else version
         return Fetched(Single(reference, given.type), content)
 
-    def fetch_all(self, step: Step, sources: Mapping[str, Location]) -> Files:
+    def fetch_all(self, step: Step, sources: Mapping[str, Location], stop: Stop) -> Files:
         """Fetch what the inputs of a step take from outside; the errors are those of `fetch`."""
         return {
-            given.name: self.fetch(given, sources[given.name])
+            given.name: self.fetch(given, sources[given.name], stop)
             for given in step.inputs
             if given.name in sources
         }
@@ -146,53 +155,61 @@ class Exchange:
                 packed = folder / "packed"
                 _pack(source, packed, archive)
                 source = packed
-            with self._open(location) as place:
-                place.put(source)
+            with self._open(location) as remote:
+                remote.put(source)
 
     def put_again(
         self, outputs: Mapping[str, t.Any], declared: tuple[Output, ...], targets: Locations
     ) -> None:
         """Put outputs of the store where a step would have put them; errors as `put`."""
         for output in declared:
-            kept = outputs.get(output.name)
-            if output.name not in targets or not isinstance(kept, Single):
+            stored = outputs.get(output.name)
+            if output.name not in targets or not isinstance(stored, Single):
                 continue
             with self._folder() as folder:
                 source = folder / Path(output.path or output.name).name
-                self.store.fetch(kept.text, source)
+                self.store.fetch(stored.text, source)
                 self.put(source, targets[output.name], output.archive)
 
-    def _fetch(self, location: Location, target: Path) -> str | None:
+    def _fetch(self, location: Location, target: Path, stop: Stop) -> str | None:
         """Fetch to a path, and return a name of the content that is better than its digest."""
         if isinstance(location, RawLocation):
             target.write_bytes(str(location.content).encode())
             return None
         if isinstance(location, GitLocation):  # the files of Git itself differ from clone to clone
-            return f"git/{GitTree(location, self.entries).fetch(target)}"
-        with self._open(location) as place:
-            place.fetch(target)
+            with self._folder() as private:
+                tree = GitTree(location, self.entries, self.environ, private, stop)
+                return f"git/{tree.fetch(target)}"
+        with self._open(location) as remote:
+            remote.fetch(target)
         return None
 
     @contextlib.contextmanager
-    def _open(self, location: Location) -> Iterator[_Place]:
+    def _open(self, location: Location) -> Iterator[_Remote]:
         if is_in_repository(location):
             yield in_repository(self.repository, str(repository_key(location)))
         elif isinstance(location, HttpLocation | ArtifactoryLocation):
-            yield Url(location, self.entries)
+            with self._folder() as private:
+                yield Url(location, self.entries, private)
         elif isinstance(location, GitLocation | RawLocation | PluginLocation):
             raise ArtifactError(f"nothing can be put at a {location.kind} location here")
         else:
-            with open_bucket(location, self.entries) as place:
-                yield place
+            with open_bucket(location, self.entries) as tree:
+                yield tree
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:
-        self.scratch.mkdir(parents=True, exist_ok=True)
+        self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(dir=self.scratch))
         try:
             yield folder
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def clear_scratch(folder: Path) -> None:
+    """Remove what an engine that was killed has left on its way, in the folder of its run."""
+    shutil.rmtree(folder / SCRATCH, ignore_errors=True)
 
 
 Locations: t.TypeAlias = Mapping[str, Location]
@@ -202,6 +219,11 @@ Locations: t.TypeAlias = Mapping[str, Location]
 def has_sources(step: Step) -> bool:
     """Return whether a step takes files from outside of the workflow."""
     return any(given.at is not None for given in step.inputs)
+
+
+def has_targets(step: Step) -> bool:
+    """Return whether a step puts files outside of the workflow."""
+    return any(output.at is not None for output in step.outputs)
 
 
 def bind_sources(step: Step, view: View) -> Locations:

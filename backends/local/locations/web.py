@@ -8,7 +8,6 @@ import http.client
 import json
 import shutil
 import ssl
-import tempfile
 import typing as t
 import urllib.error
 import urllib.parse
@@ -17,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from couler.backends.local.locations.private import write_private
 from couler.backends.local.opener import open_url
 from couler.backends.local.secrets import Entries
 from couler.errors import ArtifactError, StoreError
@@ -42,10 +42,13 @@ class Url:
         Its texts are known.
     entries
         The secrets of this machine.
+    private
+        An empty folder for files with credentials.
     """
 
     location: HttpLocation | ArtifactoryLocation
     entries: Entries
+    private: Path
 
     def fetch(self, target: Path) -> None:
         """Write what the URL gives to a path that is free.
@@ -120,8 +123,7 @@ class Url:
         if location.client_certificate is None:
             yield None
             return
-        with self._certified(location.client_certificate) as context:
-            yield context
+        yield self._certified(location.client_certificate)
 
     def _basic(self, user: SecretKey, password: SecretKey) -> str:
         pair = f"{self._secret(user)}:{self._secret(password)}"
@@ -148,21 +150,17 @@ class Url:
         secret = f'"{auth.token_url.key}" of the secret "{auth.token_url.secret}"'
         raise StoreError(f"no token for {self._url} from the address in {secret}: {why}")
 
-    @contextlib.contextmanager
-    def _certified(self, wanted: ClientCertificate) -> Iterator[ssl.SSLContext]:
+    def _certified(self, wanted: ClientCertificate) -> ssl.SSLContext:
         context = ssl.create_default_context()
-        with tempfile.TemporaryDirectory(prefix="couler-") as folder:
-            files = []
-            for name, key in (("cert", wanted.certificate), ("key", wanted.key)):
-                file = Path(folder, name)
-                file.touch(mode=0o600)
-                file.write_text(self._secret(key), encoding="utf-8")
-                files.append(file)
-            try:
-                context.load_cert_chain(files[0], files[1])
-            except (OSError, ssl.SSLError) as error:
-                raise StoreError(f"the certificate for {self._url}: {error}") from error
-        yield context
+        files = [
+            write_private(self.private / name, self._secret(key))
+            for name, key in (("cert", wanted.certificate), ("key", wanted.key))
+        ]
+        try:
+            context.load_cert_chain(files[0], files[1])
+        except (OSError, ssl.SSLError) as error:
+            raise StoreError(f"the certificate for {self._url}: {error}") from error
+        return context
 
     def _secret(self, key: SecretKey) -> str:
         return self.entries.require(key) or ""

@@ -1,0 +1,74 @@
+"""What a run is given by those who ask for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from couler.backends.base import RunOptions
+from couler.backends.local.locations import require_reach
+from couler.backends.local.locks import require_sizes
+from couler.backends.local.orphans import MARK
+from couler.backends.local.packages import require_packages
+from couler.backends.local.result import Event
+from couler.backends.local.secrets import Entries, GivenSecrets, require_entries
+from couler.ir.workflow import Workflow
+from couler.state.home import Home
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a run is given by those who ask for it.
+
+    Attributes
+    ----------
+    options
+        How to run.
+    environ
+        Environment of the processes, and where secrets and the home are looked for. Its variables
+        `COULER_*` are not passed on.
+    on_event
+        Told of what happens in the run.
+    secrets
+        Values that the program of the workflow gives; they are written nowhere.
+    """
+
+    options: RunOptions
+    environ: Mapping[str, str]
+    on_event: Callable[[Event], None]
+    secrets: GivenSecrets = field(default_factory=dict, repr=False)
+
+    def inherited(self, run_id: str) -> dict[str, str]:
+        """Return what processes of a run inherit of the environment, with the mark of the run.
+
+        What is meant for the engine is left out.
+        """
+        passed = {name: text for name, text in self.environ.items() if name[:7] != "COULER_"}
+        return {**passed, MARK: run_id}
+
+    def entries(self, workflow: Workflow) -> Entries:
+        """Return the secrets and config maps of a workflow."""
+        return Entries(self.environ, self.secrets, workflow)
+
+    @property
+    def home(self) -> Home:
+        """Where runs are kept."""
+        if self.options.home is None:
+            return Home.find(self.environ)
+        return Home.find({**self.environ, "COULER_HOME": str(self.options.home.absolute())})
+
+
+def require_surroundings(workflow: Workflow, around: Surroundings) -> None:
+    """Refuse to start a workflow that needs what is not here.
+
+    Raises
+    ------
+    ConfigurationError
+        A package, an entry of a secret or of a config map, or a program is missing.
+    """
+    if around.options.runtime == "process":  # in a container they are installed at its start
+        require_packages(workflow)
+    entries = around.entries(workflow)
+    require_entries(workflow, entries)
+    require_sizes(workflow, entries)
+    require_reach(workflow)
