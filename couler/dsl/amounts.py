@@ -54,14 +54,24 @@ def _ancestor_resources(builder: Builder, amounts: t.Any, step: str) -> dict[str
 def _ancestor_amount(name: str, amount: t.Any) -> dict[str, t.Any]:
     """Return the fields of the IR's resources that an entry of the ancestor's dict stands for."""
     if name in ("cpu", "memory"):
-        return dict.fromkeys((name, f"{name}_limit"), units.quantity(amount))
+        return dict.fromkeys((name, f"{name}_limit"), _AMOUNTS[name](amount))
     if name in ("disk", "ephemeral-storage"):
-        return {"disk": units.quantity(amount)}
+        return {"disk": units.memory(amount)}
+    if name == "gpu" and isinstance(amount, objects.Gpu | policies.Gpu):
+        return {"gpu": _gpu(amount)}
     if name == "gpu":
-        return {"gpu": _gpu(int(amount))}
+        return {"gpu": _gpu(_whole(amount))}
     if name.endswith("/gpu"):
-        return {"gpu": policies.Gpu(count=int(amount), resource=name)}
+        return {"gpu": policies.Gpu(count=_whole(amount), resource=name)}
     return {"other": {name: units.quantity(amount)}}
+
+
+def _whole(amount: object) -> int:
+    """Return a number of devices, which the ancestor's programs also write as text."""
+    text = str(amount).strip()
+    if isinstance(amount, bool) or not text.isdecimal():
+        raise OptionError(f"{amount!r} is no whole number of at least 0")
+    return int(text)
 
 
 def _gpu(value: object) -> policies.Gpu:

@@ -76,6 +76,19 @@ def memory(value: object) -> str:
     ValueError
         It is no quantity, or a number so small that it was not meant as bytes.
     """
-    if isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 2**20:
-        raise ValueError(f"{value!r} would be bytes; write '{value:g}Gi' or '{value:g}Mi'")
+    is_bare = is_number(value) if isinstance(value, str) else not isinstance(value, bool)
+    if isinstance(value, int | float | str) and is_bare and 0 < float(value) < 2**20:
+        told = value.strip() if isinstance(value, str) else f"{value:g}"
+        raise ValueError(f"{value!r} would be bytes; write '{told}Gi' or '{told}Mi'")
     return quantity(value)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a plain number, without a unit.
+
+    Examples
+    --------
+    >>> is_number("1024"), is_number("0.5"), is_number("1Gi")
+    (True, True, False)
+    """
+    return re.fullmatch(r"\s*\d+(\.\d+)?\s*", text) is not None

@@ -5,45 +5,52 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Mapping, Sequence
-from typing import Required  # pydantic reads no others before Python 3.12
-
-from typing_extensions import TypedDict
 
 from couler.dsl.builder import Builder
-from couler.dsl.environment import text_of
 from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.jobs import as_text
 from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
-from couler.ir.wire import ValueType
+from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
-from couler.steps.pods import Amount, PodOptions, ResourceForm, Tree, pod_template
+from couler.steps.pods import (
+    Amount,
+    PodOptions,
+    ResourceForm,
+    Tree,
+    hyperparameter_words,
+    named_inputs,
+    pod_template,
+)
 from couler.steps.registry import zoo_step
-from couler.steps.training import JobKind, JobOptions, Local, current_builder, make_job
+from couler.steps.training import (
+    JobKind,
+    JobOptions,
+    Local,
+    condition_anywhere,
+    current_builder,
+    make_job,
+)
 from couler.steps.training import step_name as name_of
+from couler.steps.tuning import (
+    ALGORITHMS,
+    BEST,
+    EARLY_STOPPING,
+    Objective,
+    Tuned,
+    TuningParameter,
+    check_algorithm,
+    check_counts,
+    check_objective,
+    check_tuned,
+)
 
 CONTAINER = "training-container"
 
-_BEST = "{.status.currentOptimalTrial"
-_TYPES: dict[str, ValueType] = {"double": "float", "int": "int"}
+_MARK = re.compile(r"\$\{trialParameters\.([^}]*)\}")
 
-
-class TuningParameter(TypedDict):
-    """A hyperparameter that is tuned: its name, type and range."""
-
-    name: str
-    type: t.Literal["double", "int", "categorical", "discrete"]
-    range: Sequence[object]
-    """The least and the greatest value, and for a grid the step; or, of the other types, all."""
-
-
-class Objective(TypedDict, total=False):
-    """What is optimised: a metric that trials print, and how."""
-
-    type: Required[t.Literal["maximize", "minimize"]]
-    metric_name: Required[str]
-    goal: float
-    additional_metric_names: Sequence[str]
+_ENDED_KINDS = ("Job", "MPIJob", "MXJob", "PyTorchJob", "TFJob", "TrainJob", "XGBoostJob")
+"""Kinds of trials of which Katib knows when they have ended."""
 
 
 @zoo_step("katib.run", extra="input_")
@@ -64,6 +71,8 @@ def run(
     metrics_collector: Mapping[str, object] | None = None,
     primary_container: str = CONTAINER,
     primary_pod_labels: Mapping[str, str] | None = None,
+    trial_success_condition: str | None = None,
+    trial_failure_condition: str | None = None,
     image: str | None = None,
     command: str | Sequence[object] | None = None,
     args: Sequence[object] = (),
@@ -92,7 +101,9 @@ def run(
         hyperparameter goes: its name without leading dashes. Without it a trial is a Job that runs
         `command` with every hyperparameter as an argument.
     tuning_params
-        The hyperparameters, such as `{"name": "--lr", "type": "double", "range": [0.01, 0.1]}`.
+        The hyperparameters, such as `{"name": "--lr", "type": "double", "range": [0.01, 0.1]}`; the
+        range is the least and the greatest value of a `double` or `int`, and for a grid the step,
+        and all values of a `categorical` or `discrete`. Values of the workflow can stand in it.
     objective
         The metric, such as `{"type": "maximize", "metric_name": "accuracy", "goal": 0.99}`.
     success_condition, failure_condition
@@ -108,6 +119,10 @@ def run(
     primary_container, primary_pod_labels
         The container of `raw_template` that trains, and the labels of its pods where there are
         several.
+    trial_success_condition, trial_failure_condition
+        When a trial of `raw_template` has ended, as paths of GJSON such as
+        `status.conditions.#(type=="Complete")#|#(status=="True")#`; Katib itself knows it of a Job
+        and of the jobs of Kubeflow.
     image, command, args, env, secret, resources, cpu, memory, gpu, volume_mounts, node_selector, \
     tolerations
         Of a trial without `raw_template`, as for `pytorch.train`.
@@ -147,48 +162,75 @@ def run(
     """
     builder = current_builder()
     name = name_of(builder, "katib-run", step_name)
-    parameters = [_Tuned(builder, name, one) for one in tuning_params]
-    if not parameters:
-        _report(builder, name, 'the argument "tuning_params" names no hyperparameter')
+    parameters = [Tuned(one) for one in tuning_params]
     if objective is None:
         _report(builder, name, 'the argument "objective" is missing', "CLR101")
         objective = {"type": "maximize", "metric_name": "unknown"}
     if local is True:
         _report(builder, name, "local=True: what tunes is Katib. Give a couler.LocalForm")
+
+    def report(message: str) -> None:
+        _report(builder, name, message)
+
+    right = check_tuned(parameters, algorithm, _outputs((), objective), report)
+    check_objective(objective, report)
+    check_algorithm("algorithm", algorithm, ALGORITHMS, report)
+    check_algorithm("early_stopping", early_stopping, EARLY_STOPPING, report)
+    check_counts(parallel_trial_count, max_trial_count, max_failed_trial_count, report)
+    if early_stopping is None and early_stopping_settings:
+        message = "early_stopping_settings have no effect without early_stopping"
+        _report(builder, name, message, "CLR106")
+    own = {
+        "image": image,
+        "command": command,
+        "args": args,
+        "env": env,
+        "secret": secret,
+        "resources": resources,
+        "cpu": cpu,
+        "memory": memory,
+        "gpu": gpu,
+        "volume_mounts": volume_mounts,
+        "node_selector": node_selector,
+        "tolerations": tolerations,
+    }
     if raw_template is None:
-        pods = PodOptions(
-            step=name,
-            image=image,
-            command=command,
-            args=[*args, *(one.word for one in parameters), *_inputs(inputs)],
-            env=env,
-            secret=secret,
-            resources=resources,
-            cpu=cpu,
-            memory=memory,
-            gpu=gpu,
-            volume_mounts=volume_mounts,
-            node_selector=node_selector,
-            tolerations=tolerations,
-        )
+        told = named_inputs(inputs)
+        for one in parameters:
+            if one.name in told:
+                report(f'"{one.name}" is tuned, so input_{one.name} has no place. Remove one')
+        words = [*args, *(one.word for one in parameters)]
+        words += hyperparameter_words(builder, name, told)
+        pods = PodOptions(step=name, **{**own, "args": words})  # type: ignore[arg-type]  # by name
         trial = _job(builder, pods, primary_container)
     else:
+        _report_unused(builder, name, {**own, **inputs})
         trial = _read_template(builder, name, raw_template, parameters)
+        ends = trial_success_condition, trial_failure_condition
+        if trial.get("kind", "Job") not in _ENDED_KINDS and None in ends:
+            message = (
+                f"Katib does not know when a {trial['kind']} has ended. Give "
+                "trial_success_condition and trial_failure_condition"
+            )
+            _report(builder, name, message, "CLR101")
     template = {
         "primaryContainerName": primary_container,
         "primaryPodLabels": primary_pod_labels,
+        "successCondition": trial_success_condition,
+        "failureCondition": trial_failure_condition,
         "trialParameters": [one.reference for one in parameters],
         "trialSpec": trial,
     }
     spec = {
         "objective": _objective(objective),
         "algorithm": _algorithm("algorithm", algorithm, algorithm_settings),
-        "earlyStopping": early_stopping
-        and _algorithm("algorithm", early_stopping, early_stopping_settings),
+        "earlyStopping": None
+        if early_stopping is None
+        else _algorithm("algorithm", early_stopping, early_stopping_settings),
         "parallelTrialCount": parallel_trial_count,
         "maxTrialCount": max_trial_count,
         "maxFailedTrialCount": max_failed_trial_count,
-        "parameters": [one.tree for one in parameters],
+        "parameters": [one.tree for one in right],
         "metricsCollectorSpec": metrics_collector,
         "trialTemplate": {key: value for key, value in template.items() if value is not None},
     }
@@ -199,7 +241,10 @@ def run(
             "spec": {key: value for key, value in spec.items() if value is not None},
         },
         success_condition="status.completionTime",
-        failure_condition=f"status.trialsFailed > {max_failed_trial_count}",
+        # Trials without metrics count as failed as well, which only the condition tells.
+        failure_condition=",".join(
+            (f"status.trialsFailed > {max_failed_trial_count}", condition_anywhere("Failed"))
+        ),
         outputs=_outputs(parameters, objective),
         main="best_trial",
     )
@@ -215,63 +260,21 @@ def run(
     return make_job(kind, options)
 
 
-class _Tuned:
-    """A hyperparameter that is tuned, in the forms that Katib asks for."""
-
-    def __init__(self, builder: Builder, step: str, given: TuningParameter) -> None:
-        self.given = given
-        self.name = given["name"].lstrip("-")
-        """Of the trial's parameter."""
-        size = len(given["range"])
-        if given["type"] in _TYPES and size not in (2, 3):
-            message = f'the range of "{given["name"]}" is not its least and its greatest value'
-            _report(builder, step, message)
-
-    @property
-    def output(self) -> str:
-        """Name of the output that is its best value."""
-        return "best_" + re.sub(r"\W+", "_", self.name)
-
-    @property
-    def word(self) -> str:
-        """The argument of a trial's command."""
-        return f"--{self.name}=${{trialParameters.{self.name}}}"
-
-    @property
-    def reference(self) -> Tree:
-        return {"name": self.name, "reference": self.given["name"]}
-
-    @property
-    def tree(self) -> Tree:
-        values = [_text(value) for value in self.given["range"]]
-        space: Tree = {"list": values}
-        if self.given["type"] in _TYPES:
-            space = dict(zip(("min", "max", "step"), values, strict=False))
-        return {
-            "name": self.given["name"],
-            "parameterType": self.given["type"],
-            "feasibleSpace": space,
-        }
-
-    @property
-    def best(self) -> Output:
-        path = f'{_BEST}.parameterAssignments[?(@.name=="{self.given["name"]}")].value}}'
-        value_type = _TYPES.get(self.given["type"], "str")
-        return Output(name=self.output, json_path=path, type=value_type)
-
-
-def _text(value: object) -> str:
-    return str(text_of(value))
-
-
-def _inputs(given: Mapping[str, object]) -> list[object]:
-    from couler.steps.pods import hyperparameter_words, named_inputs
-
-    return hyperparameter_words(named_inputs(given))
-
-
 def _report(builder: Builder, step: str, message: str, code: str = "CLR105") -> None:
     builder.report(code, f'step "{step}": {message}', step=step)
+
+
+def _report_unused(builder: Builder, step: str, given: Mapping[str, object]) -> None:
+    """Report what only a trial without a template takes."""
+    names = [key for key, value in given.items() if isinstance(value, Value) or value]
+    if names:
+        have = "have" if len(names) > 1 else "has"
+        message = f"raw_template is the whole trial, so {_listed(names)} {have} no effect"
+        _report(builder, step, message, "CLR106")
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _objective(given: Objective) -> Tree:
@@ -302,7 +305,7 @@ def _read_template(
     builder: Builder,
     step: str,
     given: str | Mapping[str, object],
-    parameters: Sequence[_Tuned],
+    parameters: Sequence[Tuned],
 ) -> Tree:
     """Return the resource of a trial; report one that does not use what is tuned."""
     tree: t.Any = given
@@ -325,11 +328,20 @@ def _read_template(
             "CLR136", f'step "{step}": raw_template must be one object: a resource', step=step
         )
         return {}
+    missing = [key for key in ("apiVersion", "kind") if not tree.get(key)]
+    if missing:
+        problem = f'step "{step}": raw_template has no {" and no ".join(missing)}'
+        builder.report("CLR136", problem, step=step)
     texts = list(_texts(tree))
     for one in parameters:
-        mark = f"${{trialParameters.{one.name}}}"
-        if not any(mark in text for text in texts):
-            _report(builder, step, f'raw_template has no {mark}, so "{one.name}" changes nothing')
+        if not any(one.mark in text for text in texts):
+            problem = f'raw_template has no {one.mark}, so "{one.name}" changes nothing'
+            _report(builder, step, problem)
+    known = [one.name for one in parameters]
+    for name in dict.fromkeys(found for text in texts for found in _MARK.findall(text)):
+        if name not in known:
+            problem = f'raw_template uses "{name}", which is not tuned.{did_you_mean(name, known)}'
+            _report(builder, step, problem)
     return dict(tree)
 
 
@@ -346,12 +358,12 @@ def _texts(tree: object) -> t.Iterator[str]:
         yield ""
 
 
-def _outputs(parameters: Sequence[_Tuned], objective: Objective) -> dict[str, Output]:
-    metrics = f"{_BEST}.observation.metrics"
+def _outputs(parameters: Sequence[Tuned], objective: Objective) -> dict[str, Output]:
+    metrics = f"{BEST}.observation.metrics"
     best = "max" if objective["type"] == "maximize" else "min"
     found = [
-        Output(name="best_trial", json_path=f"{_BEST}.bestTrialName}}"),
-        Output(name="best_parameters", json_path=f"{_BEST}.parameterAssignments}}", type="json"),
+        Output(name="best_trial", json_path=f"{BEST}.bestTrialName}}"),
+        Output(name="best_parameters", json_path=f"{BEST}.parameterAssignments}}", type="json"),
         Output(name="best_metrics", json_path=f"{metrics}}}", type="json"),
         Output(
             name="best_value",

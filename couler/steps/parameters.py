@@ -148,8 +148,12 @@ class _Schemas(GenerateJsonSchema):
 
 def _detail(error: ValidationError) -> str:
     """Return what is wrong inside of an argument, where it is not the whole."""
-    place = error.errors(include_url=False)[0]["loc"]
-    return f" ({first_problem(error)})" if place and error.error_count() == 1 else ""
+    first = error.errors(include_url=False)[0]
+    if not first["loc"] or error.error_count() != 1:
+        return ""
+    if first["type"] == "extra_forbidden":
+        return f' (there is no "{first["loc"][-1]}")'
+    return f" ({first_problem(error)})"
 
 
 def _is_plain(value: object) -> bool:
@@ -215,6 +219,8 @@ class Parameters:
                 given[name] = value
             else:
                 hint = did_you_mean(name, self.named)
+                if not hint and self.prefix is not None:
+                    hint = f' Did you mean "{self.prefix}{name}"?'
                 problems.append(Problem("CLR104", f'no argument "{name}".{hint}'))
                 meant = difflib.get_close_matches(name, missing, n=1)
                 missing = [one for one in missing if one not in meant]

@@ -5,14 +5,15 @@ Here they are what Kubernetes reads; the steps of a workflow itself have them in
 
 from __future__ import annotations
 
+import functools
 import re
-import shlex
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from couler.dsl import objects
+from couler.dsl import objects, units
 from couler.dsl.builder import Builder
+from couler.dsl.checks import attempt
 from couler.dsl.control import text
 from couler.dsl.environment import text_of
 from couler.dsl.handles import Value
@@ -23,13 +24,12 @@ from couler.ir import storage
 from couler.ir.kubernetes_volumes import volume
 from couler.ir.policies import Resources
 from couler.ir.verify.quantities import check_resources
+from couler.steps.commands import CommandError, command_words, unexpanded
 
 Tree: t.TypeAlias = dict[str, t.Any]
 Amount: t.TypeAlias = int | float | str
 ResourceForm: t.TypeAlias = str | Mapping[str, object] | Resources
 """`"cpu=0.5,memory=1024,gpu=1"` (memory in MiB unless it says otherwise), or a dict of amounts."""
-
-_NEEDS_SHELL = re.compile(r"[^\w\s./:=@%+,-]")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,38 +64,39 @@ def present(tree: Tree) -> Tree:
     return {key: value for key, value in tree.items() if isinstance(value, Value) or value}
 
 
-def words_of(command: object) -> list[object]:
-    """Return a command as words: text with more than words in it is for a shell.
+def hyperparameter_words(
+    builder: Builder, step: str, *sources: Mapping[str, object]
+) -> list[object]:
+    """Return hyperparameters as arguments `--name=value`; report what cannot be one.
 
-    Examples
-    --------
-    >>> words_of("python train.py --fast"), words_of("cd /srv && python train.py")
-    (['python', 'train.py', '--fast'], ['sh', '-c', 'cd /srv && python train.py "$@"', 'sh'])
+    Parameters
+    ----------
+    builder
+        Takes the reports.
+    step
+        Name of the step.
+    sources
+        Hyperparameters by name, however they were given.
     """
-    if command is None:
-        return []
-    if isinstance(command, str):
-        if _NEEDS_SHELL.search(command):
-            return ["sh", "-c", f'{command} "$@"', "sh"]
-        return list(shlex.split(command))
-    return list(command) if isinstance(command, list | tuple) else [command]
-
-
-def hyperparameter_words(given: Mapping[str, object]) -> list[object]:
-    """Return hyperparameters as arguments `--name=value`; None leaves one out.
-
-    Examples
-    --------
-    >>> hyperparameter_words({"rate": 0.1, "warm": True, "seed": None})
-    ['--rate=0.1', '--warm=true']
-    """
-    words: list[object] = []
-    for name, value in given.items():
+    words: dict[str, object] = {}
+    for name, value in (entry for source in sources for entry in source.items()):
+        problem = None
+        if name in words:
+            problem = "is given twice. Remove one"
+        elif value is None:
+            problem = 'is None, which no argument can be. Leave it out, or write "None"'
+        elif not name or re.search(r"[\s=]", name):
+            problem = "is no name of an argument"
+        if problem is not None:
+            builder.report(
+                "CLR105", f'step "{step}": the hyperparameter "{name}" {problem}', step=step
+            )
         if isinstance(value, Value):
-            words.append(text("--{}={}", name, value))
-        elif value is not None:
-            words.append(f"--{name}={text_of(value)}")
-    return words
+            words[name] = text("--{}={}", name, value)
+        else:
+            told = attempt(builder, name, functools.partial(text_of, value), step)
+            words[name] = f"--{name}={told}"
+    return list(words.values())
 
 
 def named_inputs(inputs: Mapping[str, object]) -> dict[str, object]:
@@ -138,14 +139,17 @@ def _variable(name: str, value: object) -> Tree:
     elif isinstance(value, storage.ConfigKey):
         source = {"configMapKeyRef": {"name": value.config_map, "key": value.key}}
     else:
-        return {"name": name, "value": as_text(value)}
+        return {"name": name, "value": unexpanded(as_text(value))}
     return {"name": name, "valueFrom": source}
 
 
 def read_resources(builder: Builder, options: PodOptions, own: object = None) -> Resources | None:
     """Return the resources of a container: its own, or those of all containers."""
     given: object = own if own is not None else options.resources
-    fields: dict[str, object] = {"resources": _parsed(given) if isinstance(given, str) else given}
+    if isinstance(given, str):
+        words = given
+        given = attempt(builder, "resources", lambda: _parsed(words), options.step)
+    fields: dict[str, object] = {"resources": given}
     if own is None:
         fields.update(cpu=options.cpu, memory=options.memory, gpu=options.gpu)
     found: Resources | None = step_fields(builder, fields, options.step).get("resources")
@@ -161,6 +165,11 @@ def _report(builder: Builder, options: PodOptions, code: str, problem: str) -> N
 def _parsed(given: str) -> dict[str, str]:
     """Read the ancestor's text of resources.
 
+    Raises
+    ------
+    ValueError
+        It is no list of amounts.
+
     Examples
     --------
     >>> _parsed("cpu=0.5, memory=1024, gpu=1")
@@ -168,8 +177,12 @@ def _parsed(given: str) -> dict[str, str]:
     """
     amounts: dict[str, str] = {}
     for part in filter(None, (part.strip() for part in given.split(","))):
-        name, _, amount = (one.strip() for one in part.partition("="))
-        amounts[name] = f"{amount}Mi" if name == "memory" and amount.isdigit() else amount
+        name, is_amount, amount = (one.strip() for one in part.partition("="))
+        if not (name and is_amount and amount):
+            raise ValueError(f'"{part}" is no amount; write such as "cpu=0.5,memory=1024,gpu=1"')
+        if name in amounts:
+            raise ValueError(f'"{name}" is given twice in "{given}"')
+        amounts[name] = f"{amount}Mi" if name == "memory" and units.is_number(amount) else amount
     return amounts
 
 
@@ -221,11 +234,12 @@ def pod_template(
         The arguments of all pods are for this one as well.
     """
     main: Tree = {"name": container, "image": image_of(builder, options, image)}
-    words = words_of(first_given(command, options.command))
+    args = list(options.args) if takes_args else []
+    words = pod_command(builder, options, first_given(command, options.command), args)
     if words:
         main["command"] = words
-    if takes_args and options.args:
-        main["args"] = [as_text(word) for word in options.args]
+    if args:
+        main["args"] = pod_args(args)
     main.update(environment(builder, options))
     wanted = read_resources(builder, options, resources)
     tree = resource_tree(wanted)
@@ -240,6 +254,28 @@ def pod_template(
     metadata = {"labels": options.pod_labels, "annotations": options.pod_annotations}
     told = {name: dict(value) for name, value in metadata.items() if value}
     return {"metadata": told, "spec": spec} if told else {"spec": spec}
+
+
+def pod_command(
+    builder: Builder, options: PodOptions, command: object, args: Sequence[object]
+) -> list[object]:
+    """Return the command of a container that is given arguments; report one that takes none."""
+    try:
+        words = command_words(command, args)
+    except CommandError as error:
+        given = f" There are: {' '.join(map(_shown, args))}." if args else ""
+        _report(builder, options, "CLR105", f"{error}.{given}")
+        return []
+    return [unexpanded(word) for word in words]
+
+
+def pod_args(args: Sequence[object]) -> list[object]:
+    """Return arguments as a container has them."""
+    return [unexpanded(as_text(word)) for word in args]
+
+
+def _shown(word: object) -> str:
+    return f"<{word._hint()}>" if isinstance(word, Value) else str(text_of(word))
 
 
 def image_of(builder: Builder, options: PodOptions, own: object = None) -> object:

@@ -156,7 +156,10 @@ def train(
         step=name,
         image=image,
         command=command,
-        args=[*args, *hyperparameter_words({**(hyperparameters or {}), **named_inputs(inputs)})],
+        args=[
+            *args,
+            *hyperparameter_words(builder, name, hyperparameters or {}, named_inputs(inputs)),
+        ],
         env=with_model_path(env, model_path),
         secret=secret,
         resources=resources,

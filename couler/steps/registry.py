@@ -70,20 +70,24 @@ class ZooStep(t.Generic[P, R]):
         scope = current_scope()
         builder = scope.builder
         given, problems = self.parameters.bind(args, kwargs)
-        for problem in problems:
-            builder.report(problem.code, f'step "{self.name}": {problem.message}', step=self.name)
-        needed = [one.name for one in self.parameters.named.values() if one.required]
-        if any(name not in given for name in needed):
-            return t.cast(R, self._missed(builder))
+        if problems:
+            # The function would stumble over what is missing, and tell the same mistake again.
+            named = given.get("step_name")
+            step = named if isinstance(named, str) and named else None
+            where = f'step "{self.name}"' if step is None else f'step "{step}" ({self.name})'
+            for problem in problems:
+                message = f"{where}: {problem.message}"
+                builder.report(problem.code, message, step=step or self.name)
+            return t.cast(R, self._missed(builder, step))
         with builder.called_at(builder.here()):
             return t.cast("Callable[..., R]", self.fn)(**given)
 
-    def _missed(self, builder: Builder) -> StepHandle:
+    def _missed(self, builder: Builder, name: str | None) -> StepHandle:
         """Return what stands for a step that cannot be made, which has been reported."""
         scope = current_scope()
         action = Container(image="unknown", command=("true",))
         draft = Draft(scope, action, Returns(specs={}), builder.here())
-        return _MissedStep(scope.add(draft, self.name.replace(".", "-")))
+        return _MissedStep(scope.add(draft, name or self.name.replace(".", "-")))
 
     def __repr__(self) -> str:
         return f"<couler zoo step {self.name} {self.version}>"

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 
 from couler.dsl.builder import Builder
 from couler.dsl.handles import ProcessHandle
-from couler.dsl.jobs import as_text
 from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
@@ -21,11 +20,12 @@ from couler.steps.pods import (
     mounts,
     named_inputs,
     placement,
+    pod_args,
+    pod_command,
     pod_volumes,
     present,
     read_resources,
     resource_tree,
-    words_of,
 )
 from couler.steps.pytorch import ALONE
 from couler.steps.registry import zoo_step
@@ -33,6 +33,7 @@ from couler.steps.training import (
     JobKind,
     JobOptions,
     Local,
+    condition_anywhere,
     current_builder,
     make_job,
     run_policy,
@@ -43,6 +44,8 @@ from couler.steps.training import step_name as name_of
 
 NODE = "node"
 """Name of the training job, and of its container, in the runtimes that come with Trainer."""
+
+_REASON = '{.status.conditions[?(@.type=="Complete")].reason}'
 
 MANAGER = "couler.dev/steps"
 """Owner of the patches of the runtime."""
@@ -132,10 +135,19 @@ def train(
     inputs
         Hyperparameters as keywords: `input_batch_size=100` is `--batch_size=100`.
 
+    Notes
+    -----
+    A TrainJob tells its end by its conditions alone: it has no time of completion, and the counts
+    of its jobs do not decide (of a runtime of MPI, only the launcher does). It has failed once
+    `Failed` is anywhere among them. That it is complete can be asked only of one place in the list,
+    as all parts of a success condition must hold: the first, or with a `queue` the second, behind
+    `Suspended`. Where something else suspends jobs, such as a Kueue that manages those without
+    a queue, say `success_condition="status.conditions.1.type == Complete"`.
+
     Returns
     -------
     ProcessHandle
-        The step: `job_name`, `job_id`, `job_obj`, and `model_path` if it is stated, which then is
+        The step: `job_name`, `job_id`, `job_obj`, `reason`, and `model_path` if it is stated, which then is
         the value of the step; else that is the job's name.
 
     Examples
@@ -158,7 +170,10 @@ def train(
         step=name,
         image=image,
         command=command,
-        args=[*args, *hyperparameter_words({**(hyperparameters or {}), **named_inputs(inputs)})],
+        args=[
+            *args,
+            *hyperparameter_words(builder, name, hyperparameters or {}, named_inputs(inputs)),
+        ],
         env=with_model_path(env, model_path),
         secret=secret,
         resources=resources,
@@ -197,7 +212,7 @@ def train(
         "runtimePatches": _patches(builder, pods),
         **run_policy(None, timeout),
     }
-    # A queue suspends the job first, which is its first condition.
+    # A queue suspends the job first, which is its first condition and stays in the list.
     last = 0 if queue is None else 1
     kind = JobKind(
         manifest={
@@ -206,11 +221,9 @@ def train(
             "spec": present(spec),
         },
         success_condition=f"status.conditions.{last}.type == Complete",
-        failure_condition=f"status.conditions.{last}.type == Failed",
+        failure_condition=condition_anywhere("Failed", 3),
         status={},
-        outputs={
-            "reason": Output(name="reason", json_path=f"{{.status.conditions[{last}].reason}}")
-        },
+        outputs={"reason": Output(name="reason", json_path=_REASON)},
         local=single_process(builder, pods, command=command, env=ALONE, model_path=model_path),
     )
     return make_job(kind, options)
@@ -235,8 +248,8 @@ def _trainer(builder: Builder, pods: PodOptions, num_nodes: object, procs: objec
     return present(
         {
             "image": pods.image,
-            "command": words_of(pods.command),
-            "args": [as_text(word) for word in pods.args],
+            "command": pod_command(builder, pods, pods.command, pods.args),
+            "args": pod_args(pods.args),
             "env": variables.get("env"),
             "numNodes": num_nodes,
             "resourcesPerNode": resource_tree(read_resources(builder, pods)),

@@ -15,7 +15,8 @@ from couler.dsl.checks import name_step
 from couler.dsl.handles import ProcessHandle
 from couler.dsl.jobs import as_text, offer, run_job
 from couler.ir.workflow import Output
-from couler.steps.pods import PodOptions, Tree, local_environment, words_of
+from couler.steps.commands import CommandError, command_words
+from couler.steps.pods import PodOptions, Tree, local_environment
 
 CleanPodPolicy: t.TypeAlias = t.Literal["Running", "All", "None"]
 """Which pods the operator removes when the job has ended."""
@@ -106,6 +107,28 @@ def make_job(kind: JobKind, options: JobOptions) -> ProcessHandle:
     return offer(job, outputs, main)
 
 
+def condition_anywhere(type_: str, most: int = 6) -> str:
+    """Return a failure condition: a condition of a type is in the resource's list of conditions.
+
+    A cluster does not promise the order of such a list, and in a path only a place in it can be
+    named. Of the parts of a failure condition one is enough, so there is one for every place; of
+    those of a success condition all must hold, so there the same cannot be said.
+
+    Parameters
+    ----------
+    type_
+        Of the condition, such as `Failed`.
+    most
+        How many conditions the kind of resource knows; a list has each at most once.
+
+    Examples
+    --------
+    >>> condition_anywhere("Failed", 2)
+    'status.conditions.0.type == Failed,status.conditions.1.type == Failed'
+    """
+    return ",".join(f"status.conditions.{place}.type == {type_}" for place in range(most))
+
+
 def _local_form(
     kind: JobKind, options: JobOptions
 ) -> objects.LocalForm | Callable[[], object] | None:
@@ -137,7 +160,9 @@ def single_process(
     model_path
         Where it writes the model.
     """
-    words = words_of(command)
+    words: list[object] = []
+    with contextlib.suppress(CommandError):  # told with the pods' own
+        words = command_words(command, options.args)
     if not words:
         return None
     script, output = _TELL_NAME, {"job_name": "job_name"}

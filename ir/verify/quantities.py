@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.verify.kubernetes import is_qualified
 from couler.ir.verify.names import Add
 
 _MILLI = Decimal("0.001")
+_PLAIN_NAMES = ("cpu", "memory", "disk", "gpu", "hugepages-2Mi", "hugepages-1Gi")
 _OWN_FIELDS = {"cpu": "cpu", "memory": "memory", "ephemeral-storage": "disk"}
 
 
@@ -36,8 +38,9 @@ def check_resources(resources: Resources, add: Add) -> None:
         if name in _OWN_FIELDS or (gpu is not None and name == gpu.resource):
             field = _OWN_FIELDS.get(name, "gpu")
             add("CLR420", f'the resource "{name}" has a field of its own. Use {field}.')
-        elif not is_qualified(name):
-            add("CLR420", f'"{name}" is no name of a resource.')
+        elif not is_qualified(name) or not ("/" in name or name.startswith("hugepages-")):
+            hint = did_you_mean(name, _PLAIN_NAMES)
+            add("CLR420", f'"{name}" is no name of a resource.{hint}')
         check_quantity(amount, f"other.{name}", add)
 
 

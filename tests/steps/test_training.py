@@ -44,7 +44,7 @@ def test_tensorflow() -> None:
             worker_resources="cpu=0.5,memory=1024,gpu=1",
             ps_image="ps:1",
             input_batch_size=wf.params.batch,
-            hyperparameters={"rate": 0.1, "seed": None},
+            hyperparameters={"rate": 0.1, "seed": 7},
             timeout="1h",
             step_name="fit",
         )
@@ -62,7 +62,7 @@ def test_tensorflow() -> None:
     assert (main["name"], main["image"]) == ("tensorflow", "wide-deep-model:v1.0")
     assert main["command"] == ["python", "/train_model.py"]
     batch = Template(parts=("--", Literal(value="batch_size"), "=", ParamRef(name="batch")))
-    assert main["args"] == ["--rate=0.1", batch]
+    assert main["args"] == ["--rate=0.1", "--seed=7", batch]
     amounts = {"cpu": "0.5", "memory": "1024Mi"}
     assert main["resources"] == {"requests": amounts, "limits": {**amounts, "nvidia.com/gpu": 1}}
     assert step.action.success_condition == "status.replicaStatuses.Worker.succeeded == 2"
@@ -120,7 +120,7 @@ def test_pytorch_with_environment_secrets_volumes_and_nodes() -> None:
         "annotations": {"sidecar.istio.io/inject": "false"},
     }
     main = container(replicas["Worker"])
-    assert main["command"] == ["sh", "-c", 'cd /srv && python train.py "$@"', "sh"]
+    assert main["command"] == ["sh", "-c", "cd /srv && python train.py"]
     assert "args" not in main
     assert main["env"] == [
         {"name": "RATE", "value": Template(parts=(ParamRef(name="rate"),))},
@@ -262,11 +262,14 @@ def test_a_runtime_alone_is_a_trainjob_without_a_local_form() -> None:
     assert spec["trainer"] == {"numNodes": 1}
     assert set(spec) == {"runtimeRef", "trainer"}
     assert step.action.local is None
-    assert step.action.failure_condition == "status.conditions.0.type == Failed"
+    assert step.action.failure_condition == (
+        "status.conditions.0.type == Failed,status.conditions.1.type == Failed,"
+        "status.conditions.2.type == Failed"
+    )
 
 
 TUNED: list[t.Any] = [
-    {"name": "--lr", "type": "double", "range": [0.01, 0.03]},
+    {"name": "--lr", "type": "double", "range": [0.01, 0.03, 0.01]},
     {"name": "num-layers", "type": "int", "range": [2, 6, 2]},
     {"name": "--optimizer", "type": "categorical", "range": ["sgd", "adam"]},
 ]
@@ -316,7 +319,7 @@ def test_katib_with_a_job_of_its_own() -> None:
         {
             "name": "--lr",
             "parameterType": "double",
-            "feasibleSpace": {"min": "0.01", "max": "0.03"},
+            "feasibleSpace": {"min": "0.01", "max": "0.03", "step": "0.01"},
         },
         {
             "name": "num-layers",
@@ -339,7 +342,9 @@ def test_katib_with_a_job_of_its_own() -> None:
         "--optimizer=${trialParameters.optimizer}",
     ]
     assert step.action.success_condition == "status.completionTime"
-    assert step.action.failure_condition == "status.trialsFailed > 1"
+    assert step.action.failure_condition.startswith(
+        "status.trialsFailed > 1,status.conditions.0.type == Failed,"
+    )
     read = {one.name: (one.json_path, one.type) for one in step.outputs}
     optimal = "{.status.currentOptimalTrial"
     assert read == {
@@ -387,7 +392,7 @@ def test_katib_with_a_template() -> None:
         (lambda: pytorch.train(command="x"), "CLR101", '"image" is missing'),
         (lambda: pytorch.train("a:1", "x", num_worker=2), "CLR104", 'Did you mean "num_workers"'),
         (lambda: pytorch.train("a:1", "x", timeout="soon"), "CLR105", "no duration"),
-        (lambda: pytorch.train("a:1", "x", resources="cpu"), "CLR401", "cpu"),
+        (lambda: pytorch.train("a:1", "x", resources="cpu"), "CLR105", "cpu=0.5"),
         (lambda: pytorch.train("a:1", "x", clean_pod_policy="Most"), "CLR107", "'Running'"),
         (lambda: mpi.train("a:1", "x", local=True), "CLR105", "several machines"),
         (lambda: trainer.train("r", secret="nokeys"), "CLR105", "couler.obtain_secret"),
@@ -472,7 +477,7 @@ def test_a_local_run_gives_the_outputs_of_a_job() -> None:
     with couler.Workflow("w", rate=0.5) as wf:
         trained = tensorflow.train(
             "tf:2",
-            "test -z $RANK && echo trained",
+            "test -z $RANK && test $1 = --rate=0.5 && echo trained",
             num_workers=2,
             input_rate=wf.params.rate,
             model_path=couler.text("/models/{}", wf.params.rate),
