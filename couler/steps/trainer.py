@@ -147,8 +147,8 @@ def train(
     Returns
     -------
     ProcessHandle
-        The step: `job_name`, `job_id`, `job_obj`, `reason`, and `model_path` if it is stated, which then is
-        the value of the step; else that is the job's name.
+        The step: `job_name`, `job_id`, `job_obj`, `reason`, and `model_path` if it is stated, which
+        then is the value of the step; else that is the job's name.
 
     Examples
     --------
