@@ -114,6 +114,7 @@ __all__ = [
     "run_job",
     "run_plugin",
     "run_script",
+    "sequence",
     "set_default_submitter",
     "set_dependencies",
     "set_dns",
@@ -217,6 +218,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.pods import RunSettings as RunSettings
     from couler.dsl.processes import run_container as run_container
     from couler.dsl.processes import run_script as run_script
+    from couler.dsl.ranges import sequence as sequence
     from couler.dsl.secrets import Secret as Secret
     from couler.dsl.settings import WFStatus as WFStatus
     from couler.dsl.settings import add_image_pull_secret as add_image_pull_secret
@@ -352,6 +354,7 @@ _EXPORTS: dict[str, str] = {
     "run_container_set": "couler.dsl.cluster",
     "run_job": "couler.dsl.jobs",
     "run_plugin": "couler.dsl.cluster",
+    "sequence": "couler.dsl.ranges",
     "run_script": "couler.dsl.processes",
     "set_default_submitter": "couler.dsl.submit",
     "set_dependencies": "couler.dsl.dag",

@@ -84,6 +84,7 @@ CODES: dict[str, str] = {
     "CLR184": "value read as text",
     "CLR185": "part of a value that has none",
     "CLR186": "required parameter of a scheduled workflow",
+    "CLR187": "range that is none",
     # 201-229: order, conditions, loops
     "CLR201": "nothing to run",
     "CLR202": "cycle",

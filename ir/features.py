@@ -91,6 +91,7 @@ class Feature(enum.StrEnum):
     FIELD = "value-field"
     OR_ELSE = "value-or-else"
     FIRST_OF = "value-first-of"
+    RANGE = "value-range"
     TEMPLATE = "value-template"
     RUN_ID = "run-id"
     RUN_LOGICAL_DATE = "run-logical-date"

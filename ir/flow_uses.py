@@ -9,7 +9,8 @@ from functools import cached_property
 
 from couler.ir.features import Feature
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop
-from couler.ir.values import Literal, RoundRef, walk
+from couler.ir.ranges import is_known
+from couler.ir.values import RoundRef, walk
 from couler.ir.walk import LOCAL, Scope, explicit_dependencies, references, scopes, step_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Step, Workflow
@@ -72,7 +73,7 @@ def _add_dependency_features(entry: Dependency | AnyOf, add: Add) -> None:
 def add_foreach_features(step: Step, foreach: Foreach, around: Surroundings, add: Add) -> None:
     """Add the features of a step that runs once an item."""
     add(Feature.FOREACH)
-    dynamic = not all(isinstance(items, Literal) for items in foreach.over.values())
+    dynamic = not all(map(is_known, foreach.over.values()))
     if dynamic:
         add(Feature.FOREACH_OVER_OUTPUT)
     if len(foreach.over) > 1:

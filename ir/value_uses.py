@@ -14,6 +14,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -37,6 +38,8 @@ def add_value_features(value: Value, add: Callable[[Feature], object]) -> None:
                 add(Feature.OR_ELSE)
             case FirstOf():
                 add(Feature.FIRST_OF)
+            case Range():
+                add(Feature.RANGE)
             case Template():
                 add(Feature.TEMPLATE)
             case RunRef(field="id"):

@@ -102,6 +102,21 @@ class FirstOf(Variant):
     options: tuple[Value, ...]
 
 
+class Range(Variant):
+    """A list of whole numbers in a row, which is not written out.
+
+    It has `count` numbers from `start` on, none if `count` is below 1; or those from `start` to
+    `end`, both of them included, downwards if `end` is before `start`.
+    """
+
+    kind: t.Literal["range"] = "range"
+    start: Value = Literal(value=0)
+    count: Value | None = None
+    end: Value | None = None
+    format: str | None = None
+    """Makes texts of the numbers: any text with one `%d` in it, or `%03d`, filled up with zeros."""
+
+
 class Template(Variant):
     """Text with values in it; each value is written as it travels on the wire."""
 
@@ -120,6 +135,7 @@ Value = t.Annotated[
     | Field
     | OrElse
     | FirstOf
+    | Range
     | Template,
     ModelField(discriminator="kind"),
 ]
@@ -127,7 +143,7 @@ Value = t.Annotated[
 Text: t.TypeAlias = str | Value
 """Text that reaches a process: a plain string, or a value written as on the wire."""
 
-for _model in (RoundRef, Field, OrElse, FirstOf, Template):
+for _model in (RoundRef, Field, OrElse, FirstOf, Range, Template):
     _model.model_rebuild()
 
 
@@ -155,6 +171,8 @@ def children(value: Value) -> tuple[Value, ...]:
             return (value.value, value.default)
         case FirstOf():
             return value.options
+        case Range():
+            return tuple(end for end in (value.start, value.count, value.end) if end is not None)
         case Template():
             return tuple(part for part in value.parts if not isinstance(part, str))
     t.assert_never(value)
@@ -200,6 +218,10 @@ def map_children(value: Value, change: Callable[[Value], Value]) -> Value:
             return value.model_copy(update=update)
         case FirstOf():
             return value.model_copy(update={"options": tuple(map(change, value.options))})
+        case Range():
+            ends = {name: getattr(value, name) for name in ("start", "count", "end")}
+            changed = {name: change(end) for name, end in ends.items() if end is not None}
+            return value.model_copy(update=changed)
         case Template():
             parts = tuple(part if isinstance(part, str) else change(part) for part in value.parts)
             return value.model_copy(update={"parts": parts})

@@ -28,6 +28,7 @@ _NATIVE = (
     Feature.OUTPUT_DEFAULT,
     Feature.OUTPUT_JSON_PATH,
     Feature.TEMPLATE,
+    Feature.RANGE,
     Feature.RUN_ID,
     Feature.RUN_LOGICAL_DATE,
     Feature.RETRY,

@@ -1,4 +1,4 @@
-"""Fan-out: the items of a foreach as `withItems` or `withParam`."""
+"""Fan-out: the items of a foreach as `withItems`, `withSequence` or `withParam`."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from couler.backends.argo.expressions import quote, tag
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.ranges import sequence
 from couler.backends.argo.references import INDEX, Renderer, keeps_files
 from couler.backends.argo.scope import find_output, is_read_as_json, json_text, wire_text
 from couler.ir.policies import Foreach
-from couler.ir.values import Literal, StepRef, Value
+from couler.ir.ranges import is_known, known_items
+from couler.ir.values import Range, StepRef, Value
 from couler.ir.wire import MAX_ITEMS
 from couler.ir.workflow import Step
 
@@ -32,8 +34,17 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
     """
     as_json = {name for name in foreach.over if is_read_as_json(step, name)}
     as_rows = renderer.has_rows(step, foreach)
-    if all(isinstance(items, Literal) for items in foreach.over.values()):
-        lists = {name: t.cast("Literal", items).value for name, items in foreach.over.items()}
+    [first, *_] = foreach.over.values()
+    if isinstance(first, Range) and not as_rows and (first.format is None or not as_json):
+        return {
+            "withSequence": sequence(
+                first,
+                lambda end: renderer.text(end, step, "int"),
+                lambda end: renderer.expression_as(end, step, "int"),
+            )
+        }
+    if all(map(is_known, foreach.over.values())):
+        lists = {name: known_items(items) or () for name, items in foreach.over.items()}
         if as_rows:
             return {"withItems": _row_items(lists, as_json, indexed=keeps_files(step))}
         [(name, values)] = lists.items()
@@ -68,14 +79,15 @@ def _without_objects(items: str) -> str:
 
 def _is_bounded(items: Value, renderer: Renderer) -> bool:
     """Whether a list is known to be short enough, as a foreach within the bound made it."""
+    if isinstance(items, Range):
+        return not is_known(items)
     if not isinstance(items, StepRef):
         return False
     producer = renderer.view.steps.get(items.step)
     if producer is None or producer.foreach is None:
         return False
     return all(
-        not isinstance(source, Literal) or len(source.value) <= MAX_ITEMS
-        for source in producer.foreach.over.values()
+        len(known_items(source) or ()) <= MAX_ITEMS for source in producer.foreach.over.values()
     )
 
 

@@ -35,6 +35,7 @@ from couler.ir.values import (
     Literal,
     OrElse,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -285,11 +286,18 @@ class _Capture:
         """Return a foreach that stays with the inner step, over lists that the group takes in."""
         if foreach is None:
             return None
-        over = {
-            name: items if isinstance(items, Literal) else self._input(items, name, "list")
-            for name, items in foreach.over.items()
-        }
+        over = {name: self._list(items, name) for name, items in foreach.over.items()}
         return foreach.model_copy(update={"over": over})
+
+    def _list(self, items: Value, name: str) -> Value:
+        if isinstance(items, Literal):
+            return items
+        if isinstance(items, Range):
+            return map_children(
+                items,
+                lambda end: end if isinstance(end, Literal) else self._input(end, name, "int"),
+            )
+        return self._input(items, name, "list")
 
     def _keep(self, value: Value, name: str) -> Value:
         """Take in the parts of a value one by one.

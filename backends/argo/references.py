@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.expressions import json_literal, member, quote, tag
+from couler.backends.argo.ranges import range_text
 from couler.backends.argo.scope import (
     TEXTS,
     ScopeView,
@@ -31,6 +32,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -195,6 +197,8 @@ class Renderer:
                 return self._or_else(value, step)
             case FirstOf():
                 return self._first_of(value.options, step)
+            case Range():
+                return range_text(value, lambda end: self.expression_as(end, step, "int"))
             case Template():
                 parts = [
                     quote(part) if isinstance(part, str) else self.expression(part, step)

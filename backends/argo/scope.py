@@ -14,6 +14,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -103,6 +104,8 @@ class ScopeView(t.NamedTuple):
                 return "str"
             case Field():
                 return "json"
+            case Range():
+                return "list"
             case OrElse():
                 return self.type_of(value.value, step)
             case FirstOf():
@@ -115,6 +118,8 @@ class ScopeView(t.NamedTuple):
         if isinstance(items, Literal):
             types = {literal_type(item) for item in items.value}
             return types.pop() if len(types) == 1 else "str"
+        if isinstance(items, Range):
+            return "int" if items.format is None else "str"
         if isinstance(items, StepRef):
             producer = self.steps.get(items.step) or self.outer[items.step]
             if producer.foreach is not None:

@@ -241,6 +241,7 @@ _NATIVE = frozenset(
         Feature.OR_ELSE,
         Feature.FIRST_OF,
         Feature.TEMPLATE,
+        Feature.RANGE,
         Feature.RUN_ID,
         Feature.RUN_LOGICAL_DATE,
         Feature.RUN_STATUS,

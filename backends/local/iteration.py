@@ -16,7 +16,7 @@ from couler.backends.local.values import (
 )
 from couler.errors import EvaluationError
 from couler.ir.policies import Foreach
-from couler.ir.values import Literal
+from couler.ir.ranges import is_known
 from couler.ir.wire import MAX_ITEMS, MAX_LIST_BYTES, check_size, dump_json
 
 
@@ -36,8 +36,7 @@ def foreach_items(foreach: Foreach, view: View) -> tuple[Mapping[str, Stored], .
         told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
         raise EvaluationError(f"the lists of a foreach must be of equal length, but {told}")
     count = next(iter(lengths.values()))
-    dynamic = not all(isinstance(over, Literal) for over in foreach.over.values())
-    if dynamic and count > MAX_ITEMS:
+    if count > MAX_ITEMS and not all(map(is_known, foreach.over.values())):
         raise EvaluationError(
             f"the foreach has {count:,} items; at most {MAX_ITEMS:,} of a list that is known "
             "only when the workflow runs. Put several into one item"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
 from couler.ir.conditions import Condition, evaluate
+from couler.ir.ranges import range_items
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -20,6 +21,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -133,6 +135,8 @@ def resolve(value: Value, view: View) -> Stored:
             return _first_readable((value.value, value.default), view)
         case FirstOf():
             return _first_readable(value.options, view)
+        case Range():
+            return from_json(tuple(range_items(value, lambda end: to_json(resolve(end, view)))))
         case Template():
             return Single("".join(resolve_text(part, view) for part in value.parts), "str")
     t.assert_never(value)

@@ -15,10 +15,12 @@ from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count
 from couler.dsl.handles import Expression, OutputHandle, StepHandle, Value, literal
 from couler.dsl.names import free_among
+from couler.dsl.ranges import from_range
 from couler.dsl.scope import Scope
-from couler.dsl.types import JSON, UNKNOWN, TypeSpec, json_form, spec_of_value
+from couler.dsl.types import INT, JSON, UNKNOWN, TypeSpec, json_form, spec_of_value
 from couler.ir import values
 from couler.ir.policies import Foreach
+from couler.ir.ranges import known_items
 
 if t.TYPE_CHECKING:
     from couler.dsl.step import TypedStep
@@ -52,9 +54,15 @@ def read_items(scope: Scope, given: object) -> Items:
                 "CLR127", f"{given!r} is {spec.label} and no list, so map cannot go over it"
             )
             return _UNKNOWN_ITEMS
-        length = value._draft.length if isinstance(value, OutputHandle) else None
+        made = value._ir()
         item = spec if spec is UNKNOWN else spec.item or JSON
-        return Items(value._ir(), item, length, None)
+        known = known_items(made)
+        if known is not None:
+            return Items(made, item, len(known), known)
+        length = value._draft.length if isinstance(value, OutputHandle) else None
+        return Items(made, item, length, None)
+    if isinstance(given, range) and given.step == 1:
+        return Items(from_range(given), INT, max(given.stop - given.start, 0), given)
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         scope.builder.report(
             "CLR127",
@@ -79,7 +87,7 @@ def level(scope: Scope, what: str, lists: dict[str, Items]) -> int | None:
         scope.builder.report("CLR126", f"{what}: the lists must be equally long, but {shown}")
         for name, one in lists.items():
             if one.plain is not None:  # or verification would tell of it once more
-                plain = one.plain[:shortest]
+                plain = list(one.plain[:shortest])
                 lists[name] = Items(literal(plain), one.spec, shortest, plain)
     return shortest
 

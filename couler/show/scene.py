@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.conditions import operands
 from couler.ir.policies import AnyOf
+from couler.ir.ranges import known_items
 from couler.ir.values import Literal, StepRef, walk
 from couler.ir.walk import explicit_dependencies, predecessors
 from couler.ir.workflow import (
@@ -149,8 +150,8 @@ def _layer(steps: tuple[Step, ...], prefix: str) -> Layer:
 def _item_count(step: Step, counts: Mapping[str, int]) -> int | None:
     """Return the length of a foreach over a list, or over what an earlier foreach gathers."""
     for items in step.foreach.over.values() if step.foreach is not None else ():
-        if isinstance(items, Literal) and isinstance(items.value, tuple):
-            return len(items.value)
+        if (known := known_items(items)) is not None:
+            return len(known)
         if isinstance(items, StepRef) and items.step in counts:
             return counts[items.step]
     return None

@@ -14,6 +14,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -61,9 +62,20 @@ def value_text(value: Text) -> str:
             return f"{_closed(value.value)} or else {_closed(value.default)}"
         case FirstOf():
             return f"first of ({', '.join(map(value_text, value.options))})"
+        case Range():
+            return _range_text(value)
         case Template():
             return _template_text(value)
     t.assert_never(value)
+
+
+def _range_text(value: Range) -> str:
+    start = value_text(value.start)
+    if value.end is not None:
+        told = f"{start} to {value_text(value.end)}"
+    else:
+        told = f"{value_text(value.count or Literal(value=0))} from {start}"
+    return told if value.format is None else f"{told} as {dump_json(value.format)}"
 
 
 def condition_text(condition: Condition) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from couler.ir.policies import Cache, Foreach, Loop, Retry
-from couler.ir.values import Literal
+from couler.ir.ranges import known_items
+from couler.ir.values import Literal, Range
 from couler.ir.verify.conditions import check_loop
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_placement
 from couler.ir.verify.limits import MAX_ROUNDS
@@ -24,6 +25,12 @@ def check_foreach(reader: Reader, foreach: Foreach) -> None:
     lengths: dict[str, int] = {}
     for name, items in foreach.over.items():
         field = f"foreach.{name}"
+        if isinstance(items, Range):
+            reader.kind(items, field)
+            kinds[name] = Kind("int") if items.format is None else Kind("str")
+            if (known := known_items(items)) is not None:
+                lengths[name] = len(known)
+            continue
         if isinstance(items, Literal):
             # Each item travels, the list does not.
             if isinstance(items.value, tuple):

@@ -16,6 +16,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -25,6 +26,7 @@ from couler.ir.values import (
 )
 from couler.ir.verify.limits import check_literal
 from couler.ir.verify.logic import Logic
+from couler.ir.verify.ranges import check_range
 from couler.ir.verify.scope import Reason, ScopeView
 from couler.ir.verify.types import (
     ANY,
@@ -162,6 +164,8 @@ class Reader:
                 if not covered and not self._is_certain(value):
                     self._uncertain_first_of(value, field)
                 return common_kind(kinds)
+            case Range():
+                return check_range(self, value, field, covered)
             case Template():
                 for part in value.parts:
                     if not isinstance(part, str):

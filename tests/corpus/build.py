@@ -17,6 +17,7 @@ from couler.ir.values import (
     Literal,
     OrElse,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -248,6 +249,18 @@ def or_else(source: object, default: object) -> OrElse:
 def first_of(*options: object) -> FirstOf:
     """Read the first value that is there."""
     return FirstOf(options=tuple(map(value, options)))
+
+
+def rng(
+    start: object = 0, *, count: object = None, end: object = None, format: str | None = None
+) -> Range:
+    """Count from a number: so many, or up or down to another."""
+    return Range(
+        start=value(start),
+        count=None if count is None else value(count),
+        end=None if end is None else value(end),
+        format=format,
+    )
 
 
 def text(*parts: object) -> Template:

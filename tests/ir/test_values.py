@@ -14,6 +14,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -45,6 +46,8 @@ REWRITTEN: list[tuple[Value, Value]] = [
     (OrElse(value=A, default=B), OrElse(value=C, default=B)),
     (OrElse(value=B, default=A), OrElse(value=B, default=C)),
     (FirstOf(options=(A, B, A)), FirstOf(options=(C, B, C))),
+    (Range(start=A, end=B), Range(start=C, end=B)),
+    (Range(start=B, count=A, format="%d"), Range(start=B, count=C, format="%d")),
     (Template(parts=("a", A, "{{a}}", B)), Template(parts=("a", C, "{{a}}", B))),
 ]
 """Values, and the same with C in the place of A."""

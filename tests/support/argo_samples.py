@@ -22,7 +22,7 @@ from couler.ir.pods import (
 )
 from couler.ir.policies import Backoff, Foreach, Resources, Retry
 from couler.ir.storage import ClaimVolume, EmptyVolume, EnvFrom, EnvVar, Mount, SecretKey
-from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, ParamRef, StepRef
+from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, ParamRef, Range, StepRef
 from couler.ir.workflow import (
     ExitHandler,
     Hook,
@@ -54,6 +54,7 @@ def _script(**fields: t.Any) -> Workflow:
 
 
 _EACH = Foreach(over={"item": Literal(value=("x", "y"))})
+_RANGE = Foreach(over={"item": Range(count=Literal(value=2))})
 _OVER_PARAMETER = Foreach(over={"item": ParamRef(name="items")})
 _FAILED = Compare(left=OwnRef(fact="status"), op="==", right=Literal(value="failed"))
 _FILE = Output(name="model", type="file", path="/tmp/model")
@@ -168,6 +169,7 @@ ARGO_SAMPLES: Mapping[str, ArgoSample] = {
     "exit-handler-reads-items": ArgoSample(
         flow(
             echo("all", ItemRef(), foreach=_EACH, outputs=(Output(),)),
+            echo("counted", ItemRef(), foreach=_RANGE, outputs=(Output(),)),
             echo(
                 "chosen",
                 ParamRef(name="mode"),
@@ -188,7 +190,7 @@ ARGO_SAMPLES: Mapping[str, ArgoSample] = {
                             f"print-{name}",
                             OrElse(value=StepRef(step=name), default=Literal(value=())),
                         )
-                        for name in ("all", "chosen")
+                        for name in ("all", "counted", "chosen")
                     ),
                 ),
             ),

@@ -67,6 +67,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -399,6 +400,9 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     ),
     Feature.OR_ELSE: _reads(OrElse(value=A, default=Literal(value="none"))),
     Feature.FIRST_OF: _reads(FirstOf(options=(A, Literal(value="none")))),
+    Feature.RANGE: flow(
+        echo("a", ITEM, foreach=Foreach(over={"item": Range(count=Literal(value=3))}))
+    ),
     Feature.TEMPLATE: _reads(Template(parts=("a is ", A))),
     Feature.RUN_ID: _reads(RunRef(field="id")),
     Feature.RUN_LOGICAL_DATE: _reads(RunRef(field="logical_date")),

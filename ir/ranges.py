@@ -1,0 +1,125 @@
+"""Whole numbers in a row, as `Range` states them: which they are, and how they are written.
+
+All engines share what is said here, so that a range gives the same items everywhere.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Callable, Sequence
+
+from couler.errors import EvaluationError
+from couler.ir.values import Literal, Range, Value, children
+from couler.ir.wire import MAX_ITEMS
+
+MAX_KNOWN = 1_000_000
+"""Most numbers of a range whose ends are known beforehand."""
+
+_WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+_FORMAT = re.compile(r"([^%\"\\{}\x00-\x1f]*)%(0?)([1-9][0-9]?)?d([^%\"\\{}\x00-\x1f]*)")
+
+
+class Form(t.NamedTuple):
+    """What a format says: text before the number, its width with zeros or blanks, text behind."""
+
+    before: str
+    zeros: bool
+    width: int
+    behind: str
+
+
+def read_format(text: str) -> Form | None:
+    """Return what a format says, or None if it is none.
+
+    Examples
+    --------
+    >>> read_format("part-%03d.csv")
+    Form(before='part-', zeros=True, width=3, behind='.csv')
+    """
+    found = _FORMAT.fullmatch(text)
+    if found is None:
+        return None
+    before, zero, width, behind = found.groups()
+    if zero and not width:
+        return None
+    return Form(before, bool(zero), int(width or 0), behind)
+
+
+def is_known(value: Value) -> bool:
+    """Return whether a list is known beforehand: a literal, or a range between literals.
+
+    Examples
+    --------
+    >>> from couler.ir.values import ParamRef
+    >>> is_known(Range(count=Literal(value=3))), is_known(Range(count=ParamRef(name="n")))
+    (True, False)
+    """
+    if isinstance(value, Literal):
+        return True
+    return isinstance(value, Range) and all(isinstance(end, Literal) for end in children(value))
+
+
+def known_items(value: Value) -> Sequence[t.Any] | None:
+    """Return the items of a list that is known beforehand; None for every other value.
+
+    Examples
+    --------
+    >>> known_items(Range(start=Literal(value=3), end=Literal(value=1), format="n%d"))
+    ['n3', 'n2', 'n1']
+    """
+    if isinstance(value, Literal):
+        return value.value if isinstance(value.value, tuple) else None
+    if not isinstance(value, Range) or not is_known(value):
+        return None
+    try:
+        return range_items(value, lambda end: t.cast("Literal", end).value)
+    except EvaluationError:
+        return None
+
+
+def range_items(value: Range, resolve: Callable[[Value], object]) -> Sequence[t.Any]:
+    """Return the items of a range.
+
+    Parameters
+    ----------
+    value
+        The range.
+    resolve
+        Gives the JSON value of an end.
+
+    Raises
+    ------
+    EvaluationError
+        An end is no whole number, the format is none, or there are too many numbers.
+    """
+    if value.format is not None and read_format(value.format) is None:
+        raise EvaluationError(f"{value.format!r} is no format of a range")
+    start = _whole(resolve(value.start))
+    if value.count is not None:
+        numbers = range(start, start + max(_whole(resolve(value.count)), 0))
+    elif value.end is not None:
+        end = _whole(resolve(value.end))
+        numbers = range(start, end + 1) if start <= end else range(start, end - 1, -1)
+    else:
+        raise EvaluationError("a range has neither a count nor an end")
+    limit = MAX_KNOWN if is_known(value) else MAX_ITEMS
+    if _length(numbers) > limit:
+        raise EvaluationError(
+            f"a range has {_length(numbers):,} numbers; at most {limit:,} of one whose ends are "
+            f"known {'beforehand' if is_known(value) else 'only when the workflow runs'}"
+        )
+    return numbers if value.format is None else [value.format % number for number in numbers]
+
+
+def _length(numbers: range) -> int:
+    """The number of numbers, which `len` refuses to tell of very many."""
+    return max((numbers.stop - numbers.start) * numbers.step, 0)
+
+
+def _whole(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
+        return int(value)
+    raise EvaluationError(f"an end of a range is no whole number: {value!r:.60}")
