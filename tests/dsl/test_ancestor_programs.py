@@ -21,7 +21,7 @@ from couler.dsl._context import current
 from couler.ir import storage
 from couler.ir import workflow as ir
 from couler.ir.artifacts import GitLocation, OssLocation, S3Location
-from couler.ir.values import ItemRef, Literal, StepRef
+from couler.ir.values import ItemRef, Literal, Range, StepRef
 from couler.ir.verify import verify
 from tests.support import ancestor_programs
 from tests.support.ancestor_programs import FOLDER, outcomes
@@ -93,7 +93,7 @@ def test_a_map_goes_over_several_lists_together() -> None:
     assert train.foreach is not None
     assert train.foreach.over == {
         "model": Literal(value=("tree", "forest", "boosting")),
-        "depth": Literal(value=(2, 3, 4)),
+        "depth": Range(start=Literal(value=2), count=Literal(value=3)),
         "rate": Literal(value=(0.1, 0.01, 0.001)),
     }
 
