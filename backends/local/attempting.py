@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass
+from functools import partial
 
 from couler.backends.local.container import Start, attempt_process
 from couler.backends.local.demand import Grant
@@ -56,7 +57,8 @@ class LocalAttempter:
                     grant,
                     limits,
                     self.recorder.commit,
-                    lambda pid: self.recorder.attempt_spawned(bound.path, number, pid),
+                    partial(self.recorder.attempt_spawned, bound.path, number),
+                    partial(self.recorder.attempt_spawned, bound.path, number, is_other=True),
                     lambda: self.locks.descriptors,
                 )
                 return await attempt_process(bound, self.place, start)

@@ -13,7 +13,7 @@ from pathlib import Path
 from couler.backends.base import RUNTIMES
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.locations.exchange import clear_scratch
-from couler.backends.local.orphans import end_orphans
+from couler.backends.local.orphans import begun_in, end_orphans
 from couler.backends.local.recording import now
 from couler.backends.local.runtimes import make_runtime
 from couler.errors import RunBusyError, StateError
@@ -75,7 +75,7 @@ def _bury(run: RunRecord, around: Surroundings, database: Database) -> None:
     if runs.find_run(database, run.id).status != "running":  # it ended by itself just now
         return
     lost = runs.attempts_of(database, run.id, status="running")
-    end_orphans(run.id, {attempt.pid: attempt.started for attempt in lost if attempt.pid})
+    end_orphans(run.id, begun_in(lost))
     clear_scratch(Path(run.folder) if run.folder else around.home.run_folder(run.id))
     sessions = runs.sessions_of(database, run.id)
     used = {session.options.get("runtime") for session in sessions}

@@ -20,7 +20,6 @@ from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import OUTSIDE_ERRORS, Exchange
 from couler.backends.local.masking import Masker
-from couler.backends.local.orphans import end_attempt
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.pods import CompanionError, Pod
@@ -56,6 +55,9 @@ class Start:
     ready: Callable[[], t.Awaitable[None]]
     """Awaited before the process starts: all that is recorded is on disk then."""
     spawned: Callable[[int], None]
+    """Told the number of the step's process."""
+    other_spawned: Callable[[int], None]
+    """Told those of the other containers of its pod."""
     locks: Callable[[], tuple[int, ...]]
     """Open files of the locks of the run, which its processes keep."""
 
@@ -135,7 +137,7 @@ async def _attempt_pod(
         return await _attempt(job, bound, environ, place, start)
     os.close(place.open_log(bound.path, start.number))  # its head stands before all that they write
     start = replace(start, number=1)
-    pod = Pod(bound, job, place, start.limits)
+    pod = Pod(bound, job, place, start.limits, start.other_spawned, start.locks)
     try:
         await pod.run_before()
         async with pod.beside():
@@ -167,7 +169,7 @@ async def _attempt(
         return Attempt(False, message=f"its output cannot be written: {error}", kind="error")
     if runtime.name == "process" and (end.reason is not None or end.exit_code != 0):
         # What left its session would be in the way of another attempt.
-        await asyncio.to_thread(end_attempt, job.work)
+        await place.sweeper.end([job.work])
     told = None
     if end.reason is None:
         told = await runtime_call(runtime, runtime.reason, job, end.exit_code)

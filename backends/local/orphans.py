@@ -6,11 +6,12 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
 from couler.errors import StateError
+from couler.state.records import AttemptRecord
 
 MARK = "COULER_RUN_ID"
 """The variable of the environment by which the processes of a run are known."""
@@ -26,6 +27,11 @@ _START_S = 10.0
 """How long after the record of its attempt a process may begin, and how exact clocks are."""
 
 
+def begun_in(lost: Iterable[AttemptRecord]) -> dict[int, datetime]:
+    """Return the recorded processes of attempts and when they began."""
+    return {pid: at for attempt in lost for pid, at in attempt.begun().items()}
+
+
 def end_orphans(run_id: str, recorded: Mapping[int, datetime]) -> int:
     """End all processes of a run that nobody watches any more; return how many there were.
 
@@ -38,8 +44,7 @@ def end_orphans(run_id: str, recorded: Mapping[int, datetime]) -> int:
     run_id
         The run. This process must own it.
     recorded
-        The processes of attempts without an end, which led their sessions, and when these
-        attempts began.
+        The processes of attempts without an end, which led their sessions, and when they began.
 
     Raises
     ------
@@ -50,7 +55,7 @@ def end_orphans(run_id: str, recorded: Mapping[int, datetime]) -> int:
     -----
     Needs `/proc`, so it finds nothing on systems other than Linux.
     """
-    return _end_all(f"{MARK}={run_id}", recorded, _GRACE_S, f"run {run_id}")
+    return _end_all([f"{MARK}={run_id}"], recorded, _GRACE_S, f"run {run_id}")
 
 
 def end_run(run_id: str) -> int:
@@ -61,28 +66,37 @@ def end_run(run_id: str) -> int:
     StateError
         One does not end.
     """
-    return _end_all(f"{MARK}={run_id}", {}, 0.0, f"run {run_id}")
+    return _end_all([f"{MARK}={run_id}"], {}, 0.0, f"run {run_id}")
 
 
-def end_attempt(work: Path) -> int:
-    """End by force what has left the session of an attempt that has ended.
+def end_attempts(works: Collection[Path]) -> int:
+    """End by force what has left the sessions of attempts of this engine that have ended.
 
     Parameters
     ----------
-    work
-        The folder of the attempt, as its processes know it.
+    works
+        The folders of the attempts, as their processes know them.
 
     Raises
     ------
     StateError
         One does not end.
     """
-    return _end_all(f"{WORK_MARK}={work}", {}, 0.0, str(work))
+    marks = [f"{WORK_MARK}={work}" for work in works]
+    whose = ", ".join(map(str, sorted(works)))
+    return _end_all(marks, {}, 0.0, whose, since=_own_start())
 
 
-def _end_all(mark: str, recorded: Mapping[int, datetime], grace_s: float, whose: str) -> int:
+def _end_all(
+    marks: Collection[str],
+    recorded: Mapping[int, datetime],
+    grace_s: float,
+    whose: str,
+    since: int = 0,
+) -> int:
     led: set[int] = set()
-    found = set(_find(mark.encode(), recorded, led))
+    encoded = {mark.encode() for mark in marks}
+    found = set(_find(encoded, recorded, led, since))
     count = len(found)
     for number, seconds in ((signal.SIGTERM, grace_s), (signal.SIGKILL, _FORCE_S)):
         until = time.monotonic() + seconds
@@ -93,7 +107,7 @@ def _end_all(mark: str, recorded: Mapping[int, datetime], grace_s: float, whose:
             if time.monotonic() > until:
                 break
             time.sleep(_POLL_S)
-            found = set(_find(mark.encode(), recorded, led))
+            found = set(_find(encoded, recorded, led, since))
     if found:
         listed = ", ".join(map(str, sorted(found)))
         raise StateError(
@@ -102,10 +116,13 @@ def _end_all(mark: str, recorded: Mapping[int, datetime], grace_s: float, whose:
     return count
 
 
-def _find(mark: bytes, recorded: Mapping[int, datetime], led: set[int]) -> Iterator[int]:
+def _find(
+    marks: set[bytes], recorded: Mapping[int, datetime], led: set[int], since: int
+) -> Iterator[int]:
     """Find the processes, and add to the sessions that are known to be theirs.
 
-    These stay known when the process that told of them has ended.
+    These stay known when the process that told of them has ended. Processes that began before
+    `since`, in ticks from boot, are not looked into.
     """
     sessions: dict[int, int] = {}
     begun: dict[int, float] = {}
@@ -116,18 +133,28 @@ def _find(mark: bytes, recorded: Mapping[int, datetime], led: set[int]) -> Itera
         pid = int(folder.name)
         try:
             state, session, ticks = _read_stat(folder)
+            if ticks < since:
+                continue
             environ = (folder / "environ").read_bytes().split(b"\0")
         except (OSError, ValueError):  # it has ended, or is somebody else's
             continue
         begun[pid] = ticks / os.sysconf("SC_CLK_TCK")
         if state != "Z":
             sessions[pid] = session
-            if mark in environ:
+            if not marks.isdisjoint(environ):
                 marked.add(pid)
     led.update(sessions[pid] for pid in marked)
     led.update(pid for pid, at in recorded.items() if _is_same(pid, at, begun, sessions))
     led.discard(os.getsid(0))
     yield from (pid for pid, session in sessions.items() if pid in marked or session in led)
+
+
+def _own_start() -> int:
+    """Return when this process began, in ticks from boot; 0 where that cannot be told."""
+    try:
+        return _read_stat(_PROC / "self")[2]
+    except OSError:  # there is no /proc
+        return 0
 
 
 def _is_same(

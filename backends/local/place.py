@@ -14,6 +14,7 @@ from couler.backends.local.ends import Bound
 from couler.backends.local.locations import Exchange
 from couler.backends.local.runtimes.base import Job, Runtime
 from couler.backends.local.secrets import Entries
+from couler.backends.local.sweeping import Sweeper
 from couler.ir.paths import StepPath
 from couler.ir.pods import HostAlias, PodSettings
 from couler.ir.storage import EnvVar, Volume
@@ -53,6 +54,8 @@ class Place:
         Values to mask in logs.
     pod
         What all pods of the workflow are told.
+    sweeper
+        Ends what attempts leave behind.
     """
 
     run_id: str
@@ -65,6 +68,7 @@ class Place:
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     pod: PodSettings | None = None
+    sweeper: Sweeper = field(default_factory=Sweeper)
 
     def make_folders(self) -> None:
         """Make the folders of a run, if they are not there."""

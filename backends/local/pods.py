@@ -12,7 +12,6 @@ from couler.backends.local.companions import Companion
 from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.masking import Masker
-from couler.backends.local.orphans import end_attempt
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.process import (
     LostOutputError,
@@ -54,12 +53,18 @@ class Pod:
         What the attempts of the run share.
     limits
         Of the attempt.
+    spawned
+        Told the number of the process of each container.
+    locks
+        Gives the open files of the locks of the run, which processes keep.
     """
 
     bound: Bound
     job: Job
     place: Place
     limits: Limits
+    spawned: Callable[[int], None]
+    locks: Callable[[], tuple[int, ...]]
 
     async def run_before(self) -> None:
         """Run the containers that come before the step, one after another.
@@ -72,7 +77,7 @@ class Pod:
         for companion in self.bound.companions:
             if companion.is_beside:
                 continue
-            end = await self._run(companion, self.limits, lambda _pid: None)
+            end = await self._run(companion, self.limits, self.spawned)
             if end.reason is not None:
                 kind: FailureKind | None = None if end.reason == CANCELLED else "failure"
                 raise CompanionError(Attempt(False, {}, end.reason, None, kind, end.usage))
@@ -109,7 +114,12 @@ class Pod:
     async def _start(self, companion: Companion, limits: Limits) -> asyncio.Task[ProcessEnd]:
         """Return what runs a container, once its process has started."""
         started = asyncio.Event()
-        running = asyncio.create_task(self._run(companion, limits, lambda _pid: started.set()))
+
+        def on_start(pid: int) -> None:
+            self.spawned(pid)
+            started.set()
+
+        running = asyncio.create_task(self._run(companion, limits, on_start))
         waiting = asyncio.create_task(started.wait())
         await asyncio.wait((running, waiting), return_when=asyncio.FIRST_COMPLETED)
         waiting.cancel()
@@ -137,6 +147,7 @@ class Pod:
                 streams=Streams(None, lines.write, lines.write),
                 limits=limits,
                 on_start=on_start,
+                inherits=self.locks(),
             )
             told = None
             if end.reason is None:
@@ -180,8 +191,7 @@ class Pod:
         """End what has left the sessions of containers, which would live on with the run."""
         if self.place.runtime.name != "process":
             return
-        for work in {self._job_of(companion).work for companion in found}:
-            await asyncio.to_thread(end_attempt, work)
+        await self.place.sweeper.end(self._job_of(companion).work for companion in found)
 
 
 def _ended(what: str, end: ProcessEnd) -> CompanionError:

@@ -159,9 +159,11 @@ class Recorder:
         if log is None:  # the start of a process waits for a commit; a pause is seen soon as well
             self._write_soon()
 
-    def attempt_spawned(self, path: StepPath, number: int, pid: int) -> None:
-        """Record the process of an attempt: by its number it is found if the engine dies."""
-        self.journal.attempt_spawned(str(path), number, pid)
+    def attempt_spawned(
+        self, path: StepPath, number: int, pid: int, *, is_other: bool = False
+    ) -> None:
+        """Record a process of an attempt: by its number it is found if the engine dies."""
+        self.journal.attempt_spawned(str(path), number, pid, at=now(), is_other=is_other)
         self._write_soon()
 
     def attempt_ended(self, path: StepPath, number: int, attempt: Attempt) -> None:

@@ -26,7 +26,7 @@ from couler.backends.local.locations.exchange import SCRATCH, clear_scratch
 from couler.backends.local.locks import Locks, hold_of
 from couler.backends.local.loops import run_coroutine
 from couler.backends.local.masking import masked
-from couler.backends.local.orphans import end_orphans, end_run
+from couler.backends.local.orphans import begun_in, end_orphans, end_run
 from couler.backends.local.parameters import Parameters, merge_parameters
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now
@@ -211,7 +211,7 @@ class _Work:
     def to_end(self) -> RunResult:
         run, database = self.run, self.database
         lost = runs.attempts_of(database, run.id, status="running")
-        end_orphans(run.id, {attempt.pid: attempt.started for attempt in lost if attempt.pid})
+        end_orphans(run.id, begun_in(lost))
         clear_scratch(_folder(run, self.around))
         sessions = runs.sessions_of(database, run.id)
         unclean = [it for it in sessions if it.status not in ("succeeded", "failed")]

@@ -29,6 +29,9 @@ from couler.state.upsert import upsert
 _Row: t.TypeAlias = tuple[t.Any, ...] | dict[str, t.Any]
 _Write: t.TypeAlias = t.Callable[[str, t.Any], object]
 
+_WITH_IT_S = 1.0
+"""A process that begins so soon after the record of its attempt needs no time of its own."""
+
 
 class Journal:
     """Collects what happens in a run, and writes it at once when it is told to.
@@ -124,15 +127,39 @@ class Journal:
         """
         self._note_attempt(AttemptRecord(path, number, self.session, started, log=log))
 
-    def attempt_spawned(self, path: str, number: int, pid: int) -> None:
-        """Note the process of an attempt of this session.
+    def attempt_spawned(
+        self,
+        path: str,
+        number: int,
+        pid: int,
+        *,
+        at: datetime | None = None,
+        is_other: bool = False,
+    ) -> None:
+        """Note a process of an attempt of this session.
+
+        Parameters
+        ----------
+        path, number
+            The attempt.
+        pid
+            The process, which leads a session of its own.
+        at
+            When it began; None if its attempt began then.
+        is_other
+            Whether it is not that of the step, but of another container of its pod.
 
         Raises
         ------
         KeyError
             This session has no such attempt under way.
         """
-        self._note_attempt(replace(self._open_attempts[path, number], pid=pid))
+        record = self._open_attempts[path, number]
+        begun = record.started if at is None else at
+        if is_other or (begun - record.started).total_seconds() > _WITH_IT_S:
+            processes = {**(record.processes or {}), str(pid): begun.timestamp()}
+            record = replace(record, processes=processes)
+        self._note_attempt(record if is_other else replace(record, pid=pid))
 
     def attempt_ended(
         self,

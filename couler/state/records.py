@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 
 RunStatus: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled"]
 """How a run stands. A dead engine leaves `running` behind: see `couler.state.shown_status`."""
@@ -202,6 +202,9 @@ class AttemptRecord:
         Largest resident memory of one of its processes, in bytes.
     log
         Where what it wrote is.
+    processes
+        When processes of it began that did not begin with it, those of other containers among
+        them, in seconds since 1970, by their numbers; None for none.
     """
 
     path: str
@@ -216,6 +219,14 @@ class AttemptRecord:
     cpu_s: float | None = None
     peak_bytes: int | None = None
     log: str | None = None
+    processes: Mapping[str, float] | None = None
+
+    def begun(self) -> dict[int, datetime]:
+        """Return when its processes began, by their numbers; all of them lead sessions."""
+        found = {} if self.pid is None else {self.pid: self.started}
+        for pid, at in (self.processes or {}).items():
+            found[int(pid)] = datetime.fromtimestamp(at, UTC)
+        return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,7 @@ attempts = sa.Table(
     sa.Column("cpu_s", sa.Double),
     sa.Column("peak_bytes", sa.BigInteger),
     sa.Column("log", Sentence),
+    sa.Column("processes", JsonText),
 )
 
 signals = sa.Table(

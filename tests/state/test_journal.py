@@ -132,6 +132,19 @@ def test_an_attempt_that_was_not_started_has_no_process(journal: Journal) -> Non
         journal.attempt_spawned("fit", 1, 42)
 
 
+def test_processes_of_an_attempt_and_when_they_began(database: Database, journal: Journal) -> None:
+    later, soon = NOON + timedelta(seconds=90), NOON + timedelta(seconds=0.2)
+    journal.attempt_started("fit", 1, started=NOON)
+    journal.attempt_spawned("fit", 1, 41, at=NOON, is_other=True)
+    journal.attempt_spawned("fit", 1, 42, at=later)
+    journal.attempt_started("load", 1, started=NOON)
+    journal.attempt_spawned("load", 1, 43, at=soon)
+    journal.flush()
+    fit, load = attempts_of(database, "r1")
+    assert (fit.pid, fit.begun()) == (42, {41: NOON, 42: later})
+    assert (load.processes, load.begun()) == (None, {43: NOON})
+
+
 def test_an_attempt_of_a_dead_session_is_ended(database: Database, journal: Journal) -> None:
     journal.attempt_started("fit", 1, started=NOON, log="x.log")
     journal.attempt_spawned("fit", 1, 42)
