@@ -155,7 +155,9 @@ class Recorder:
     def attempt_started(self, bound: Bound, number: int) -> None:
         """Record that an attempt is about to start."""
         log = self.log_of(bound.path) if isinstance(bound.step.action, Container | Script) else None
-        self.journal.attempt_started(str(bound.path), number, started=now(), log=log)
+        size = None if log is None or number == 1 else _size(log)
+        path = str(bound.path)
+        self.journal.attempt_started(path, number, started=now(), log=log, log_from=size)
         if log is None:  # the start of a process waits for a commit; a pause is seen soon as well
             self._write_soon()
 
@@ -337,6 +339,14 @@ def _attempt_status(attempt: Attempt) -> AttemptStatus:
     if attempt.message == CANCELLED:
         return "cancelled"
     return "error" if attempt.kind == "error" else "failed"
+
+
+def _size(log: str) -> int:
+    """Return how long a log is; earlier attempts may not have got as far as to write."""
+    try:
+        return Path(log).stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _items(path: StepPath) -> tuple[int, ...] | None:

@@ -14,7 +14,15 @@ from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import StateError
 from couler.ir.diagnostics import did_you_mean
-from couler.state import Database, RunRecord, attempts_of, find_run, shown_status, steps_of
+from couler.state import (
+    AttemptRecord,
+    Database,
+    RunRecord,
+    attempts_of,
+    find_run,
+    shown_status,
+    steps_of,
+)
 
 _POLL_S = 0.2
 
@@ -28,19 +36,27 @@ _COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "bright_cyan", "bright
 @run_argument
 @click.argument("step", required=False)
 @click.option("-f", "--follow", is_flag=True, help="Go on until the run ends, with new steps too.")
+@click.option(
+    "--attempt",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="What the N-th attempt of each step has written, over all sessions of the run.",
+)
 @home_option
 @session_options
 @pass_session
-def command(session: Session, run: str, step: str | None, follow: bool, home: t.Any) -> None:
+def command(
+    session: Session, run: str, step: str | None, follow: bool, attempt: int | None, home: t.Any
+) -> None:
     """Show what the steps of a run have written.
 
     STEP is a path as `couler status` shows it, or the name of a step with items, rounds or steps
     inside, which stands for all of them. Where several logs are shown, each line begins with the
-    path of its step. All attempts of a step are in one log.
+    path of its step. All attempts of a step are in one log; --attempt shows one of them.
     """
     with open_home(session, home) as (database, _):
         name = find_run(database, run).id
-        reader = _Reader(session, database, name, step)
+        reader = _Reader(session, database, name, step, attempt)
         while True:
             record = find_run(database, name)
             is_over = shown_status(record) != "running"  # asked before reading: nothing is missed
@@ -54,11 +70,15 @@ def command(session: Session, run: str, step: str | None, follow: bool, home: t.
 
 @dataclass(slots=True)
 class _Log:
-    """A log that is read as it grows."""
+    """A log that is read as it grows, or the part of one attempt."""
 
     path: str
     file: Path
     position: int = 0
+    end: int | None = None
+    """Where the part of the next attempt begins."""
+    head: bytes | None = None
+    """The line that an attempt begins with, which is left out; None once it has come."""
     rest: bytes = b""
 
     def lines(self, *, is_last: bool) -> Iterator[str]:
@@ -66,15 +86,27 @@ class _Log:
         try:
             with self.file.open("rb") as stream:
                 stream.seek(self.position)
-                while piece := stream.read(_PIECE):
+                while piece := stream.read(self._size()):
                     self.position += len(piece)
                     *whole, self.rest = (self.rest + piece).split(b"\n")
-                    yield from map(_text, whole)
+                    yield from (_text(line) for line in whole if not self._is_head(line))
         except FileNotFoundError:  # its process has not started
             return
         if is_last and self.rest:
             yield _text(self.rest)
             self.rest = b""
+
+    def _size(self) -> int:
+        return _PIECE if self.end is None else max(0, min(_PIECE, self.end - self.position))
+
+    def _is_head(self, line: bytes) -> bool:
+        """Return whether a line is the head of the attempt, or the end of one that was cut."""
+        if self.head is None:
+            return False
+        if line == self.head:
+            self.head = None
+            return True
+        return line == b""
 
 
 @dataclass(slots=True)
@@ -85,6 +117,7 @@ class _Reader:
     database: Database
     run: str
     step: str | None
+    attempt: int | None
     logs: dict[str, _Log] = field(default_factory=dict)
     width: int = 0
 
@@ -92,13 +125,25 @@ class _Reader:
         """Yield what has been written since the last call."""
         attempts = attempts_of(self.database, self.run)
         for attempt in sorted(attempts, key=lambda one: one.started):
-            if attempt.log is not None and self._is_wanted(attempt.path):
+            if attempt.log is None or not self._is_wanted(attempt.path):
+                continue
+            if self.attempt is None:
                 self.logs.setdefault(attempt.path, _Log(attempt.path, Path(attempt.log)))
+            else:
+                self._add_part(attempt, Path(attempt.log), self.attempt)
         self.width = max(map(len, self.logs), default=0)
         written = {attempt.path for attempt in attempts if attempt.finished is None}
         for log in tuple(self.logs.values()):
             for line in log.lines(is_last=is_last or log.path not in written):
                 yield self._prefix(log.path) + line
+
+    def _add_part(self, attempt: AttemptRecord, file: Path, wanted: int) -> None:
+        if attempt.number == wanted:
+            head = None if wanted == 1 else b"--- attempt %d ---" % wanted
+            part = _Log(attempt.path, file, attempt.log_from or 0, head=head)
+            self.logs.setdefault(attempt.path, part)
+        elif attempt.number == wanted + 1 and attempt.path in self.logs:
+            self.logs[attempt.path].end = attempt.log_from
 
     def complain_of_nothing(self, run: RunRecord) -> None:
         """Say why there was nothing to read.
@@ -106,13 +151,21 @@ class _Reader:
         Raises
         ------
         StateError
-            There is no such step.
+            There is no such step, or it has had no such attempt.
         """
         if self.logs:
             if not any(log.file.exists() for log in self.logs.values()):
                 self.session.complain(f"{run.id}: the logs are no longer in {run.folder}")
             return
         steps = {step.path: step for step in steps_of(self.database, run.id)}
+        tried = [one for one in attempts_of(self.database, run.id) if self._is_wanted(one.path)]
+        if self.attempt is not None and tried:
+            most = max(one.number for one in tried)
+            which = "a step" if self.step is None else f'step "{self.step}"'
+            raise StateError(
+                f"{run.id}: {which} has had at most {most} attempts; there is no attempt "
+                f"{self.attempt}"
+            )
         if self.step is None:
             self.session.info(f"{run.id}: no step has written anything")
         elif self.step in steps:

@@ -110,7 +110,13 @@ class Journal:
         )
 
     def attempt_started(
-        self, path: str, number: int, *, started: datetime, log: str | None = None
+        self,
+        path: str,
+        number: int,
+        *,
+        started: datetime,
+        log: str | None = None,
+        log_from: int | None = None,
     ) -> None:
         """Note that a step is about to be tried.
 
@@ -124,8 +130,11 @@ class Journal:
             When.
         log
             Where what it writes goes.
+        log_from
+            How long that is already, in bytes.
         """
-        self._note_attempt(AttemptRecord(path, number, self.session, started, log=log))
+        record = AttemptRecord(path, number, self.session, started, log=log, log_from=log_from)
+        self._note_attempt(record)
 
     def attempt_spawned(
         self,

@@ -205,6 +205,8 @@ class AttemptRecord:
     processes
         When processes of it began that did not begin with it, those of other containers among
         them, in seconds since 1970, by their numbers; None for none.
+    log_from
+        How long the log was when it began, in bytes; None for the first attempt.
     """
 
     path: str
@@ -220,6 +222,7 @@ class AttemptRecord:
     peak_bytes: int | None = None
     log: str | None = None
     processes: Mapping[str, float] | None = None
+    log_from: int | None = None
 
     def begun(self) -> dict[int, datetime]:
         """Return when its processes began, by their numbers; all of them lead sessions."""

@@ -113,6 +113,7 @@ attempts = sa.Table(
     sa.Column("peak_bytes", sa.BigInteger),
     sa.Column("log", Sentence),
     sa.Column("processes", JsonText),
+    sa.Column("log_from", sa.BigInteger),
 )
 
 signals = sa.Table(

@@ -1,4 +1,4 @@
-"""Attempts have more processes than one: those before and beside it, and when each began."""
+"""Attempts have more processes than one, and places in the logs that they share."""
 
 from __future__ import annotations
 
@@ -10,5 +10,6 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Add the column; of attempts that are there nothing more is known."""
+    """Add the columns; of attempts that are there nothing more is known."""
     op.add_column("attempts", sa.Column("processes", sa.Text(), nullable=True))
+    op.add_column("attempts", sa.Column("log_from", sa.BigInteger(), nullable=True))
