@@ -6,6 +6,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.setup-done
 
+AIRFLOW     := .venv-airflow
+AIRFLOW_OLD := .venv-airflow-old
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
@@ -66,6 +69,30 @@ test: $(STAMP) ## Tests that need no network
 test-slow: argo-oracle containers ## Slow tests, some of which install packages; then argo-lint
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests=build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
+	@if $(MAKE) --no-print-directory airflow airflow-old; then $(MAKE) --no-print-directory test-airflow; \
+	else echo "Airflow cannot be installed here: its tests are left out"; fi
+
+.PHONY: test-airflow
+test-airflow: $(STAMP) containers airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
+	$(BIN)/python -m pytest -m airflow
+
+.PHONY: airflow
+airflow: $(AIRFLOW)/.setup-done ## Make .venv-airflow: Airflow, apart from all else
+
+.PHONY: airflow-old
+airflow-old: $(AIRFLOW_OLD)/.setup-done ## Make .venv-airflow-old: the oldest Airflow that DAG files are loaded in
+
+$(AIRFLOW)/.setup-done: tests/airflow/constraints.txt
+$(AIRFLOW_OLD)/.setup-done: tests/airflow/constraints-old.txt
+
+# Airflow brings 140 packages and caps on others: it never shares an environment with couler.
+$(AIRFLOW)/.setup-done $(AIRFLOW_OLD)/.setup-done:
+	@echo "setting up $(@D); the first time takes about two minutes"
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --constraint $< \
+	  apache-airflow apache-airflow-providers-cncf-kubernetes apache-airflow-providers-standard
+	$(@D)/bin/python -m pip check
+	@touch $@
 
 .PHONY: argo-lint
 argo-lint: argo-oracle ## Let Argo judge all manifests that the tests made, and those of the docs

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from tests.oracle.argo import build, sandbox
+from tests.fakes.kubernetes import sandbox
+from tests.fakes.kubernetes.container import Container, Node, sandbox_obstacle
+from tests.fakes.kubernetes.expansion import expand
+from tests.fakes.kubernetes.selectors import selector
+from tests.fakes.kubernetes.store import CONFIG_MAPS, PODS, ApiError, Store
 from tests.oracle.argo.bucket import Bucket
-from tests.oracle.argo.container import Container, Node
-from tests.oracle.argo.expansion import expand
-from tests.oracle.argo.selectors import selector
-from tests.oracle.argo.store import CONFIG_MAPS, PODS, ApiError, Store
 
-NO_SANDBOX = build.sandbox_obstacle()
+NO_SANDBOX = sandbox_obstacle()
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def node(tmp_path: Path) -> Node:
     tools, kubeconfig = tmp_path / "tools", tmp_path / "kubeconfig"
     tools.mkdir()
     kubeconfig.touch()
-    return Node(Store(), "argoexec", tools, kubeconfig, visible=(), shared=())
+    return Node(Store(), tools, kubeconfig)
 
 
 def run_container(node: Node, folder: Path, script: str, **spec: object) -> Container:
@@ -188,7 +188,11 @@ def test_without_a_process_namespace_nothing_runs(tmp_path: Path) -> None:
         "'argv': ['echo', 'ran'], 'env': {}})"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=build.HERE, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code],
+        cwd=Path(sandbox.__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.returncode == sandbox.CANNOT_START
     assert done.stdout == ""

@@ -10,7 +10,7 @@ import couler
 from couler import stages
 from couler.cli._program import load_program
 from couler.steps import katib, mpi, pytorch, sklearn, tensorflow, trainer
-from tests.oracle.argo.store import Json
+from tests.fakes.kubernetes.store import Json
 from tests.support import argo_oracle
 from tests.support.argo_oracle import Resource
 

@@ -27,6 +27,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.kubernetes.server import Ending
+from tests.fakes.kubernetes.store import SECRETS, Json, Resource
 from tests.oracle.argo.build import BuildError, build_obstacle, obstacle, programs
 from tests.oracle.argo.cluster import (
     Cluster,
@@ -37,8 +39,6 @@ from tests.oracle.argo.cluster import (
     with_parameters,
 )
 from tests.oracle.argo.result import OracleNode, OraclePod, OracleRun, read_run
-from tests.oracle.argo.server import Ending
-from tests.oracle.argo.store import SECRETS, Json, Resource
 
 __all__ = [
     "BuildError",

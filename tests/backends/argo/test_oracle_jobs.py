@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import couler
-from tests.oracle.argo.store import Json
+from tests.fakes.kubernetes.store import Json
 from tests.support import argo_oracle
 from tests.support.argo_oracle import Resource
 

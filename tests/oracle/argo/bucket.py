@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from email.utils import formatdate
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from tests.fakes.kubernetes.server import Reply
+
 NAME = "artifacts"
-
-
-@dataclass(frozen=True)
-class Reply:
-    """An answer over HTTP."""
-
-    code: int
-    body: bytes = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Bucket:

@@ -13,6 +13,8 @@ import sys
 import time
 from pathlib import Path
 
+from tests.fakes.kubernetes.container import sandbox_obstacle
+
 HERE = Path(__file__).parent
 CACHE = (HERE.parents[2] / "build" / "argo-oracle").resolve()  # it may be a link to another's
 MODULE = "github.com/argoproj/argo-workflows/v4"
@@ -112,20 +114,6 @@ def _go(*arguments: str) -> str:
     if done.returncode:
         raise BuildError(f"go {' '.join(arguments)}: {done.stderr.strip()[-2000:]}")
     return done.stdout
-
-
-@functools.cache
-def sandbox_obstacle() -> str | None:
-    """Why containers cannot run here, or None."""
-    if sys.platform != "linux":
-        return "containers need namespaces, so Linux"
-    code = "import sandbox; sandbox.enter_namespaces()"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=HERE, capture_output=True, text=True, check=False
-    )
-    if done.returncode:
-        return f"containers need namespaces: {done.stderr.strip().splitlines()[-1]}"
-    return None
 
 
 if __name__ == "__main__":

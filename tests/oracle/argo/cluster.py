@@ -8,19 +8,15 @@ import gzip
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.oracle.argo import bucket
-from tests.oracle.argo.bucket import Bucket
-from tests.oracle.argo.build import programs
-from tests.oracle.argo.container import Node
-from tests.oracle.argo.kubelet import Kubelet
-from tests.oracle.argo.server import Ending, Server, kubeconfig
-from tests.oracle.argo.store import (
+from tests.fakes.kubernetes.container import Node
+from tests.fakes.kubernetes.kubelet import Kubelet
+from tests.fakes.kubernetes.server import Ending, Server, kubeconfig
+from tests.fakes.kubernetes.store import (
     CONFIG_MAPS,
     SECRETS,
     WORKFLOWS,
@@ -29,11 +25,27 @@ from tests.oracle.argo.store import (
     Resource,
     Store,
 )
+from tests.fakes.kubernetes.tools import hidden_folders, make_tools
+from tests.oracle.argo import bucket
+from tests.oracle.argo.bucket import Bucket
+from tests.oracle.argo.build import programs
 
 NAMESPACE = "default"
 EXECUTOR_IMAGE = "argoexec"
 _COMPLETED = "workflows.argoproj.io/completed"
 _POLL_S = 0.02
+_WAIT_DELAY_S = 1.5
+"""How long the wait container starts after the others, unless they end before.
+
+Argo's executor looks once a second whether they have ended: one that starts after that need not
+wait. Kubernetes promises no order.
+"""
+_DEAF_S = 5.0
+"""How long, at most, a container gets no request to end.
+
+A program in Go ends at once if one comes before it has set up its handlers. In a cluster that does
+not happen, as a request takes longer than that; here it waits for the executor's first line.
+"""
 _CLUSTER_WIDE = frozenset({"clusterworkflowtemplates", "namespaces"})
 _PLURALS = {
     ("v1", "ConfigMap"): CONFIG_MAPS,
@@ -81,18 +93,25 @@ class Cluster:
         work_dir.mkdir(parents=True, exist_ok=True)
         self.store = Store()
         self.bucket = Bucket(work_dir / "bucket")
-        self.server = Server(self.store, self.bucket, statuses)
+        self.server = Server(self.store, statuses, elsewhere=self.bucket.answer)
         self._images = images
         self._settings = settings
         config = work_dir / "kubeconfig"
         config.write_text(kubeconfig(self.server.address))
         self.node = Node(
             store=self.store,
-            executor_image=EXECUTOR_IMAGE,
-            tools=_tools(work_dir / "tools", python),
+            tools=make_tools(
+                work_dir / "tools",
+                python,
+                {"argoexec": programs() / "launcher", "argoexec-program": programs() / "argoexec"},
+            ),
             kubeconfig=config,
-            visible=_hidden(python),
+            client_image=EXECUTOR_IMAGE,
+            visible=hidden_folders(python, programs()),
             shared=tuple(shared),
+            late="wait",
+            late_s=_WAIT_DELAY_S,
+            deaf_s=_DEAF_S,
         )
         self.kubelet = Kubelet(self.node, work_dir / "pods")
         self.server.on_signal(self.kubelet.signal)
@@ -249,26 +268,3 @@ def nodes_of(workflow: Json) -> dict[str, Json]:
         nodes: dict[str, Json] = json.loads(gzip.decompress(base64.b64decode(packed)))
         return nodes
     return status.get("nodes") or {}
-
-
-def _tools(folder: Path, python: str) -> Path:
-    """A folder of programs for PATH."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("python", "python3"):
-        script = folder / name
-        # Not a link: a virtual environment is found by the path of its interpreter.
-        script.write_text(f'#!/bin/sh\nexec "{python}" "$@"\n')
-        script.chmod(0o755)
-    for name, program in (("argoexec", "launcher"), ("argoexec-program", "argoexec")):
-        link = folder / name
-        link.unlink(missing_ok=True)
-        link.symlink_to(programs() / program)
-    return folder
-
-
-def _hidden(python: str) -> tuple[Path, ...]:
-    """The folders of the programs that lie in /tmp or /run, which a container does not see."""
-    prefixes = [Path(python).parents[1], Path(sys.base_prefix), programs()]
-    return tuple(
-        path for path in prefixes if path.is_relative_to("/tmp") or path.is_relative_to("/run")
-    )

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.kubernetes.pod import Pod
+from tests.fakes.kubernetes.store import Json
 from tests.oracle.argo.cluster import EXECUTOR_IMAGE, Cluster, nodes_of
-from tests.oracle.argo.kubelet import Pod
-from tests.oracle.argo.store import Json
 
 _OWN_VARIABLES = "ARGO_"
 

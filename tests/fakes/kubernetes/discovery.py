@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tests.oracle.argo.store import Json, Resource
+from tests.fakes.kubernetes.store import Json, Resource
 
 _VERBS = ["create", "delete", "get", "list", "patch", "update", "watch"]
 
@@ -63,7 +63,7 @@ def _resource(resource: Resource) -> Json:
 def _description(resources: Iterable[Resource]) -> Json:
     return {
         "openapi": "3.0.0",
-        "info": {"title": "oracle", "version": "1"},
+        "info": {"title": "emulated", "version": "1"},
         "paths": {
             f"/{each.plural}": {
                 "patch": {

@@ -13,6 +13,7 @@ The spec is an object with
 - ``argv``, ``env``, ``cwd``
 - ``error``: a file that gets the reason if the process cannot be started; it appears as soon as
   signals can be sent
+- ``pid``: a file that gets the number of the process
 
 This is a program of its own, without imports from the rest, so that it starts fast.
 """
@@ -49,7 +50,8 @@ _DEVICES = frozenset(
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result: int, what: str) -> None:
+def check(result: int, what: str) -> None:
+    """Raise the error of a call of libc that has failed."""
     if result != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"{what}: {os.strerror(code)}")
@@ -58,7 +60,7 @@ def _check(result: int, what: str) -> None:
 def _mount(source: str | None, target: str, kind: str | None, flags: int) -> None:
     arguments = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
     result = libc.mount(*arguments, ctypes.c_ulong(flags), None)
-    _check(result, f"mount {source} on {target}")
+    check(result, f"mount {source} on {target}")
 
 
 def _bind(source: str, target: str, *, writable: bool) -> None:
@@ -66,7 +68,7 @@ def _bind(source: str, target: str, *, writable: bool) -> None:
     if writable:
         return
     attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY, 0, 0, 0)
-    _check(
+    check(
         libc.syscall(
             SYS_MOUNT_SETATTR,
             AT_FDCWD,
@@ -95,7 +97,7 @@ def enter_namespaces() -> None:
             with open(f"/proc/self/{file}", "w") as opened:
                 opened.write(text)
     else:
-        _check(libc.unshare(own), "mount and process namespaces")
+        check(libc.unshare(own), "mount and process namespaces")
     _mount(None, "/", None, MS_REC | MS_PRIVATE)
 
 
@@ -150,7 +152,8 @@ def _copy_folder(there: str, here: str, places: dict[str, Any], private: set[str
             _bind(entry.path, target, writable=devices)
 
 
-def _find(program: str, path: str) -> str:
+def find(program: str, path: str) -> str:
+    """Where a program lies that is named as in a command."""
     if "/" in program:
         return program
     for folder in path.split(":"):
@@ -165,14 +168,14 @@ def _start(spec: dict[str, Any]) -> NoReturn:
     try:
         libc.prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
         if os.getpid() != 1:
-            # Argo's executor signals "all processes", which must be those of the container.
+            # What runs here may signal "all processes", which must be those of the container.
             raise OSError(errno.EPERM, "not in a process namespace of its own")
         with contextlib.suppress(OSError):  # forbidden where parts of /proc are hidden
             _mount("proc", spec["root"] + "/proc", "proc", 0)
         os.chroot(spec["root"])
         os.makedirs(spec["cwd"], exist_ok=True)
         os.chdir(spec["cwd"])
-        program = _find(spec["argv"][0], spec["env"].get("PATH", os.defpath))
+        program = find(spec["argv"][0], spec["env"].get("PATH", os.defpath))
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGPIPE, KILL):
             signal.signal(number, signal.SIG_DFL)
         os.execve(program, spec["argv"], spec["env"])
@@ -204,6 +207,9 @@ def main() -> NoReturn:
     if pid == 0:
         _start(spec)
     child = pid
+    with open(spec["pid"] + ".new", "w") as file:
+        file.write(str(pid))
+    os.rename(spec["pid"] + ".new", spec["pid"])
     code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
     child = 0
     # Not sys.exit: the interpreter takes down the handlers before it ends.

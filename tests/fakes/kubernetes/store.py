@@ -58,6 +58,8 @@ _KINDS = {
 }
 
 PODS = Resource("", "v1", "pods")
+EVENTS = Resource("", "v1", "events")
+JOBS = Resource("batch", "v1", "jobs")
 CONFIG_MAPS = Resource("", "v1", "configmaps")
 SECRETS = Resource("", "v1", "secrets")
 WORKFLOWS = Resource("argoproj.io", "v1alpha1", "workflows")
@@ -113,7 +115,8 @@ class Store:
             now = datetime.datetime.now(datetime.UTC)
             metadata["uid"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._version}/{now}"))
             metadata["creationTimestamp"] = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-            new["apiVersion"], new["kind"] = resource.api_version, resource.kind
+            new["apiVersion"] = resource.api_version
+            new["kind"] = new.get("kind") or resource.kind
             if resource == PODS:
                 new.setdefault("status", {})["phase"] = "Pending"
             return self._put(resource, None, new)
@@ -146,11 +149,18 @@ class Store:
             return self._replace(resource, old, new)
 
     def delete(
-        self, resource: Resource, namespace: str, name: str, *, uid: str | None = None
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        *,
+        uid: str | None = None,
+        grace_s: float | None = None,
     ) -> Json:
         """Delete an object, or mark it as deleted while something has to be done before.
 
-        That is the case while it has finalizers, and while a pod has containers that run.
+        That is the case while it has finalizers, and while a pod has containers that run; these
+        get `grace_s` seconds instead of the time that the pod names.
         """
         with self._changed:
             old = self._get(resource, namespace, name)
@@ -163,7 +173,22 @@ class Store:
             new = copy.deepcopy(old)
             now = datetime.datetime.now(datetime.UTC)
             new["metadata"]["deletionTimestamp"] = now.strftime("%Y-%m-%dT%H:%M:%SZ")
+            if grace_s is not None:
+                new["metadata"]["deletionGracePeriodSeconds"] = grace_s
             return self._put(resource, old, new)
+
+    def remove(self, resource: Resource, namespace: str, name: str) -> Json:
+        """Remove an object at once, whatever holds it."""
+        with self._changed:
+            return self._remove(resource, self._get(resource, namespace, name))
+
+    def ended(self, resource: Resource, namespace: str, name: str, uid: str) -> None:
+        """Remove a pod that has been deleted and whose containers have ended."""
+        with self._changed:
+            old = self._get(resource, namespace, name)
+            metadata = old["metadata"]
+            if metadata["uid"] == uid and not metadata.get("finalizers"):
+                self._remove(resource, old)
 
     def watch(
         self, resource: Resource, matches: Matches, since: str, *, timeout_s: float
@@ -202,7 +227,7 @@ class Store:
         for fixed in ("uid", "name", "namespace", "creationTimestamp", "deletionTimestamp"):
             if fixed in old["metadata"]:
                 new["metadata"][fixed] = old["metadata"][fixed]
-        new["apiVersion"], new["kind"] = resource.api_version, resource.kind
+        new["apiVersion"], new["kind"] = resource.api_version, old["kind"]
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         if new == old:
             return old

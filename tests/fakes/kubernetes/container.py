@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import base64
 import datetime
+import functools
 import json
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.oracle.argo import sandbox
-from tests.oracle.argo.expansion import expand
-from tests.oracle.argo.store import CONFIG_MAPS, SECRETS, ApiError, Json, Resource, Store
+from tests.fakes.kubernetes import sandbox
+from tests.fakes.kubernetes.expansion import expand
+from tests.fakes.kubernetes.images import ConfigError, Images
+from tests.fakes.kubernetes.logs import Log
+from tests.fakes.kubernetes.store import CONFIG_MAPS, SECRETS, ApiError, Json, Resource, Store
+from tests.fakes.kubernetes.volumes import entries
 
+NODE_NAME = "this-machine"
 MESSAGE_LIMIT = 4096
-_DEAF_S = 5.0
-"""How long, at most, a container gets no request to end.
-
-A program in Go ends at once if one comes before it has set up its handlers. In a cluster that does
-not happen, as a request takes longer than that; here it waits for the executor's first line.
-"""
 _TAIL_LINES, _TAIL_BYTES = 80, 2048
-
-
-class ConfigError(Exception):
-    """The kubelet cannot make a container of the spec, and waits for that to change."""
 
 
 Mount = tuple[str, str, bool]
@@ -40,18 +34,31 @@ class Node:
     """The machine that pods run on."""
 
     store: Store
-    executor_image: str
     tools: Path
     """A folder of programs, first in PATH."""
     kubeconfig: Path
-    visible: tuple[Path, ...]
+    client_image: str = ""
+    """The image of containers that talk to the API server: they get the kubeconfig."""
+    visible: tuple[Path, ...] = ()
     """Folders that containers see though they lie where each has folders of its own."""
-    shared: tuple[Path, ...]
+    shared: tuple[Path, ...] = ()
     """Folders of this machine that containers can write."""
+    images: Images = field(default_factory=Images)
+    max_pods: int = 12
+    """How many pods run at the same time; others wait."""
+    late: str = ""
+    """The name of containers that start some time after the others of their pod."""
+    late_s: float = 1.5
+    """How long they wait, unless the others end before."""
+    deaf_s: float = 0.0
+    """How long, at most, a container that has said nothing yet gets no request to end."""
+    grace_s: float = 30.0
+    """The longest time that a container gets to end after a request."""
 
 
+# The launcher of the Argo oracle knows the first of them.
 TOOLS, KUBECONFIG, HOME = "/run/oracle/bin", "/run/oracle/kubeconfig", "/run/oracle/home"
-_PATH = f"{TOOLS}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+PATH = f"{TOOLS}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SERVICE = {
     "KUBERNETES_SERVICE_HOST": "10.96.0.1",
     "KUBERNETES_SERVICE_PORT": "443",
@@ -62,6 +69,24 @@ _SERVICE = {
     "KUBERNETES_PORT_443_TCP_PORT": "443",
     "KUBERNETES_PORT_443_TCP_ADDR": "10.96.0.1",
 }
+
+
+@functools.cache
+def sandbox_obstacle() -> str | None:
+    """Why containers cannot run here, or None."""
+    if sys.platform != "linux":
+        return "containers need namespaces, so Linux"
+    code = "import sandbox; sandbox.enter_namespaces()"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(sandbox.__file__).parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        return f"containers need namespaces: {done.stderr.strip().splitlines()[-1]}"
+    return None
 
 
 def environment(node: Node, pod: Json, spec: Json) -> dict[str, str]:
@@ -85,7 +110,7 @@ def environment(node: Node, pod: Json, spec: Json) -> dict[str, str]:
 
 def _value_from(store: Store, pod: Json, source: Json) -> str | None:
     if reference := source.get("fieldRef"):
-        value: Any = {**pod, "spec": {"nodeName": "oracle", **pod["spec"]}}
+        value: Any = {**pod, "spec": {"nodeName": NODE_NAME, **pod["spec"]}}
         path = reference["fieldPath"]
         for key in path.replace("['", ".").replace("']", "").split(".", 2):
             value = value.get(key, "")
@@ -109,16 +134,7 @@ def _data(store: Store, resource: Resource, namespace: str, reference: Json) -> 
         if reference.get("optional"):
             return {}
         raise ConfigError(str(error)) from error
-    return text_of(resource, found)
-
-
-def text_of(resource: Resource, found: Json) -> dict[str, str]:
-    """The entries of a secret or a config map."""
-    if resource == SECRETS:
-        data = found.get("data") or {}
-        decoded = {key: base64.b64decode(text).decode() for key, text in data.items()}
-        return decoded | (found.get("stringData") or {})
-    return found.get("data") or {}
+    return {key: text.decode() for key, text in entries(resource, found).items()}
 
 
 class Container:
@@ -133,30 +149,45 @@ class Container:
         folder.mkdir(parents=True)
         self.env = environment(node, pod, spec)
         known = {**_SERVICE, **self.env}
-        self.command = [expand(text, known) for text in spec.get("command") or ()]
-        self.args = [expand(text, known) for text in spec.get("args") or ()]
+        image = node.images.get(spec["image"])
+        given = [expand(text, known) for text in spec.get("command") or ()]
+        self.command = given or list(image.entrypoint)
+        # As in a cluster: the image's arguments belong to its own entry point.
+        arguments = spec.get("args") or (() if given else image.arguments)
+        self.args = [expand(text, known) for text in arguments]
+        if not self.command and not self.args:
+            raise ConfigError(f"not known: what {spec['image']} starts without a command")
         self.exit_code: int | None = None
+        self._deaf_s = node.deaf_s
+        self._reason = ""
         self._message = folder / "termination-log"
         self._message.touch()
         surroundings = {
-            "PATH": _PATH,
+            "PATH": image.path or PATH,
             "HOME": HOME,
             "HOSTNAME": pod["metadata"]["name"],
             **_SERVICE,
         }
-        if spec["image"] == node.executor_image:
+        if spec["image"] == node.client_image:
             surroundings["KUBECONFIG"] = KUBECONFIG
+        self.environment = {**surroundings, **self.env}
+        self.cwd: str = spec.get("workingDir") or "/"
         (folder / "root").mkdir()
         (folder / "spec.json").write_text(
             json.dumps(
                 {
                     "root": str(folder / "root"),
                     "private": ["/tmp", "/run", HOME],
-                    "mounts": [*self._own_mounts(node), *self._volume_mounts(volumes, known)],
+                    "mounts": [
+                        *self._own_mounts(node),
+                        *((str(source), target, False) for source, target in image.mounts),
+                        *self._volume_mounts(volumes, known),
+                    ],
                     "argv": [*self.command, *self.args],
-                    "env": {**surroundings, **self.env},
-                    "cwd": spec.get("workingDir") or "/",
+                    "env": self.environment,
+                    "cwd": self.cwd,
                     "error": str(folder / "error"),
+                    "pid": str(folder / "pid"),
                 }
             )
         )
@@ -168,6 +199,7 @@ class Container:
                 stderr=stderr,
                 start_new_session=True,
             )
+        self.log = Log(folder / "stdout", folder / "stderr")
         self._began = time.monotonic()
         self.started = _now()
         self.ended = ""
@@ -180,7 +212,7 @@ class Container:
             *((str(path), str(path), False) for path in node.visible),
             *((str(path), str(path), True) for path in node.shared),
         ]
-        if self.spec["image"] == node.executor_image:
+        if self.spec["image"] == node.client_image:
             mounts.append((str(node.kubeconfig), KUBECONFIG, False))
         return mounts
 
@@ -197,8 +229,11 @@ class Container:
 
     def poll(self) -> bool:
         """Whether the container has ended."""
-        if self.exit_code is None and (code := self._process.poll()) is not None:
-            self.exit_code, self.ended = code, _now()
+        if self.exit_code is None:
+            code = self._process.poll()  # before the log is read: nothing is written after
+            self.log.read(to_the_end=code is not None)
+            if code is not None:
+                self.exit_code, self.ended = code, _now()
         return self.exit_code is not None
 
     def wait(self) -> None:
@@ -208,14 +243,21 @@ class Container:
 
     def terminate(self) -> None:
         """Ask the first process of the container to end."""
-        limit = self._began + _DEAF_S
+        limit = self._began + self._deaf_s
         while not self.poll() and not self.output("stderr") and time.monotonic() < limit:
             time.sleep(0.01)
         if not self.poll():
             self._process.terminate()
 
-    def kill(self) -> None:
+    def first_process(self) -> int | None:
+        """The process that others must share the namespaces of, once there is one."""
+        file = self.folder / "pid"
+        return int(file.read_text()) if self.exit_code is None and file.exists() else None
+
+    def kill(self, *, reason: str = "") -> None:
         """Kill all processes of the container, and wait for their end."""
+        if self.exit_code is None:
+            self._reason = reason
         while not self.poll() and not (self.folder / "error").exists():
             time.sleep(0.001)
         if not self.poll():
@@ -234,6 +276,7 @@ class Container:
             error = self.folder / "error"
             cannot_start = error.exists() and error.read_text()
             reason = "StartError" if cannot_start else "Error" if self.exit_code else "Completed"
+            reason = self._reason or reason
             terminated = {
                 "exitCode": self.exit_code,
                 "reason": reason,
@@ -247,7 +290,7 @@ class Container:
             "name": self.name,
             "image": self.spec["image"],
             "imageID": self.spec["image"],
-            "containerID": f"oracle://{self.name}",
+            "containerID": f"process://{self.name}",
             "ready": self.exit_code is None,
             "started": self.exit_code is None,
             "restartCount": 0,

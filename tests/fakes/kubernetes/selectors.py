@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tests.oracle.argo.store import Matches
+from tests.fakes.kubernetes.store import Matches
 
 _IN = re.compile(r"(\S+)\s+(in|notin)\s+\(([^)]*)\)")
 _COMMA = re.compile(r",(?![^(]*\))")  # not the ones between parentheses

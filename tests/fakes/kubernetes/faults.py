@@ -1,0 +1,78 @@
+"""What a test lets go wrong in an emulated cluster."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.fakes.kubernetes.store import ApiError, Json
+
+FOREVER = 1 << 30
+
+
+@dataclass(frozen=True)
+class RequestFault:
+    """Refuses requests whose method and path match, the first `times` ones."""
+
+    method: str
+    path: str
+    """A regular expression that must match somewhere in the path."""
+    code: int = 500
+    times: int = FOREVER
+    message: str = "refused by the test"
+
+
+@dataclass(frozen=True)
+class PodFault:
+    """What happens to a pod. Pods are those with all `labels`, the first `times` of them."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    times: int = FOREVER
+    unschedulable: bool = False
+    """The pod is never given a node."""
+    pending_s: float = 0.0
+    """How long the pod waits before it starts."""
+    evict_after_s: float | None = None
+    """The node takes the pod back so long after its start."""
+    out_of_memory_after_s: float | None = None
+    """The first container is killed for its use of memory so long after its start."""
+    vanish_after_s: float | None = None
+    """The pod is gone, without a trace in the API, so long after its start."""
+
+
+class Faults:
+    """The faults of a cluster. They can be set while it runs."""
+
+    def __init__(self, *faults: RequestFault | PodFault) -> None:
+        self._lock = threading.Lock()
+        self._left = [[fault, fault.times] for fault in faults]
+
+    def add(self, fault: RequestFault | PodFault) -> None:
+        with self._lock:
+            self._left.append([fault, fault.times])
+
+    def of_request(self, method: str, path: str) -> None:
+        """Raise what a request meets."""
+        fault = self._take(
+            RequestFault,
+            lambda one: one.method == method and re.search(one.path, path) is not None,
+        )
+        if fault is not None:
+            raise ApiError(fault.code, "TestFault", fault.message)
+
+    def of_pod(self, pod: Json) -> PodFault:
+        """What a pod meets."""
+        labels = pod["metadata"].get("labels") or {}
+        return self._take(PodFault, lambda one: one.labels.items() <= labels.items()) or PodFault()
+
+    def _take(self, kind: type, fits: Callable[[Any], bool]) -> Any:
+        with self._lock:
+            for entry in self._left:
+                fault, left = entry
+                if isinstance(fault, kind) and left > 0 and fits(fault):
+                    entry[1] = left - 1
+                    return fault
+        return None

@@ -1,0 +1,385 @@
+"""HTTP in front of the store: the part of the Kubernetes API that Argo and Airflow use."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import socket
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NoReturn, Protocol
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.fakes.kubernetes.container import Container
+from tests.fakes.kubernetes.discovery import discover
+from tests.fakes.kubernetes.execution import PROTOCOL, Execution
+from tests.fakes.kubernetes.faults import Faults
+from tests.fakes.kubernetes.logs import rendered, select
+from tests.fakes.kubernetes.selectors import selector
+from tests.fakes.kubernetes.store import PODS, ApiError, Json, Resource, Store
+from tests.fakes.kubernetes.websocket import WebSocket, accept_key
+
+_API = re.compile(
+    r"/(?:api/(?P<core>v1)|apis/(?P<group>[^/]+)/(?P<version>[^/]+))"
+    r"(?:/namespaces/(?P<namespace>[^/]+)(?=/))?"
+    r"/(?P<plural>[^/]+)(?:/(?P<name>[^/]+))?(?:/(?P<sub>[^/]+))?"
+)
+_WATCH_TICK_S = 5.0
+_TRUE = ("1", "true", "True")
+_MERGE, _STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer over HTTP."""
+
+    code: int
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Elsewhere = Callable[[str, str, Mapping[str, str], Mapping[str, str], bytes], Reply]
+"""Answers what is no request to the API, given method, path, query, headers and body."""
+
+Signal = Callable[[str, str, int], None]
+"""Signals a container, given pod, container and number."""
+
+Ending = Callable[[Json], Json]
+"""Gives the status that an object has from its start, in place of an operator that works on it."""
+
+
+class Machine(Protocol):
+    """What runs the containers."""
+
+    def container(self, pod: str, name: str) -> Container | None:
+        """A container that has been started; of no name, the first of the pod."""
+
+
+def nothing_elsewhere(
+    method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str], body: bytes
+) -> Reply:
+    return Reply(404, f"no such path: {path}".encode())
+
+
+class Server:
+    """Serves a store on a free port of 127.0.0.1 until it is closed."""
+
+    def __init__(
+        self,
+        store: Store,
+        statuses: Mapping[Resource, Ending] | None = None,
+        *,
+        kinds: Iterable[Resource] | None = None,
+        elsewhere: Elsewhere = nothing_elsewhere,
+        faults: Faults | None = None,
+    ) -> None:
+        self.store = store
+        self._http = _Http(("127.0.0.1", 0), _Handler)
+        self._http.store = store
+        self._http.elsewhere = elsewhere
+        self._http.statuses = statuses or {}
+        self._http.kinds = (*(statuses or {}), *(kinds or ()))
+        self._http.strict = kinds is not None  # else any kind is taken
+        self._http.faults = faults or Faults()
+        self.address = f"127.0.0.1:{self._http.server_address[1]}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.05,))
+
+    def on_signal(self, signal: Signal) -> None:
+        """Say who signals containers, for a client that runs nothing but a kill in them."""
+        self._http.signal = signal
+
+    def run_on(self, machine: Machine) -> None:
+        """Say who runs the containers, for logs and ``exec``."""
+        self._http.machine = machine
+
+    def __enter__(self) -> Server:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._http.closing = True
+        self.store.close()
+        self._http.shutdown()
+        self._http.hang_up()
+        self._http.server_close()
+        self._thread.join()
+
+
+class _Http(ThreadingHTTPServer):
+    store: Store
+    elsewhere: Elsewhere
+    signal: Signal | None = None
+    machine: Machine | None = None
+    statuses: Mapping[Resource, Ending]
+    kinds: tuple[Resource, ...]
+    strict: bool
+    faults: Faults
+    closing = False
+    daemon_threads = False
+    request_queue_size = 128
+
+    def __init__(self, *args: object) -> None:
+        self._open: set[socket.socket] = set()
+        super().__init__(*args)  # type: ignore[arg-type]  # the arguments of the base class
+
+    def process_request(self, request: socket.socket, address: object) -> None:  # type: ignore[override]
+        self._open.add(request)
+        super().process_request(request, address)
+
+    def shutdown_request(self, request: socket.socket) -> None:  # type: ignore[override]
+        self._open.discard(request)
+        super().shutdown_request(request)
+
+    def hang_up(self) -> None:
+        """End the connections that clients keep open."""
+        for request in list(self._open):
+            with contextlib.suppress(OSError):
+                request.shutdown(socket.SHUT_RDWR)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away in the middle is no error; anything else goes to the thread."""
+        raise
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: _Http
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # head and body are written apart
+
+    def handle(self) -> None:
+        with contextlib.suppress(ConnectionError):
+            super().handle()
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815 - names of the base
+
+    def _answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        address = urlsplit(self.path)
+        every = parse_qs(address.query, True)
+        query = {key: values[-1] for key, values in every.items()}
+        path = unquote(address.path)
+        answer = discover(path, self.server.kinds)
+        if answer is not None:
+            self._send_json(200, answer)
+            return
+        if not path.startswith(("/api/", "/apis/")):
+            self._send(self.server.elsewhere(self.command, path, query, dict(self.headers), body))
+            return
+        try:
+            self.server.faults.of_request(self.command, path)
+            found = _API.fullmatch(path)
+            if found is None:
+                raise ApiError(404, "NotFound", f"no such path: {path}")
+            if self.command == "GET" and query.get("watch") in _TRUE:
+                self._watch(found, query)
+                return
+            if found["sub"] == "exec":
+                self._exec(found, query.get("container", ""), every["command"])
+                return
+            if found["sub"] == "log":
+                self._log(found, query)
+                return
+            code, answer = self._api(found, query, json.loads(body) if body else {})
+        except ApiError as error:
+            code, answer = error.code, _status(error)
+        self._send_json(code, answer)
+
+    def _send_json(self, code: int, answer: Json) -> None:
+        self._send(Reply(code, json.dumps(answer).encode(), {"Content-Type": "application/json"}))
+
+    def _send(self, reply: Reply) -> None:
+        self.send_response(reply.code)
+        for name, value in {"Content-Length": str(len(reply.body)), **reply.headers}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(reply.body)
+
+    def _api(self, found: re.Match[str], query: dict[str, str], sent: Json) -> tuple[int, Json]:
+        store, resource = self.server.store, _resource(found)
+        if self.server.strict and "." in resource.group and not self._knows(resource):
+            raise ApiError(404, "NotFound", "the server could not find the requested resource")
+        namespace, name, sub = found["namespace"] or "", found["name"] or "", found["sub"] or ""
+        if sub not in ("", "status"):
+            raise ApiError(404, "NotFound", f"{sub} of {resource.plural} is not emulated")
+        if self.command == "POST":
+            if resource.group == "authorization.k8s.io":
+                return 201, {**sent, "status": {"allowed": True}}
+            status = self.server.statuses.get(resource)
+            if status is not None:
+                sent = {**sent, "status": status(sent)}
+            return 201, store.create(resource, namespace, sent)
+        if self.command == "PUT":
+            return 200, store.update(resource, namespace, name, sent)
+        if self.command == "PATCH":
+            return 200, self._patch(resource, namespace, name, sent)
+        matches = selector(
+            namespace, query.get("labelSelector", ""), query.get("fieldSelector", "")
+        )
+        if self.command == "DELETE":
+            uid = (sent.get("preconditions") or {}).get("uid")
+            if name:
+                self._delete_owned(store.get(resource, namespace, name), query, sent)
+                grace = query.get("gracePeriodSeconds", sent.get("gracePeriodSeconds"))
+                grace_s = None if grace is None else float(grace)
+                return 200, store.delete(resource, namespace, name, uid=uid, grace_s=grace_s)
+            for item in store.list(resource, matches)[1]:
+                metadata = item["metadata"]
+                store.delete(resource, metadata.get("namespace", ""), metadata["name"])
+            return 200, {"apiVersion": "v1", "kind": "Status", "status": "Success"}
+        if name:
+            return 200, store.get(resource, namespace, name)
+        version, items = store.list(resource, matches)
+        return 200, {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind + "List",
+            "metadata": {"resourceVersion": str(version)},
+            "items": items,
+        }
+
+    def _delete_owned(self, owner: Json, query: dict[str, str], sent: Json) -> None:
+        """Delete the pods of an object with it, if that is asked for or the rule."""
+        rule = "Orphan" if owner["kind"] == "Job" else "Background"
+        policy = query.get("propagationPolicy") or sent.get("propagationPolicy") or rule
+        if policy == "Orphan":
+            return
+        store, metadata = self.server.store, owner["metadata"]
+        for pod in store.list(PODS, selector(metadata.get("namespace", ""), "", ""))[1]:
+            references = pod["metadata"].get("ownerReferences") or ()
+            if metadata["uid"] in [one["uid"] for one in references]:
+                store.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
+
+    def _knows(self, resource: Resource) -> bool:
+        return resource.group.endswith(".k8s.io") or resource in self.server.kinds
+
+    def _patch(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
+        kind = self.headers["Content-Type"]
+        # Both kinds of merge differ only in lists.
+        strategic = kind == _STRATEGIC and _has_list(sent)
+        if kind not in (_MERGE, _STRATEGIC) or strategic:
+            raise ApiError(415, "UnsupportedMediaType", f"not emulated: this patch of {kind}")
+        return self.server.store.patch(resource, namespace, name, sent)
+
+    def _exec(self, found: re.Match[str], container: str, command: list[str]) -> None:
+        pod = found["name"]
+        if self.server.signal is not None and command[-3:-2] == ["kill"]:
+            # Argo runs nothing but ``argoexec kill SIGNAL 1``, and does not look at the answer.
+            self.server.signal(pod, container, int(command[-2]))
+            self._refuse_exec(command)
+        if self.headers["Upgrade"] != "websocket":
+            self._refuse_exec(command)
+        execution = Execution(self._container(found, container), command)
+        offered = self.headers.get("Sec-WebSocket-Protocol", PROTOCOL).split(",")
+        self.send_response(101)
+        self.send_header("Upgrade", "websocket")
+        self.send_header("Connection", "Upgrade")
+        self.send_header("Sec-WebSocket-Accept", accept_key(self.headers["Sec-WebSocket-Key"]))
+        if PROTOCOL in (one.strip() for one in offered):
+            self.send_header("Sec-WebSocket-Protocol", PROTOCOL)
+        self.end_headers()
+        self.wfile.flush()
+        self.close_connection = True
+        execution.serve(WebSocket(self.rfile, self.wfile))
+
+    def _refuse_exec(self, command: list[str]) -> NoReturn:
+        raise ApiError(400, "BadRequest", f"not emulated: to run {command} in a container")
+
+    def _container(self, found: re.Match[str], name: str) -> Container:
+        pod = self.server.store.get(PODS, found["namespace"] or "", found["name"])
+        machine = self.server.machine
+        container = machine and machine.container(pod["metadata"]["uid"], name)
+        if not container:
+            message = f'container "{name}" in pod "{found["name"]}" is waiting to start'
+            raise ApiError(400, "BadRequest", message)
+        return container
+
+    def _log(self, found: re.Match[str], query: dict[str, str]) -> None:
+        log = self._container(found, query.get("container", "")).log
+        if query.get("follow") not in _TRUE:
+            body = b"".join(rendered(line, query) for line in select(list(log.lines), query))
+            self._send(Reply(200, body, {"Content-Type": "text/plain"}))
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "text/plain")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        before = list(log.lines)
+        asked_for = {id(line) for line in select(before, query)}
+        left_out = {id(line) for line in before} - asked_for
+        for line in log.follow(lambda: self.server.closing):
+            if id(line) not in left_out:
+                self._send_chunk(rendered(line, query))
+        self._end_chunks()
+
+    def _send_chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def _end_chunks(self) -> None:
+        self.wfile.write(b"0\r\n\r\n")
+        self.close_connection = True
+
+    def _watch(self, found: re.Match[str], query: dict[str, str]) -> None:
+        resource, fields = _resource(found), query.get("fieldSelector", "")
+        if found["name"]:
+            fields = f"{fields},metadata.name={found['name']}"
+        matches = selector(found["namespace"] or "", query.get("labelSelector", ""), fields)
+        since = query.get("resourceVersion", "")
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        for event in self.server.store.watch(resource, matches, since, timeout_s=_WATCH_TICK_S):
+            if event is not None:
+                line = json.dumps({"type": event[0], "object": event[1]}).encode() + b"\n"
+                self._send_chunk(line)
+        self._end_chunks()
+
+
+def _resource(found: re.Match[str]) -> Resource:
+    return Resource(found["group"] or "", found["core"] or found["version"], found["plural"])
+
+
+def _has_list(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_has_list(one) for one in value.values())
+    return isinstance(value, list)
+
+
+def _status(error: ApiError) -> Json:
+    return {
+        "apiVersion": "v1",
+        "kind": "Status",
+        "status": "Failure",
+        "message": str(error),
+        "reason": error.reason,
+        "code": error.code,
+    }
+
+
+def kubeconfig(address: str) -> str:
+    """A kubeconfig for the server, as JSON, which is YAML."""
+    return json.dumps(
+        {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "clusters": [{"name": "emulated", "cluster": {"server": f"http://{address}"}}],
+            "users": [{"name": "emulated", "user": {}}],
+            "contexts": [
+                {
+                    "name": "emulated",
+                    "context": {"cluster": "emulated", "user": "emulated", "namespace": "default"},
+                }
+            ],
+            "current-context": "emulated",
+        }
+    )

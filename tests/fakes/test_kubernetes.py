@@ -1,0 +1,445 @@
+"""The emulated cluster, as a client of the Kubernetes API sees it."""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+import os
+import socket
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.fakes.kubernetes.container import sandbox_obstacle
+from tests.fakes.kubernetes.faults import PodFault, RequestFault
+from tests.fakes.kubernetes.images import Image, Images, busybox_obstacle
+from tests.fakes.kubernetes.operators import Work, train
+from tests.fakes.kubernetes.store import JOBS, PODS, Resource
+
+pytestmark = pytest.mark.skipif(sandbox_obstacle() is not None, reason=str(sandbox_obstacle()))
+
+PYTORCH_JOBS = Resource("kubeflow.org", "v1", "pytorchjobs")
+FOLDER = "/api/v1/namespaces/default/pods"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[FakeCluster]:
+    with FakeCluster(tmp_path, operators={PYTORCH_JOBS: train}) as cluster:
+        yield cluster
+
+
+def request(
+    cluster: FakeCluster, method: str, path: str, body: Any = None, kind: str = "application/json"
+) -> tuple[int, Any]:
+    connection = http.client.HTTPConnection(cluster.server.address, timeout=20)
+    with contextlib.closing(connection):
+        content = None if body is None else json.dumps(body)
+        connection.request(method, path, content, {"Content-Type": kind})
+        answer = connection.getresponse()
+        text = answer.read()
+        if answer.headers["Content-Type"] == "application/json":
+            return answer.status, json.loads(text)
+        return answer.status, text.decode()
+
+
+def shell(name: str, script: str, **more: Any) -> dict[str, Any]:
+    container = {"name": "base", "image": "any", "command": ["sh", "-c", script]}
+    spec = {"restartPolicy": "Never", "containers": [container]}
+    for key in [key for key in more if key in ("env", "envFrom", "volumeMounts", "image")]:
+        container[key] = more.pop(key)
+    labels = more.pop("labels", {})
+    return {"metadata": {"name": name, "labels": labels}, "spec": {**spec, **more}}
+
+
+def start(cluster: FakeCluster, *pods: dict[str, Any]) -> None:
+    for pod in pods:
+        code, answer = request(cluster, "POST", FOLDER, pod)
+        assert code == 201, answer
+
+
+def end_of(cluster: FakeCluster, name: str) -> dict[str, Any]:
+    return cluster.wait(PODS, name, "phase", "Succeeded", "Failed", limit_s=20)
+
+
+def logs(cluster: FakeCluster, name: str, query: str = "") -> str:
+    code, text = request(cluster, "GET", f"{FOLDER}/{name}/log?container=base{query}")
+    assert code == 200, text
+    return str(text)
+
+
+def test_a_pod_runs_to_its_end_and_can_be_found_patched_and_deleted(cluster: FakeCluster) -> None:
+    start(cluster, shell("p", "echo said; exit 3", labels={"a": "1"}))
+    status = end_of(cluster, "p")
+    assert status["phase"] == "Failed"
+    assert status["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 3
+    patch = {"metadata": {"labels": {"checked": "True"}}}
+    assert request(cluster, "PATCH", f"{FOLDER}/p", patch, "application/merge-patch+json")[0] == 200
+    strategic = "application/strategic-merge-patch+json"
+    assert request(cluster, "PATCH", f"{FOLDER}/p", {"a": [1]}, strategic)[0] == 415
+    _, found = request(cluster, "GET", f"{FOLDER}?labelSelector=a%3D1%2Cchecked%21%3DFalse")
+    assert [pod["metadata"]["name"] for pod in found["items"]] == ["p"]
+    events = f"{FOLDER[:-4]}events?fieldSelector=involvedObject.name%3Dp"
+    reasons = [one["reason"] for one in request(cluster, "GET", events)[1]["items"]]
+    assert reasons == ["Scheduled", "Started"]
+    assert request(cluster, "DELETE", f"{FOLDER}/p")[0] == 200
+    assert request(cluster, "GET", f"{FOLDER}/p")[0] == 404
+
+
+def test_a_log_can_be_followed_and_has_the_time_of_each_line(cluster: FakeCluster) -> None:
+    start(cluster, shell("p", "echo a; sleep 0.3; echo b >&2; sleep 0.1; printf 'c\\rd'"))
+    cluster.wait(PODS, "p", "phase", "Running", limit_s=10)
+    lines = logs(cluster, "p", "&follow=true&timestamps=true").split("\n")
+    times, texts = zip(*(line.split(" ", 1) for line in lines), strict=True)
+    assert texts == ("a", "b", "c\rd")
+    assert times[0] < times[1] <= times[2]
+    assert times[0].endswith("000Z")
+    assert len(times[0]) == len("2026-01-01T00:00:00.000000000Z")
+    assert logs(cluster, "p", "&tailLines=1") == "c\rd"
+    assert logs(cluster, "p", f"&sinceTime={times[1]}") == "b\nc\rd"
+
+
+def test_pods_have_the_same_absolute_paths_at_the_same_time(cluster: FakeCluster) -> None:
+    script = "mkdir -p /tmp/work; echo $0 > /tmp/work/x; echo $0 > /airflow/xcom/r; sleep 0.3; "
+    volumes = {"volumes": [{"name": "xcom", "emptyDir": {}}]}
+    mounts = {"volumeMounts": [{"name": "xcom", "mountPath": "/airflow/xcom"}]}
+    for number in range(20):
+        pod = shell(f"p{number}", script + "cat /tmp/work/x /airflow/xcom/r", **volumes, **mounts)
+        pod["spec"]["containers"][0]["args"] = [f"number {number}"]
+        start(cluster, pod)
+    for number in range(20):
+        assert end_of(cluster, f"p{number}")["phase"] == "Succeeded"
+        assert logs(cluster, f"p{number}") == f"number {number}\nnumber {number}\n"
+
+
+def test_variables_and_volumes_come_from_secrets_and_config_maps(cluster: FakeCluster) -> None:
+    cluster.secret("s", {"token": "geheim"})
+    cluster.config_map("c", {"lr": "0.1", "k.txt": "text"})
+    pod = shell(
+        "p",
+        'echo "$TOKEN $c_lr $ALL"; cat /c/k.txt /s/below/t; ls /c; touch /c/x || echo fixed',
+        env=[
+            {"name": "TOKEN", "valueFrom": {"secretKeyRef": {"name": "s", "key": "token"}}},
+            {"name": "ALL", "value": "$(TOKEN) $$(TOKEN) $(NONE)"},
+        ],
+        envFrom=[{"configMapRef": {"name": "c"}, "prefix": "c_"}],
+        volumeMounts=[
+            {"name": "c", "mountPath": "/c", "readOnly": True},
+            {"name": "s", "mountPath": "/s"},
+        ],
+        volumes=[
+            {"name": "c", "configMap": {"name": "c"}},
+            {
+                "name": "s",
+                "secret": {"secretName": "s", "items": [{"key": "token", "path": "below/t"}]},
+            },
+        ],
+    )
+    start(cluster, pod)
+    assert end_of(cluster, "p")["phase"] == "Succeeded"
+    container = cluster.pods()[0].container("base")
+    expected = "geheim 0.1 geheim $(TOKEN) $(NONE)\ntextgeheimk.txt\nlr\n"
+    assert sorted(container.stdout.split("\n")) == sorted(f"{expected}fixed\n".split("\n"))
+
+
+def test_a_claim_is_a_folder_that_pods_share(cluster: FakeCluster) -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]
+    mounts = [{"name": "v", "mountPath": "/data"}]
+    start(cluster, shell("a", "echo kept > /data/x", volumes=volumes, volumeMounts=mounts))
+    assert end_of(cluster, "a")["phase"] == "Succeeded"
+    start(cluster, shell("b", "cat /data/x", volumes=volumes, volumeMounts=mounts))
+    end_of(cluster, "b")
+    assert logs(cluster, "b") == "kept\n"
+    assert (cluster.claim("data") / "x").read_text() == "kept\n"
+
+
+def test_init_containers_run_before_and_helpers_beside_the_others(cluster: FakeCluster) -> None:
+    volume = {"volumeMounts": [{"name": "v", "mountPath": "/v"}], "image": "any"}
+    pod = shell(
+        "p",
+        "cat /v/init; until test -e /v/help; do sleep 0.02; done",
+        volumes=[{"name": "v", "emptyDir": {}}],
+        **volume,
+    )
+    pod["spec"]["initContainers"] = [
+        {"name": "first", "command": ["sh", "-c", "echo prepared > /v/init"], **volume},
+        {
+            "name": "help",
+            "restartPolicy": "Always",
+            "command": ["sh", "-c", "trap 'exit 7' TERM; touch /v/help; while :; do sleep 1; done"],
+            **volume,
+        },
+    ]
+    start(cluster, pod)
+    assert end_of(cluster, "p")["phase"] == "Succeeded"
+    assert logs(cluster, "p") == "prepared\n"
+    assert cluster.pods()[0].container("help").exit_code in (7, 137)
+    failing = shell("r", "echo never")
+    failing["spec"]["initContainers"] = [{"name": "i", "image": "x", "command": ["false"]}]
+    start(cluster, failing)
+    assert end_of(cluster, "r")["phase"] == "Failed"
+    assert request(cluster, "GET", f"{FOLDER}/r/log?container=base")[0] == 400
+
+
+class Client:
+    """A client of ``exec``."""
+
+    def __init__(self, cluster: FakeCluster, path: str) -> None:
+        host, _, port = cluster.server.address.partition(":")
+        self.socket = socket.create_connection((host, int(port)), timeout=20)
+        key = base64.b64encode(bytes(16)).decode()
+        self.socket.sendall(
+            f"GET {path} HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: {key}\r\n"
+            "Sec-WebSocket-Protocol: v4.channel.k8s.io\r\n\r\n".encode()
+        )
+        self.file = self.socket.makefile("rb")
+        self.head = b""
+        while not self.head.endswith(b"\r\n\r\n"):
+            self.head += self.file.readline()
+
+    def write(self, text: str) -> None:
+        payload, mask = b"\0" + text.encode(), os.urandom(4)
+        masked = bytes(byte ^ mask[position % 4] for position, byte in enumerate(payload))
+        self.socket.sendall(struct.pack(">BB", 0x82, 0x80 | len(payload)) + mask + masked)
+
+    def read(self) -> tuple[int, bytes]:
+        """The channel of a message and what it says; at the end, -1."""
+        code, size = self.file.read(2)
+        if size == 126:
+            (size,) = struct.unpack(">H", self.file.read(2))
+        payload = self.file.read(size)
+        return (payload[0], payload[1:]) if code == 0x82 else (-1, payload)
+
+
+def test_exec_runs_a_process_beside_those_of_the_container(cluster: FakeCluster) -> None:
+    start(
+        cluster,
+        shell(
+            "p",
+            "echo inside > /tmp/x; trap 'echo told; exit 5' INT; while :; do sleep 0.05; done",
+            env=[{"name": "OWN", "value": "own"}],
+        ),
+    )
+    cluster.wait(PODS, "p", "phase", "Running", limit_s=10)
+    time.sleep(0.2)
+    path = f"{FOLDER}/p/exec?container=base&command=/bin/sh&stdin=true&stdout=true&stderr=true"
+    client = Client(cluster, path)
+    assert client.head.startswith(b"HTTP/1.1 101 ")
+    assert b"s3pPLMBiTxaQ9kYGzzhZRbK" not in client.head
+    assert b"v4.channel.k8s.io" in client.head
+    client.write('cat /tmp/x; echo "$OWN"; echo wrong >&2\n')
+    seen = {1: b"", 2: b""}
+    while seen != {1: b"inside\nown\n", 2: b"wrong\n"}:
+        channel, text = client.read()
+        seen[channel] += text
+    client.write("kill -2 1; exit 3\n")
+    channel, text = client.read()
+    assert channel == 3
+    assert json.loads(text)["details"]["causes"] == [{"reason": "ExitCode", "message": "3"}]
+    assert client.read()[0] == -1
+    client.socket.close()
+    assert end_of(cluster, "p")["phase"] == "Failed"
+    assert logs(cluster, "p") == "told\n"
+    assert request(cluster, "GET", path)[0] == 400
+
+
+def job(name: str, script: str, **spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {"template": shell("", script), **spec}}
+
+
+def end_of_job(cluster: FakeCluster, name: str) -> dict[str, Any]:
+    limit = time.monotonic() + 20
+    while time.monotonic() < limit:
+        status = cluster.store.get(JOBS, "default", name)["status"]
+        if status.get("conditions"):
+            return status
+        time.sleep(0.02)
+    raise TimeoutError(name)
+
+
+def test_an_indexed_job_runs_a_pod_for_each_index(cluster: FakeCluster) -> None:
+    code, _ = request(
+        cluster,
+        "POST",
+        "/apis/batch/v1/namespaces/default/jobs",
+        job("j", "echo $JOB_COMPLETION_INDEX", completionMode="Indexed", completions=3),
+    )
+    assert code == 201
+    status = end_of_job(cluster, "j")
+    assert status["conditions"][0]["type"] == "Complete"
+    assert (status["succeeded"], status["active"]) == (3, 0)
+    assert status["completedIndexes"] == "0,1,2"
+    assert [pod.container("base").stdout for pod in cluster.pods()] == ["0\n", "1\n", "2\n"]
+    assert {pod.labels["batch.kubernetes.io/job-name"] for pod in cluster.pods()} == {"j"}
+
+
+def test_a_job_gives_up_after_its_limit_of_failures(cluster: FakeCluster) -> None:
+    cluster.create(JOBS, {**job("j", "exit 1", backoffLimit=1), "status": {}})
+    status = end_of_job(cluster, "j")
+    [condition] = status["conditions"]
+    assert (condition["type"], condition["reason"]) == ("Failed", "BackoffLimitExceeded")
+    assert status["failed"] == 2
+    cluster.create(JOBS, {**job("k", "sleep 60", activeDeadlineSeconds=1), "status": {}})
+    assert end_of_job(cluster, "k")["conditions"][0]["reason"] == "DeadlineExceeded"
+    refused = job("l", "true", podFailurePolicy={"rules": []})
+    code, answer = request(cluster, "POST", "/apis/batch/v1/namespaces/default/jobs", refused)
+    assert (code, answer["message"]) == (422, "not emulated: podFailurePolicy of a job")
+
+
+def test_pods_of_a_deleted_job_go_only_if_that_is_asked_for(cluster: FakeCluster) -> None:
+    for name, query in (("kept", ""), ("gone", "?propagationPolicy=Foreground")):
+        cluster.create(JOBS, {**job(name, "sleep 60"), "status": {}})
+        label = f"job-name%3D{name}"
+        limit = time.monotonic() + 10
+        while not request(cluster, "GET", f"{FOLDER}?labelSelector={label}")[1]["items"]:
+            assert time.monotonic() < limit
+        request(cluster, "DELETE", f"/apis/batch/v1/namespaces/default/jobs/{name}{query}")
+        while True:
+            left = request(cluster, "GET", f"{FOLDER}?labelSelector={label}")[1]["items"]
+            deleted = all("deletionTimestamp" in pod["metadata"] for pod in left)
+            if name == "kept" or (left and deleted) or not left:
+                break
+            assert time.monotonic() < limit
+        assert deleted is (name == "gone")
+
+
+def pytorch_job(script: str) -> dict[str, Any]:
+    replica = {"replicas": 1, "template": {"spec": shell("", script)["spec"]}}
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": "PyTorchJob",
+        "metadata": {"name": "t"},
+        "spec": {"pytorchReplicaSpecs": {"Master": replica, "Worker": {**replica, "replicas": 2}}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("script", "end"), [("echo $RANK/$WORLD_SIZE", "Succeeded"), ("exit 1", "Failed")]
+)
+def test_an_operator_gives_a_custom_resource_its_status(
+    cluster: FakeCluster, script: str, end: str
+) -> None:
+    folder = "/apis/kubeflow.org/v1/namespaces/default/pytorchjobs"
+    code, answer = request(cluster, "POST", folder, pytorch_job(script))
+    assert (code, answer["kind"]) == (201, "PyTorchJob")
+    limit = time.monotonic() + 20
+    while True:
+        conditions = (
+            request(cluster, "GET", f"{folder}/t")[1].get("status", {}).get("conditions", [])
+        )
+        if [one["type"] for one in conditions][-1:] == [end]:
+            break
+        assert time.monotonic() < limit, conditions
+    said = sorted(one.stdout for pod in cluster.pods() for one in pod.containers)
+    assert end == "Failed" or "0/3\n" in said
+    assert request(cluster, "POST", folder.replace("pytorch", "tf"), {"metadata": {}})[0] == 404
+
+
+def test_an_operator_can_be_any_function(tmp_path: Path) -> None:
+    def count(work: Work) -> None:
+        for number in range(3):
+            work.report({"phase": str(number)})
+            work.pause(0.02)
+        work.report({"phase": "done"})
+
+    kind = Resource("example.org", "v1", "things")
+    with FakeCluster(tmp_path, operators={kind: count}) as cluster:
+        cluster.create(kind, {"kind": "Thing", "metadata": {"name": "x"}})
+        assert cluster.wait(kind, "x", "phase", "done", limit_s=5) == {"phase": "done"}
+
+
+def test_what_a_test_lets_go_wrong(tmp_path: Path) -> None:
+    faults = [
+        RequestFault("POST", "/pods$", code=503, times=1),
+        PodFault({"hit": "evict"}, evict_after_s=0.1),
+        PodFault({"hit": "memory"}, out_of_memory_after_s=0.1),
+        PodFault({"hit": "vanish"}, vanish_after_s=0.1),
+        PodFault({"hit": "wait"}, pending_s=0.3),
+        PodFault({"hit": "no-node"}, unschedulable=True),
+    ]
+    with FakeCluster(tmp_path, faults=faults, images=Images({"any": Image()}, True)) as cluster:
+        assert request(cluster, "POST", FOLDER, shell("p", "true"))[0] == 503
+        for hit in ("evict", "memory", "vanish", "no-node"):
+            start(cluster, shell(hit, "sleep 60", labels={"hit": hit}))
+        began = time.monotonic()
+        start(cluster, shell("wait", "true", labels={"hit": "wait"}))
+        start(cluster, shell("no-image", "true", image="other:1"))
+        status = end_of(cluster, "evict")
+        assert (status["phase"], status["reason"]) == ("Failed", "Evicted")
+        ended = end_of(cluster, "memory")["containerStatuses"][0]["state"]["terminated"]
+        assert ended["reason"] == "OOMKilled"
+        while request(cluster, "GET", f"{FOLDER}/vanish")[0] != 404:
+            assert time.monotonic() < began + 10
+        assert end_of(cluster, "wait")["phase"] == "Succeeded"
+        assert time.monotonic() - began > 0.3
+        _, waiting = request(cluster, "GET", f"{FOLDER}/no-image")
+        [state] = waiting["status"]["containerStatuses"]
+        assert state["state"]["waiting"]["reason"] == "ImagePullBackOff"
+        _, waiting = request(cluster, "GET", f"{FOLDER}/no-node")
+        assert waiting["status"]["conditions"][0]["reason"] == "Unschedulable"
+        for name in ("no-image", "no-node"):
+            assert request(cluster, "DELETE", f"{FOLDER}/{name}")[0] == 200
+            while request(cluster, "GET", f"{FOLDER}/{name}")[0] != 404:
+                assert time.monotonic() < began + 10
+
+
+def test_a_pod_ends_at_its_deadline_and_when_it_is_deleted(cluster: FakeCluster) -> None:
+    start(cluster, shell("late", "sleep 60", activeDeadlineSeconds=1))
+    start(cluster, shell("deaf", "sleep 60"), shell("kind", "trap 'exit 0' TERM; sleep 60 & wait"))
+    cluster.wait(PODS, "kind", "phase", "Running", limit_s=10)
+    cluster.wait(PODS, "deaf", "phase", "Running", limit_s=10)
+    time.sleep(0.2)
+    began = time.monotonic()
+    for name, grace in (("kind", ""), ("deaf", "?gracePeriodSeconds=0")):
+        assert request(cluster, "DELETE", f"{FOLDER}/{name}{grace}")[0] == 200
+        while request(cluster, "GET", f"{FOLDER}/{name}")[0] != 404:
+            assert time.monotonic() < began + 10
+    assert time.monotonic() - began < 1.5
+    assert end_of(cluster, "late")["reason"] == "DeadlineExceeded"
+
+
+def test_containers_of_busybox_have_no_other_programs(tmp_path: Path) -> None:
+    if reason := busybox_obstacle():
+        pytest.skip(reason)
+    with FakeCluster(tmp_path) as cluster:
+        start(cluster, shell("p", "sha256sum --help 2>&1 | head -1; python3", image="busybox:1.37"))
+        assert end_of(cluster, "p")["phase"] == "Failed"
+        said = logs(cluster, "p")
+        assert said.startswith("BusyBox v")
+        assert "python3: not found" in said
+
+
+def test_an_image_can_bring_a_command(tmp_path: Path) -> None:
+    images = Images({"hello": Image(("echo", "hello"), ("you",))})
+    with FakeCluster(tmp_path, images=images) as cluster:
+        pod = shell("p", "", image="hello:latest")
+        del pod["spec"]["containers"][0]["command"]
+        start(cluster, pod)
+        assert end_of(cluster, "p")["phase"] == "Succeeded"
+        assert logs(cluster, "p") == "hello you\n"
+
+
+def test_a_cluster_ends_by_itself_and_leaves_no_process(tmp_path: Path) -> None:
+    mark = f"3600.{os.getpid()}"
+    with FakeCluster(tmp_path, lifetime_s=1.0) as cluster:
+        start(cluster, shell("p", f"sleep {mark} & sleep {mark}"))
+        cluster.wait(PODS, "p", "phase", "Running", limit_s=10)
+        time.sleep(1.5)
+        with pytest.raises(ConnectionRefusedError):
+            request(cluster, "GET", FOLDER)
+        left = [path for path in Path("/proc").glob("[0-9]*/cmdline") if mark in _read(path)]
+        assert left == []
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except OSError:
+        return ""
