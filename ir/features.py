@@ -88,6 +88,8 @@ class Feature(enum.StrEnum):
     FILE_OPTIONAL = "file-optional"
     FILE_MODE = "file-mode"
     FILE_REMOVAL = "file-removal"
+    FILE_OSS_BUCKET = "file-oss-bucket"
+    FILE_HDFS_KERBEROS = "file-hdfs-kerberos"
     FIELD = "value-field"
     OR_ELSE = "value-or-else"
     FIRST_OF = "value-first-of"

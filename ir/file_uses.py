@@ -35,6 +35,8 @@ _KINDS: dict[type[Location], Feature] = {
     PluginLocation: Feature.FILE_PLUGIN,
 }
 
+_KERBEROS = tuple(name for name in HdfsLocation.model_fields if name.startswith("kerberos_"))
+
 
 def add_file_features(step: Step, add: Callable[[Feature], object]) -> None:
     """Add what the files of a step and its log ask of an engine."""
@@ -58,10 +60,25 @@ def add_file_features(step: Step, add: Callable[[Feature], object]) -> None:
             add(Feature.FILE_REMOVAL)
     for location in locations(step):
         add(_KINDS[type(location)])
+        if isinstance(location, OssLocation) and _rules_bucket(location):
+            add(Feature.FILE_OSS_BUCKET)
+        if isinstance(location, HdfsLocation) and _is_secured(location):
+            add(Feature.FILE_HDFS_KERBEROS)
     if step.logs is not None:
         add(Feature.KEEP_LOGS)
         if step.logs.at is not None:
             add(Feature.LOG_LOCATION)
+
+
+def _rules_bucket(location: OssLocation) -> bool:
+    """Return whether a location makes a bucket, or says how long its objects stay."""
+    days = (location.delete_after_days, location.infrequent_access_after_days)
+    return bool(location.create_bucket) or any(one is not None for one in days)
+
+
+def _is_secured(location: HdfsLocation) -> bool:
+    fields = (*_KERBEROS, "data_transfer_protection")
+    return any(getattr(location, name) is not None for name in fields)
 
 
 def add_file_settings_features(files: FileSettings, add: Callable[[Feature], object]) -> None:

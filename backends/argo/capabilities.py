@@ -138,6 +138,8 @@ _NATIVE = (
     Feature.FILE_OPTIONAL,
     Feature.FILE_MODE,
     Feature.FILE_REMOVAL,
+    Feature.FILE_OSS_BUCKET,
+    Feature.FILE_HDFS_KERBEROS,
     Feature.FILE_REPOSITORY,
     Feature.KEEP_LOGS,
     Feature.LOG_LOCATION,

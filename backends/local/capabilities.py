@@ -181,6 +181,14 @@ _SPECIAL: dict[Feature, Support] = {
         "plugins are programs of a cluster. Name the location itself, such as an S3 object"
     ),
     Feature.FILE_REMOVAL: Lowered("doing without: what was put at a location stays there"),
+    Feature.FILE_OSS_BUCKET: Unsupported(
+        "buckets of OSS are neither made here nor given rules. Do both beforehand, and leave out "
+        "create_bucket, delete_after_days and infrequent_access_after_days"
+    ),
+    Feature.FILE_HDFS_KERBEROS: Unsupported(
+        "a workflow's own settings of Kerberos and of protected transfers cannot be used here. "
+        "Log in with kinit, state them in Hadoop's configuration of this machine, and name user"
+    ),
     Feature.FILE_REPOSITORY: Lowered("the store and the repository of this machine"),
     Feature.KEEP_LOGS: Lowered("keeping all logs in the folder of the run"),
     Feature.LOG_LOCATION: Lowered("keeping all logs in the folder of the run"),

@@ -263,7 +263,8 @@ async def _put_outside(bound: Bound, place: Place, job: Job, limits: Limits) -> 
         source = None if target is None else place.runtime.place(job, output.path or "")
         if target is None or source is None or not source.exists():
             continue
-        put = partial(_put, place.exchange, source, target, output.archive)
+        root = _root_of(output, source, job)
+        put = partial(_put, place.exchange, source, root, target, output.archive)
         try:
             await in_thread(put, limits)
         except OUTSIDE_ERRORS as error:
@@ -271,9 +272,14 @@ async def _put_outside(bound: Bound, place: Place, job: Job, limits: Limits) -> 
 
 
 def _put(
-    exchange: Exchange, source: Path, target: Location, archive: Archive | None, _stop: Stop
+    exchange: Exchange,
+    source: Path,
+    root: Path,
+    target: Location,
+    archive: Archive | None,
+    _stop: Stop,
 ) -> None:
-    exchange.put(source, target, archive)
+    exchange.put(source, root, target, archive)
 
 
 async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:

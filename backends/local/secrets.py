@@ -77,6 +77,10 @@ class Entries:
             raise ConfigurationError(_missing(key))
         return value
 
+    def variable(self, name: str) -> str | None:
+        """Return a variable of the environment in which the run was started."""
+        return self._environ.get(name)
+
     def all_of(self, source: EnvFrom) -> dict[str, str]:
         """Return all entries of a secret or config map, by key with the prefix.
 

@@ -71,4 +71,4 @@ def require_surroundings(workflow: Workflow, around: Surroundings) -> None:
     entries = around.entries(workflow)
     require_entries(workflow, entries)
     require_sizes(workflow, entries)
-    require_reach(workflow)
+    require_reach(workflow, entries)

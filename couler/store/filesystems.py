@@ -79,10 +79,22 @@ def reported(what: str) -> Iterator[None]:
         raise StoreError(f"{what}: {error}") from error
 
 
+_CLIENT_ERRORS = {
+    "aiohttp": ("ClientError",),
+    "azure.core.exceptions": ("AzureError",),
+    "botocore.exceptions": ("BotoCoreError", "ClientError"),
+    "gcsfs.retry": ("HttpError", "ChecksumError"),
+    "google.auth.exceptions": ("GoogleAuthError",),
+    "oss2.exceptions": ("OssError",),
+}
+"""What clients raise that is no OSError, by the modules that have it."""
+
+
 def _client_errors() -> tuple[type[Exception], ...]:
     """What filesystems raise; the errors of a client that is not loaded cannot come."""
-    if "botocore.exceptions" not in sys.modules:
-        return (OSError,)
-    from botocore import exceptions  # type: ignore[import-untyped]  # has no types
-
-    return (OSError, exceptions.BotoCoreError, exceptions.ClientError)
+    found: list[type[Exception]] = [OSError]
+    for name, errors in _CLIENT_ERRORS.items():
+        module = sys.modules.get(name)
+        if module is not None:
+            found += [getattr(module, error) for error in errors if hasattr(module, error)]
+    return tuple(found)

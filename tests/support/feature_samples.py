@@ -617,6 +617,8 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.FILE_OPTIONAL: FILE_SAMPLES["file-with-settings"],
     Feature.FILE_MODE: FILE_SAMPLES["file-with-settings"],
     Feature.FILE_REMOVAL: FILE_SAMPLES["file-to-azure"],
+    Feature.FILE_OSS_BUCKET: FILE_SAMPLES["file-from-oss"],
+    Feature.FILE_HDFS_KERBEROS: FILE_SAMPLES["file-from-hdfs"],
     Feature.FILE_REPOSITORY: FILE_SAMPLES["file-of-a-workflow-with-settings"],
     Feature.KEEP_LOGS: FILE_SAMPLES["log-kept"],
     Feature.LOG_LOCATION: FILE_SAMPLES["log-to-s3"],

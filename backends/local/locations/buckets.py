@@ -6,12 +6,13 @@ import base64
 import contextlib
 import json
 import os
+import re
 import tempfile
 import typing as t
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from couler.backends.local.locations.trees import Tree
 from couler.backends.local.secrets import Entries
 from couler.errors import ArtifactError, ConfigurationError
 from couler.ir.artifacts import (
@@ -22,110 +23,17 @@ from couler.ir.artifacts import (
     OssLocation,
     S3Location,
 )
-from couler.store.filesystems import OF_BUCKETS, open_filesystem, reported
+from couler.store.filesystems import reported
 
-if t.TYPE_CHECKING:
-    from fsspec import AbstractFileSystem  # type: ignore[import-untyped]  # has no types
+_NAME_NODES = "couler"
+"""What several name nodes are called together."""
+
+_STS = ("AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL")
+"""The variables that name the service which gives roles."""
+
+_AMAZON = re.compile(r"\.amazonaws\.com(\.cn)?(:[0-9]+)?$")
 
 Bucket: t.TypeAlias = S3Location | OssLocation | GcsLocation | HdfsLocation | AzureLocation
-
-
-@dataclass(frozen=True, slots=True)
-class Tree:
-    """A file, or all files below a path, on a filesystem of fsspec.
-
-    Attributes
-    ----------
-    url
-        The address as fsspec reads it.
-    options
-        For the filesystem.
-    bucket
-        The bucket to make where it is missing; None for none.
-    create
-        What S3 is told of it.
-    """
-
-    url: str
-    options: Mapping[str, t.Any]
-    bucket: str | None = None
-    create: Mapping[str, t.Any] = field(default_factory=dict)
-
-    def fetch(self, target: Path) -> None:
-        """Copy it to a path that is free.
-
-        Raises
-        ------
-        FileNotFoundError
-            There is nothing.
-        StoreError, ConfigurationError
-            The other side refuses, or cannot be reached.
-        ArtifactError
-            A file below it has a name that leads elsewhere.
-        """
-        with self._open() as (filesystem, path):
-            if filesystem.isfile(path):
-                filesystem.get_file(path, str(target))
-                return
-            try:
-                files = sorted(filesystem.find(path))
-            except FileNotFoundError:
-                files = []
-            inside = [name for name in files if name.rstrip("/") != path]
-            if not inside and not filesystem.isdir(path):
-                raise FileNotFoundError(f"there is nothing at {self.url}")
-            target.mkdir()
-            for name in inside:
-                place = target / _relative(name, path)
-                place.parent.mkdir(parents=True, exist_ok=True)
-                filesystem.get_file(name, str(place))
-
-    def put(self, source: Path) -> None:
-        """Copy a file or a directory there.
-
-        Raises
-        ------
-        StoreError, ConfigurationError
-            As `fetch`.
-        OSError
-            The source cannot be read.
-        """
-        with self._open() as (filesystem, path):
-            if self.bucket is not None and not filesystem.exists(self.bucket):
-                self._make_bucket(filesystem, self.bucket)
-            if not source.is_dir():
-                self._put_file(filesystem, source, path)
-                return
-            for folder, _, names in os.walk(source):
-                for name in names:
-                    file = Path(folder, name)
-                    self._put_file(filesystem, file, f"{path}/{file.relative_to(source)}")
-
-    def _make_bucket(self, filesystem: AbstractFileSystem, bucket: str) -> None:
-        if self.url.startswith("s3://"):
-            filesystem.call_s3("create_bucket", Bucket=bucket, **self.create)
-        else:
-            filesystem.mkdir(bucket)
-
-    def _put_file(self, filesystem: AbstractFileSystem, source: Path, path: str) -> None:
-        if self.url.partition("://")[0] not in OF_BUCKETS:
-            filesystem.makedirs(path.rpartition("/")[0], exist_ok=True)
-        filesystem.put_file(str(source), path)
-
-    @contextlib.contextmanager
-    def _open(self) -> Iterator[tuple[AbstractFileSystem, str]]:
-        with reported(self.url):
-            filesystem, path = open_filesystem(
-                self.url, {**self.options, "skip_instance_cache": True}, what=self.url
-            )
-            yield filesystem, path
-
-
-def _relative(name: str, path: str) -> str:
-    parts = PurePosixPath(name.removeprefix(path).lstrip("/"))
-    if not parts.parts or not {"..", "."}.isdisjoint(parts.parts):
-        raise ArtifactError(f"{name!r} is no path below {path!r}")
-    return str(parts)
 
 
 def in_repository(url: str, key: str) -> Tree:
@@ -138,7 +46,7 @@ def in_repository(url: str, key: str) -> Tree:
     """
     if not key or key.startswith("/") or not {"..", "."}.isdisjoint(key.split("/")):
         raise ArtifactError(f"{key!r} is no key of a file")
-    return Tree(f"{url.rstrip('/')}/{key}", {})
+    return Tree(url, key, {})
 
 
 @contextlib.contextmanager
@@ -166,7 +74,7 @@ def open_bucket(location: Bucket, entries: Entries) -> Iterator[Tree]:
             case GcsLocation():
                 yield _gcs(location, entries)
             case HdfsLocation():
-                yield _hdfs(location, entries, Path(folder))
+                yield _hdfs(location)
             case AzureLocation():
                 yield _azure(location, entries)
             case _:
@@ -177,19 +85,23 @@ def _s3(location: S3Location, entries: Entries, folder: Path) -> Tree:
     client: dict[str, t.Any] = {}
     if location.region is not None:
         client["region_name"] = location.region
+    ca = None
     if location.ca is not None:
-        client["verify"] = str(_write(folder / "ca.pem", entries.require(location.ca)))
-    options: dict[str, t.Any] = {"client_kwargs": client}
-    scheme = "http" if location.insecure else "https"
+        ca = client["verify"] = str(_write(folder / "ca.pem", entries.require(location.ca)))
+    stated: dict[str, t.Any] = {}
     if location.endpoint is not None:
-        options["endpoint_url"] = f"{scheme}://{location.endpoint}"
+        scheme = "http" if location.insecure else "https"
+        stated["endpoint_url"] = f"{scheme}://{location.endpoint}"
+    options: dict[str, t.Any] = {"client_kwargs": client, **stated}
+    if location.insecure:
+        options["use_ssl"] = False
     if location.access_key is not None and location.secret_key is not None:
         options["key"] = entries.require(location.access_key)
         options["secret"] = entries.require(location.secret_key)
-    if location.session_token is not None:
-        options["token"] = entries.require(location.session_token)
-    if location.role_arn is not None:
-        options |= _assume(location.role_arn, options, location.region)
+        if location.session_token is not None:
+            options["token"] = entries.require(location.session_token)
+    elif location.role_arn is not None:
+        options |= _assume(location, stated, ca)
     if location.encryption is not None:
         options["s3_additional_kwargs"] = _encryption(location.encryption, entries)
     create: dict[str, t.Any] = {}
@@ -198,27 +110,28 @@ def _s3(location: S3Location, entries: Entries, folder: Path) -> Tree:
     if location.object_locking:
         create["ObjectLockEnabledForBucket"] = True
     bucket = location.bucket if location.create_bucket else None
-    return Tree(f"s3://{location.bucket}/{location.key}", options, bucket, create)
+    return Tree(f"s3://{location.bucket}", str(location.key), options, bucket, create)
 
 
-def _assume(role: str, options: Mapping[str, t.Any], region: str | None) -> dict[str, t.Any]:
-    """Return the credentials of a role, which are good for some time."""
+def _assume(location: S3Location, stated: Mapping[str, t.Any], ca: str | None) -> dict[str, str]:
+    """Return the credentials of a role, which are good for some time.
+
+    A store that is not Amazon's gives them at its own address, where the environment names none.
+    """
     import botocore.session  # type: ignore[import-untyped]  # has no types
 
-    session = botocore.session.get_session()
-    client = session.create_client(
-        "sts",
-        region_name=region or "us-east-1",
-        aws_access_key_id=options.get("key"),
-        aws_secret_access_key=options.get("secret"),
-        aws_session_token=options.get("token"),
+    is_amazon = location.endpoint is None or _AMAZON.search(location.endpoint)
+    where = {} if is_amazon or any(map(os.environ.get, _STS)) else stated
+    client = botocore.session.get_session().create_client(
+        "sts", region_name=location.region or "us-east-1", verify=ca, **where
     )
-    with reported(f"the role {role}"):
-        given = client.assume_role(RoleArn=role, RoleSessionName="couler")["Credentials"]
+    with reported(f"the role {location.role_arn}"):
+        given = client.assume_role(RoleArn=location.role_arn, RoleSessionName="couler")
+    found = given["Credentials"]
     return {
-        "key": given["AccessKeyId"],
-        "secret": given["SecretAccessKey"],
-        "token": given["SessionToken"],
+        "key": found["AccessKeyId"],
+        "secret": found["SecretAccessKey"],
+        "token": found["SessionToken"],
     }
 
 
@@ -240,10 +153,38 @@ def _oss(location: OssLocation, entries: Entries) -> Tree:
     if location.access_key is not None and location.secret_key is not None:
         options["key"] = entries.require(location.access_key)
         options["secret"] = entries.require(location.secret_key)
+    elif takes_own_credentials(location):
+        options["key"], options["secret"], token = oss_credentials(entries)
+        if token is not None:
+            options["token"] = token
     if location.security_token is not None:
         options["token"] = str(location.security_token)
-    bucket = location.bucket if location.create_bucket else None
-    return Tree(f"oss://{location.bucket}/{location.key}", options, bucket)
+    return Tree(f"oss://{location.bucket}", str(location.key), options)
+
+
+def takes_own_credentials(location: OssLocation) -> bool:
+    """Return whether OSS is to let in what its own programs on this machine are let in by."""
+    return bool(location.use_sdk_credentials) and location.access_key is None
+
+
+def oss_credentials(entries: Entries) -> tuple[str, str, str | None]:
+    """Return key, secret and, where there is one, token that OSS's own programs are let in by.
+
+    Raises
+    ------
+    ConfigurationError
+        The environment has none.
+    """
+    key, secret, token = (
+        entries.variable(f"ALIBABA_CLOUD_{name}")
+        for name in ("ACCESS_KEY_ID", "ACCESS_KEY_SECRET", "SECURITY_TOKEN")
+    )
+    if key is None or secret is None:
+        raise ConfigurationError(
+            "use_sdk_credentials of OSS takes the credentials of this machine. Set "
+            "ALIBABA_CLOUD_ACCESS_KEY_ID and ALIBABA_CLOUD_ACCESS_KEY_SECRET"
+        )
+    return key, secret, token
 
 
 def _gcs(location: GcsLocation, entries: Entries) -> Tree:
@@ -258,23 +199,35 @@ def _gcs(location: GcsLocation, entries: Entries) -> Tree:
                 f'the entry "{name.key}" of the secret "{name.secret}" is no key of a service '
                 "account as JSON"
             ) from error
-    return Tree(f"gcs://{location.bucket}/{location.key}", options)
+    return Tree(f"gcs://{location.bucket}", str(location.key), options)
 
 
-def _hdfs(location: HdfsLocation, entries: Entries, folder: Path) -> Tree:
-    if location.kerberos_keytab is not None:
-        raise ConfigurationError(
-            "this machine does not log in to HDFS by a keytab: log in with kinit, and name the "
-            "cache of tickets by kerberos_cache"
-        )
+def _hdfs(location: HdfsLocation) -> Tree:
     host, _, port = location.addresses[0].partition(":")
     options: dict[str, t.Any] = {"host": host, "port": int(port)}
+    if len(location.addresses) > 1:
+        host = _NAME_NODES
+        options = {"host": host, "port": 0, "extra_conf": _one_of(location.addresses)}
     if location.user is not None:
         options["user"] = location.user
-    if location.kerberos_cache is not None:
-        ticket = _write(folder / "krb5cc", entries.require(location.kerberos_cache))
-        options["kerb_ticket"] = str(ticket)
-    return Tree(f"hdfs://{location.addresses[0]}{location.path}", options)
+    replaces = bool(location.force)
+    return Tree(f"hdfs://{host}", str(location.path), options, replaces=replaces)
+
+
+def _one_of(addresses: tuple[str, ...]) -> dict[str, str]:
+    """Return Hadoop's settings for name nodes of which one is active."""
+    names = [f"n{number}" for number, _ in enumerate(addresses)]
+    prefix = "org.apache.hadoop.hdfs.server.namenode.ha"
+    settings = {
+        "dfs.nameservices": _NAME_NODES,
+        f"dfs.ha.namenodes.{_NAME_NODES}": ",".join(names),
+        f"dfs.client.failover.proxy.provider.{_NAME_NODES}": (
+            f"{prefix}.ConfiguredFailoverProxyProvider"
+        ),
+    }
+    for name, address in zip(names, addresses, strict=True):
+        settings[f"dfs.namenode.rpc-address.{_NAME_NODES}.{name}"] = address
+    return settings
 
 
 def _azure(location: AzureLocation, entries: Entries) -> Tree:
@@ -291,7 +244,7 @@ def _azure(location: AzureLocation, entries: Entries) -> Tree:
     else:
         options["account_host"] = host
         options["anon"] = not location.use_sdk_credentials
-    return Tree(f"abfs://{location.container}/{location.blob}", options)
+    return Tree(f"abfs://{location.container}", str(location.blob), options)
 
 
 def _write(path: Path, text: str | None) -> Path:

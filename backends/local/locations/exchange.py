@@ -62,7 +62,7 @@ SCRATCH = "exchange"
 class _Remote(t.Protocol):
     def fetch(self, target: Path) -> object: ...
 
-    def put(self, source: Path) -> None: ...
+    def put(self, source: Path, root: Path) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +142,19 @@ class Exchange:
             if given.name in sources
         }
 
-    def put(self, source: Path, location: Location, archive: Archive | None) -> None:
-        """Put a file or a directory at a location, whose texts are known.
+    def put(self, source: Path, root: Path, location: Location, archive: Archive | None) -> None:
+        """Put a file or a directory at a location.
+
+        Parameters
+        ----------
+        source
+            The file or directory.
+        root
+            The folder of the step that it is in; what its links lead to is, too.
+        location
+            Where to put it, with its texts known.
+        archive
+            How to pack it.
 
         Raises
         ------
@@ -153,10 +164,10 @@ class Exchange:
         with self._folder() as folder:
             if archive is not None:
                 packed = folder / "packed"
-                _pack(source, packed, archive)
-                source = packed
+                _pack(source, root, packed, archive)
+                source, root = packed, folder
             with self._open(location) as remote:
-                remote.put(source)
+                remote.put(source, root)
 
     def put_again(
         self, outputs: Mapping[str, t.Any], declared: tuple[Output, ...], targets: Locations
@@ -169,7 +180,7 @@ class Exchange:
             with self._folder() as folder:
                 source = folder / Path(output.path or output.name).name
                 self.store.fetch(stored.text, source)
-                self.put(source, targets[output.name], output.archive)
+                self.put(source, folder, targets[output.name], output.archive)
 
     def _fetch(self, location: Location, target: Path, stop: Stop) -> str | None:
         """Fetch to a path, and return a name of the content that is better than its digest."""
@@ -267,7 +278,7 @@ def _unpack(packed: Path, target: Path, archive: Archive) -> None:
     unpack(packed, target, archive)
 
 
-def _pack(source: Path, target: Path, archive: Archive) -> None:
+def _pack(source: Path, root: Path, target: Path, archive: Archive) -> None:
     from couler.backends.local.locations.packing import pack
 
-    pack(source, target, archive)
+    pack(source, root, target, archive)

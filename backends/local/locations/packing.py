@@ -8,30 +8,38 @@ import os
 import shutil
 import stat
 import tarfile
+import typing as t
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
+from couler.backends.local.locations.contents import contents_of
 from couler.errors import ArtifactError
 from couler.ir.artifacts import Archive, Zip
 
 _LEVEL = 6
 """Of the compression, where none is asked for."""
 
+_READ_BYTES = 1024 * 1024
+
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 """The earliest that a zip archive can say: equal files make equal archives."""
 
 
-def pack(source: Path, target: Path, archive: Archive) -> None:
+def pack(source: Path, root: Path, target: Path, archive: Archive) -> None:
     """Put a file or a directory, with its name, into a new archive.
+
+    A tar archive keeps links; a zip archive has what they lead to.
 
     Raises
     ------
+    ArtifactError
+        A link cannot be followed, or leads out of the root.
     OSError
         It cannot be read or written.
     """
     if isinstance(archive, Zip):
-        _pack_zip(source, target)
+        _pack_zip(source, root, target)
         return
     level = _LEVEL if archive.level is None else archive.level
     with (
@@ -77,8 +85,7 @@ def unpack(source: Path, target: Path, archive: Archive) -> None:
         if isinstance(archive, Zip):
             _unpack_zip(source, folder)
         else:
-            with tarfile.open(source, "r:*") as tar:
-                tar.extractall(folder, filter="data")
+            _unpack_tar(source, folder)
         entries = list(folder.iterdir())
         only = entries[0] if len(entries) == 1 else folder
         only.rename(target)
@@ -109,17 +116,46 @@ def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-def _pack_zip(source: Path, target: Path) -> None:
+def _pack_zip(source: Path, root: Path, target: Path) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in _inside(source):
-            name = PurePosixPath(source.name, *path.relative_to(source).parts)
-            info = zipfile.ZipInfo(f"{name}/" if path.is_dir() else str(name), _NO_DATE)
-            info.external_attr = (path.stat().st_mode & 0xFFFF) << 16
-            info.compress_type = zipfile.ZIP_DEFLATED
-            with archive.open(info, "w") as entry:
-                if not path.is_dir():
-                    with path.open("rb") as file:
-                        shutil.copyfileobj(file, entry)
+        if not source.is_dir():
+            _add_to_zip(archive, source.name, source)
+            return
+        for name, file in contents_of(source, root):
+            _add_to_zip(archive, str(PurePosixPath(source.name, name)), file)
+
+
+def _add_to_zip(archive: zipfile.ZipFile, name: str, file: Path | None) -> None:
+    """Add a file, or a folder that has nothing in it."""
+    info = zipfile.ZipInfo(f"{name}/" if file is None else name, _NO_DATE)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    mode = stat.S_IFDIR | 0o755
+    if file is not None:
+        mode = file.stat().st_mode
+        info.file_size = file.stat().st_size  # a large one has a header of its own
+    info.external_attr = (mode & 0xFFFF) << 16
+    with archive.open(info, "w") as entry:
+        if file is not None:
+            with file.open("rb") as content:
+                shutil.copyfileobj(content, entry)
+
+
+class _Header(tarfile.TarInfo):
+    """A header that is not taken for the end of the archive if it is damaged."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> t.Self:
+        try:
+            return super().frombuf(buf, encoding, errors)
+        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:
+            raise tarfile.ReadError(str(error)) from error
+
+
+def _unpack_tar(source: Path, folder: Path) -> None:
+    with tarfile.open(source, "r:*", tarinfo=_Header) as tar:
+        tar.extractall(folder, filter="data")
+        while tar.fileobj is not None and tar.fileobj.read(_READ_BYTES):
+            """What is compressed has its checksum at the very end."""
 
 
 def _unpack_zip(source: Path, folder: Path) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 
+from couler.backends.local.locations.buckets import oss_credentials, takes_own_credentials
 from couler.backends.local.locations.git import is_missing
+from couler.backends.local.secrets import Entries
 from couler.errors import ConfigurationError
 from couler.ir.artifacts import (
     AzureLocation,
@@ -35,20 +37,24 @@ def _has_module(name: str) -> bool:
     return importlib.util.find_spec(name) is not None
 
 
-def require_reach(workflow: Workflow, has_module: Callable[[str], bool] = _has_module) -> None:
+def require_reach(
+    workflow: Workflow, entries: Entries, has_module: Callable[[str], bool] = _has_module
+) -> None:
     """Refuse to start a workflow whose files this machine cannot fetch or put.
 
     Parameters
     ----------
     workflow
         The workflow.
+    entries
+        The secrets and variables of this machine.
     has_module
         Tells whether a module of Python is installed.
 
     Raises
     ------
     ConfigurationError
-        A package or a program is missing; the message ends in what installs it.
+        A package, a program or a credential is missing; the message ends in what to do.
     """
     missing: dict[str, str] = {}
     for path, step in steps_by_path(workflow):
@@ -58,6 +64,8 @@ def require_reach(workflow: Workflow, has_module: Callable[[str], bool] = _has_m
                     f'step "{path}" takes a Git repository, but this machine has no git. '
                     "Install the program git"
                 )
+            if isinstance(location, OssLocation) and takes_own_credentials(location):
+                oss_credentials(entries)
             module, protocol = _NEEDED.get(type(location), (None, ""))
             if module is None or is_in_repository(location) or has_module(module):
                 continue

@@ -65,7 +65,7 @@ class Url:
             if response.length:  # what has been announced and did not come
                 raise StoreError(f"GET {self._url}: it broke off {response.length} bytes early")
 
-    def put(self, source: Path) -> None:
+    def put(self, source: Path, root: Path) -> None:
         """Send a file.
 
         Raises

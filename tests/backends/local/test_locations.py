@@ -19,6 +19,7 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.locations import require_reach
 from couler.backends.local.result import RunResult
+from couler.backends.local.secrets import Entries
 from couler.errors import ConfigurationError
 from couler.ir.artifacts import (
     ArtifactoryLocation,
@@ -161,10 +162,20 @@ def test_a_file_is_put_into_a_bucket_that_is_made(run: Run, endpoint: str) -> No
 
 
 def test_a_role_is_assumed(run: Run, endpoint: str) -> None:
-    place = s3(endpoint, "in/one.csv", role_arn="arn:aws:iam::123456789012:role/reader")
+    """At the store's own address, with the credentials of this machine."""
+    role = "arn:aws:iam::123456789012:role/reader"
+    place = S3Location(
+        key="in/one.csv", bucket="data", endpoint=endpoint, insecure=True, role_arn=role
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ENDPOINT_URL_STS", f"http://{endpoint}")
+        patch.delenv("AWS_ENDPOINT_URL_STS", raising=False)
+        patch.setenv("AWS_ACCESS_KEY_ID", "test")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "test-secret-key")
         assert result_of(run(flow("w", reads(place)))) == "1"
+        patch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:9")
+        patch.setenv("AWS_MAX_ATTEMPTS", "1")
+        ended = run(flow("w", reads(place)))
+    assert f"the role {role}: Could not connect" in str(ended.steps["read"].message)
 
 
 def test_a_server_that_is_not_there(run: Run) -> None:
@@ -454,12 +465,21 @@ def test_permissions_of_all_that_is_in_a_folder(run: Run, tmp_path: Path) -> Non
     ],
 )
 def test_a_missing_package_is_told_before_the_run(location: Location, package: str) -> None:
-    workflow = flow("w", reads(location))
+    workflow, entries = flow("w", reads(location)), Entries({})
     with pytest.raises(ConfigurationError, match=f"pip install '{package}'$"):
-        require_reach(workflow, has_module=lambda name: False)
-    require_reach(workflow, has_module=lambda name: True)
+        require_reach(workflow, entries, has_module=lambda name: False)
+    require_reach(workflow, entries, has_module=lambda name: True)
     in_repository = flow("w", reads(type(location).model_validate(_text_of(location))))
-    require_reach(in_repository, has_module=lambda name: False)
+    require_reach(in_repository, entries, has_module=lambda name: False)
+
+
+def test_missing_credentials_of_oss_are_told_before_the_run() -> None:
+    location = OssLocation(key="a", bucket="b", endpoint="e", use_sdk_credentials=True)
+    workflow = flow("w", reads(location))
+    with pytest.raises(ConfigurationError, match="Set ALIBABA_CLOUD_ACCESS_KEY_ID"):
+        require_reach(workflow, Entries({}), has_module=lambda name: True)
+    known = {"ALIBABA_CLOUD_ACCESS_KEY_ID": "a", "ALIBABA_CLOUD_ACCESS_KEY_SECRET": "b"}
+    require_reach(workflow, Entries(known), has_module=lambda name: True)
 
 
 def _text_of(location: Location) -> dict[str, object]:

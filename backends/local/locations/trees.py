@@ -1,0 +1,191 @@
+"""Files and folders on filesystems of fsspec, fetched and put."""
+
+from __future__ import annotations
+
+import contextlib
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from couler.backends.local.locations.contents import contents_of
+from couler.errors import ArtifactError
+from couler.store.filesystems import OF_BUCKETS, open_filesystem, reported
+
+if t.TYPE_CHECKING:
+    from fsspec import AbstractFileSystem  # type: ignore[import-untyped]  # has no types
+
+
+_AT_ONCE = 16
+"""How many files are on their way together; each may be in memory as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A file, or all files below a path, on a filesystem of fsspec.
+
+    Attributes
+    ----------
+    root
+        The address of a bucket, a name node or a folder, as fsspec reads it.
+    key
+        The path below it, which nothing reads as an address.
+    options
+        For the filesystem.
+    bucket
+        The bucket to make where it is missing; None for none.
+    create
+        What S3 is told of it.
+    replaces
+        Whether a file that is there is replaced.
+    """
+
+    root: str
+    key: str
+    options: Mapping[str, t.Any]
+    bucket: str | None = None
+    create: Mapping[str, t.Any] = field(default_factory=dict)
+    replaces: bool = True
+
+    @property
+    def url(self) -> str:
+        """The address, for messages."""
+        return f"{self.root.rstrip('/')}/{self.key.lstrip('/')}"
+
+    def fetch(self, target: Path) -> None:
+        """Copy it to a path that is free.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is nothing.
+        StoreError, ConfigurationError
+            The other side refuses, or cannot be reached.
+        ArtifactError
+            A file below it has a name that leads elsewhere, or that of another.
+        """
+        with self._open() as (filesystem, path):
+            if filesystem.isfile(path):
+                filesystem.get_file(path, str(target))
+                return
+            try:
+                found = filesystem.find(path, withdirs=not self._is_bucket, detail=True)
+            except FileNotFoundError:
+                found = {}
+            if not found and not filesystem.isdir(path):
+                raise FileNotFoundError(f"there is nothing at {self.url}")
+            folders, files = _inside(found, path, target)
+            for folder in (target, *folders, *(place.parent for place in files)):
+                folder.mkdir(parents=True, exist_ok=True)
+            if files:
+                filesystem.get(list(files.values()), [str(place) for place in files])
+
+    def put(self, source: Path, root: Path) -> None:
+        """Copy a file or a directory there, what links lead to in place of the links.
+
+        Parameters
+        ----------
+        source
+            The file or directory.
+        root
+            Links of a directory may not lead out of it.
+
+        Raises
+        ------
+        StoreError, ConfigurationError
+            As `fetch`.
+        ArtifactError
+            A link leads elsewhere, or what is there may not be replaced.
+        OSError
+            The source cannot be read.
+        """
+        folders: list[str] = []
+        files: dict[str, Path] = {}
+        if source.is_dir():
+            for name, file in contents_of(source, root):
+                if file is None:
+                    folders.append(f"/{name}".rstrip("/"))
+                else:
+                    files[f"/{name}"] = file
+        else:
+            files[""] = source
+        with self._open() as (filesystem, path):
+            if self.bucket is not None and not filesystem.exists(self.bucket):
+                self._make_bucket(filesystem, self.bucket)
+            if not self.replaces:
+                self._require_free(filesystem, [path + name for name in files])
+            for name in folders:
+                self._make_folder(filesystem, path + name)
+            if not self._is_bucket:
+                for parent in {(path + name).rpartition("/")[0] for name in files}:
+                    filesystem.makedirs(parent, exist_ok=True)
+            if files:
+                filesystem.put([str(f) for f in files.values()], [path + name for name in files])
+
+    @property
+    def _protocol(self) -> str:
+        return self.root.partition("://")[0]
+
+    @property
+    def _is_bucket(self) -> bool:
+        return self._protocol in OF_BUCKETS
+
+    def _make_bucket(self, filesystem: AbstractFileSystem, bucket: str) -> None:
+        if self._protocol == "s3":
+            filesystem.call_s3("create_bucket", Bucket=bucket, **self.create)
+        else:
+            filesystem.mkdir(bucket)
+
+    def _make_folder(self, filesystem: AbstractFileSystem, path: str) -> None:
+        """Make an empty folder; buckets have none, but for the marks that S3's tools know."""
+        if not self._is_bucket:
+            filesystem.makedirs(path, exist_ok=True)
+        elif self._protocol == "s3":
+            bucket, _, key = path.partition("/")
+            filesystem.call_s3("put_object", Bucket=bucket, Key=f"{key}/")
+
+    def _require_free(self, filesystem: AbstractFileSystem, paths: list[str]) -> None:
+        for path in paths:
+            if filesystem.isfile(path):
+                raise ArtifactError(
+                    f"there is a file at {path} already. Say force=True to replace it"
+                )
+
+    @contextlib.contextmanager
+    def _open(self) -> Iterator[tuple[AbstractFileSystem, str]]:
+        with reported(self.url):
+            filesystem, root = open_filesystem(
+                self.root, {**self.options, "skip_instance_cache": True}, what=self.url
+            )
+            filesystem.batch_size = _AT_ONCE  # of those that send several
+            yield filesystem, f"{root}/{self.key.strip('/')}"
+
+
+def _inside(
+    found: Mapping[str, Mapping[str, t.Any]], path: str, target: Path
+) -> tuple[list[Path], dict[Path, str]]:
+    """Return where the folders below a path go, and what goes to where of its files."""
+    folders: list[Path] = []
+    files: dict[Path, str] = {}
+    for name, info in sorted(found.items()):
+        if name.rstrip("/") == path:
+            continue
+        place = target / _relative(name, path)
+        if name.endswith("/") or info.get("type") == "directory":  # buckets mark folders so
+            folders.append(place)
+        elif place in files:
+            raise ArtifactError(f"{name!r} and {files[place]!r} are files of one name")
+        else:
+            files[place] = name
+    around = {parent for place in (*folders, *files) for parent in place.parents} | {*folders}
+    both = [place for place in files if place in around]
+    if both:
+        raise ArtifactError(f"{files[both[0]]!r} is a file, and a folder with files in it as well")
+    return folders, files
+
+
+def _relative(name: str, path: str) -> str:
+    parts = PurePosixPath(name.removeprefix(path).lstrip("/"))
+    if not parts.parts or not {"..", "."}.isdisjoint(parts.parts):
+        raise ArtifactError(f"{name!r} is no path below {path!r}")
+    return str(parts)

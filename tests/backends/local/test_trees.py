@@ -1,0 +1,204 @@
+"""Files and folders that are fetched from S3 and the repository here, and put there."""
+
+from __future__ import annotations
+
+import http.server
+import threading
+import typing as t
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from couler.backends.local.locations.trees import Tree
+from couler.errors import ArtifactError, StoreError
+
+HOSTILE_NAMES = [
+    "a b",
+    "100%",
+    "a%20b",
+    "1+1",
+    "größe/日本語",
+    "a::b",
+    "file://x",
+    "what?x=1",
+    "a#b",
+    "a&b=c",
+    'it\'s "quoted"',
+    "[a-z]*",
+    "~root",
+    "$HOME",
+    " a ",
+    "-rf",
+    "a\\b",
+    "{a}",
+]
+
+
+@pytest.fixture(scope="module")
+def s3() -> Iterator[dict[str, t.Any]]:
+    """The options for a server that speaks S3, with the bucket `data`."""
+    import s3fs
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    options = {"key": "test", "secret": "test", "endpoint_url": f"http://{host}:{port}"}
+    s3fs.S3FileSystem(**options, skip_instance_cache=True).call_s3("create_bucket", Bucket="data")
+    yield options
+    server.stop()
+
+
+@pytest.fixture(params=["s3", "repository"])
+def make(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> t.Callable[[str], Tree]:  # of a key, in a place of the test's own
+    if request.param == "repository":
+        return lambda key: Tree(str(tmp_path / "repository"), key, {})
+    options = request.getfixturevalue("s3")
+    return lambda key: Tree("s3://data", f"{tmp_path.name}/{key}", options)
+
+
+def content(folder: Path) -> dict[str, str | None]:
+    return {
+        str(path.relative_to(folder)): None if path.is_dir() else path.read_text()
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
+def test_names_that_mean_something_elsewhere(
+    name: str, make: t.Callable[[str], Tree], tmp_path: Path
+) -> None:
+    source = tmp_path / "source"
+    (source / name).parent.mkdir(parents=True)
+    (source / name).write_text(name)
+    make(name).put(source / name, source)
+    make(name).fetch(tmp_path / "one")
+    assert (tmp_path / "one").read_text() == name
+    make(f"folder/{name}").put(source, source)
+    make(f"folder/{name}").fetch(tmp_path / "all")
+    assert content(tmp_path / "all") == content(source)
+
+
+def test_files_of_no_bytes_empty_folders_and_what_links_lead_to(
+    make: t.Callable[[str], Tree], tmp_path: Path
+) -> None:
+    work = tmp_path / "work"
+    source = work / "out"
+    (source / "empty" / "deep").mkdir(parents=True)
+    (source / "real").mkdir()
+    (source / "real" / "zero").write_text("")
+    (source / "folder").symlink_to("real")
+    (work / "beside").write_text("b")
+    (source / "file").symlink_to("../beside")
+    make("k").put(source, work)
+    make("k").fetch(tmp_path / "target")
+    assert content(tmp_path / "target") == {
+        "empty": None,
+        "empty/deep": None,
+        "file": "b",
+        "folder": None,
+        "folder/zero": "",
+        "real": None,
+        "real/zero": "",
+    }
+    (tmp_path / "nothing").mkdir()
+    make("n").put(tmp_path / "nothing", tmp_path / "nothing")
+    make("n").fetch(tmp_path / "fetched")
+    assert content(tmp_path / "fetched") == {}
+    make("z").put(source / "real" / "zero", work)
+    make("z").fetch(tmp_path / "zero")
+    assert (tmp_path / "zero").read_bytes() == b""
+
+
+def test_a_link_that_leads_out_is_not_followed(
+    make: t.Callable[[str], Tree], tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("x")
+    source = tmp_path / "work" / "out"
+    source.mkdir(parents=True)
+    (source / "a").write_text("a")
+    (source / "link").symlink_to(tmp_path / "secret")
+    with pytest.raises(ArtifactError, match="'link' is a link that leads out"):
+        make("k").put(source, tmp_path / "work")
+    with pytest.raises(FileNotFoundError):  # nothing is put before all is known
+        make("k").fetch(tmp_path / "target")
+
+
+def test_a_file_that_may_not_be_replaced(make: t.Callable[[str], Tree], tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("old")
+    place = make("k")
+    once = Tree(place.root, place.key, place.options, replaces=False)
+    once.put(tmp_path / "a", tmp_path)
+    (tmp_path / "a").write_text("new")
+    with pytest.raises(ArtifactError, match=r"there is a file at .*k already\. Say force=True"):
+        once.put(tmp_path / "a", tmp_path)
+    place.put(tmp_path / "a", tmp_path)
+    place.fetch(tmp_path / "target")
+    assert (tmp_path / "target").read_text() == "new"
+
+
+def test_a_listing_of_several_pages(s3: dict[str, t.Any], tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    for number in range(1100):
+        file = source / str(number % 7) / f"{number}"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(str(number))
+    place = Tree("s3://data", "many", s3)
+    place.put(source, source)
+    place.fetch(tmp_path / "target")
+    assert content(tmp_path / "target") == content(source)
+
+
+def test_marks_of_folders_that_other_programs_leave(s3: dict[str, t.Any], tmp_path: Path) -> None:
+    import s3fs
+
+    filesystem = s3fs.S3FileSystem(**s3, skip_instance_cache=True)
+    for key in ("marked/", "marked/deep/", "marked/deep/a"):
+        filesystem.call_s3("put_object", Bucket="data", Key=key, Body=b"")
+    Tree("s3://data", "marked", s3).fetch(tmp_path / "target")
+    assert content(tmp_path / "target") == {"deep": None, "deep/a": ""}
+
+
+@pytest.mark.parametrize("keys", [("a/x", "a//x"), ("a/x", "a/x/y")])
+def test_objects_that_cannot_be_files_side_by_side(
+    keys: tuple[str, ...], s3: dict[str, t.Any], tmp_path: Path
+) -> None:
+    import s3fs
+
+    filesystem = s3fs.S3FileSystem(**s3, skip_instance_cache=True)
+    for key in keys:
+        filesystem.call_s3("put_object", Bucket="data", Key=f"{tmp_path.name}/{key}", Body=b"1")
+    with pytest.raises(ArtifactError, match=r"files of one name|a folder with files in it"):
+        Tree("s3://data", tmp_path.name, s3).fetch(tmp_path / "target")
+
+
+class _Short(http.server.BaseHTTPRequestHandler):
+    """Says that it has more than it gives."""
+
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "1000")
+        self.end_headers()
+
+    def do_GET(self) -> None:
+        self.do_HEAD()
+        self.wfile.write(b"abc")
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+def test_an_object_that_breaks_off_is_no_file(tmp_path: Path) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Short) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        options = {
+            "key": "a",
+            "secret": "b",
+            "endpoint_url": f"http://127.0.0.1:{server.server_port}",
+        }
+        with pytest.raises(StoreError, match="s3://data/k"):
+            Tree("s3://data", "k", options).fetch(tmp_path / "target")
+        server.shutdown()
