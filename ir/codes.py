@@ -159,6 +159,7 @@ CODES: dict[str, str] = {
     "CLR462": "setting that a file cannot have",
     "CLR463": "file read that need not be there",
     "CLR464": "files of several items at one place",
+    "CLR467": "credential as text",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

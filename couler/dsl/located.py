@@ -75,10 +75,13 @@ def located_input(
     as_type
         The type that the step declares; by default that of the file.
     """
-    made = attempt(
-        scope.builder,
-        f"input {name}",
-        lambda: Input(
+
+    def make() -> Input:
+        if file.removal is not None:
+            raise OptionError(
+                "removal is for files that a step puts somewhere; what lies there stays"
+            )
+        return Input(
             name=name,
             type=as_type or _type_of(file),
             path=path,
@@ -87,9 +90,9 @@ def located_input(
             optional=file.optional,
             mode=file.mode,
             recurse_mode=file.recurse_mode,
-        ),
-        step,
-    )
+        )
+
+    made = attempt(scope.builder, f"input {name}", make, step)
     return made or Input(name=name, type="file", path=path, at=ir.RawLocation(content="unknown"))
 
 

@@ -17,6 +17,7 @@ from couler.dsl.processes import finish
 from couler.dsl.scope import Scope, make_input
 from couler.dsl.shipping import default_image
 from couler.dsl.types import DICT, FILE, FLOAT, is_json
+from couler.ir.verify.credentials import has_password, without_password
 from couler.ir.workflow import Input, Output, Script
 from couler.steps.dataset import Dataset
 
@@ -138,6 +139,13 @@ def _dataset_inputs(scope: Scope, step: str, dataset: Dataset) -> Iterator[Input
 def _check(builder: Builder, step: str, dataset: Dataset) -> None:
     given = [name for name in ("table_name", "data", "name") if getattr(dataset, name) is not None]
     problem = None
+    if isinstance(dataset.source, str) and has_password(dataset.source):
+        told = (
+            f'step "{step}": the source of the Dataset "{without_password(dataset.source)}" has a '
+            "password in it. Leave it out, and give the step the variable DATASET_URL by env= from "
+            "an entry of a secret"
+        )
+        builder.report("CLR467", told, step=step)
     if len(given) != 1:
         told = " and ".join(given) or "nothing"
         problem = f"it says {told}; say one of table_name, data and name"

@@ -11,6 +11,7 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
 from couler.ir.verify.cluster import check_container_set, check_plugin, check_template_call
+from couler.ir.verify.credentials import has_password, shape, without_password
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
 from couler.ir.verify.own import OF_RESPONSE, check_own_condition
@@ -232,12 +233,21 @@ def _check_manifest_values(reader: Reader, step: Step, action: Job) -> None:
 
 def _check_http(reader: Reader, step: Step, action: Http) -> None:
     view = reader.view
+    known = shape(action.url)
+    if has_password(known):
+        view.add(
+            "CLR467",
+            step,
+            f'its URL "{without_password(known)}" has a password in it. Name an entry of a secret '
+            "as the header Authorization.",
+        )
     if isinstance(action.url, str):
         if not re.match(r"https?://[^\s/]", action.url):
             view.add(
                 "CLR423",
                 step,
-                f'"{action.url}" is no URL: it begins with http:// or https:// and a host.',
+                f'"{without_password(action.url)}" is no URL: it begins with http:// or https:// '
+                "and a host.",
             )
     else:
         reader.text(action.url, "url")

@@ -40,11 +40,15 @@ def check_files(reader: Reader, step: Step) -> None:
     is_group = isinstance(step.action, Group)
     for given in step.inputs:
         _report(reader, f"inputs.{given.name}", _input_problems(given, is_group))
+        if given.path is not None:
+            _check_path(reader, given.path, f"inputs.{given.name}")
         if given.at is not None:
             _check_place(reader, given.at, f"inputs.{given.name}.at")
     for output in step.outputs:
         field = f"outputs.{output.name}"
         _report(reader, field, output_problems(output))
+        if output.path is not None:
+            _check_path(reader, output.path, field)
         if output.removal is not None:
             check_removal(output.removal, reader.add)
         if output.at is not None:
@@ -52,6 +56,14 @@ def check_files(reader: Reader, step: Step) -> None:
             _check_items(reader, step, output.at, field)
     if step.logs is not None:
         _check_logs(reader, step.logs)
+
+
+def _check_path(reader: Reader, path: str, field: str) -> None:
+    """Refuse a path that leads up, which each engine would follow to another place."""
+    if ".." in path and ".." in path.split("/"):
+        reader.add("CLR415", f'{field}: the path "{path}" leads up by "..". Name the place itself.')
+    elif not path.strip("/"):
+        reader.add("CLR415", f'{field}: "{path}" is no path of a file. Name one.')
 
 
 def output_problems(output: Output) -> Iterator[str]:

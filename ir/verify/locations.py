@@ -24,12 +24,20 @@ from couler.ir.artifacts import (
 )
 from couler.ir.storage import SecretKey
 from couler.ir.values import Literal, Text
+from couler.ir.verify.credentials import credential_problems, without_password
 from couler.ir.verify.environment import check_config_key, check_secret_key
 from couler.ir.verify.names import Add
 
 KEYS = ("key", "path", "blob")
 
-_URL = re.compile(r"https?://[^\s/]")
+_URL = re.compile(r"https?://[^\s/]+(/\S*|\?\S*)?")
+_URL_BEGINS = "it begins with http:// or https:// and a host"
+_SCHEME = re.compile(r"[a-zA-Z][-+.a-zA-Z0-9]*://")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BUCKET = re.compile(r"[a-zA-Z0-9]([-._a-zA-Z0-9]{0,220}[a-zA-Z0-9])?")
+_KEY_OF = {"bucket": "key", "container": "blob"}
+_HOST = re.compile(r"([^\s:/?#@\[\]]+|\[[0-9a-fA-F:.]+\])(:[0-9]{1,5})?")
+_REGION = re.compile(r"[-a-zA-Z0-9]+")
 _ADDRESS = re.compile(r"[^\s:/]+:[0-9]+")
 _HEADER = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 
@@ -38,6 +46,8 @@ def check_location(location: Location, field: str, add: Add) -> None:
     """Check a location, but for the values in its texts."""
     for problem in _problems(location):
         add("CLR461", f"{field}: {problem}.")
+    for problem in credential_problems(location):
+        add("CLR467", f"{field}: {problem}.")
     for key in location_references(location):
         if isinstance(key, SecretKey):
             check_secret_key(key, add)
@@ -91,7 +101,9 @@ def _problems(location: Location) -> Iterator[str]:
             yield from _azure(location)
         case HttpLocation():
             yield from _http(location)
-        case GcsLocation() | ArtifactoryLocation():
+        case GcsLocation():
+            yield from _name(location.bucket, "bucket")
+        case ArtifactoryLocation():
             pass
         case RawLocation():
             if location.content == "":
@@ -126,8 +138,29 @@ def _key(text: Text, what: str = "key") -> Iterator[str]:
     key = _known(text)
     if key is None:
         return
-    if not key or key.startswith("/") or not {"..", "."}.isdisjoint(key.split("/")):
+    scheme = _SCHEME.match(key)
+    if scheme is not None:
+        yield (
+            f'"{without_password(key)}" is an address, not a {what}. Name the storage by its own '
+            f"fields, such as bucket, and give the {what} alone"
+        )
+    elif not key or key.startswith("/") or not {"..", "."}.isdisjoint(key.split("/")):
         yield f'"{key}" is no {what}: names with "/" between them, none of them "." or ".."'
+    elif _CONTROL.search(key):
+        yield f"{key!r} is no {what}: it has a control character in it"
+
+
+def _name(name: str | None, what: str) -> Iterator[str]:
+    """Yield what is wrong with the name of a bucket or container."""
+    if name is None or (_BUCKET.fullmatch(name) and ".." not in name):
+        return
+    if _SCHEME.match(name):
+        mend = f"Give the name of the {what} alone"
+    elif "/" in name.strip("/"):
+        mend = f'What comes after "/" belongs to the {_KEY_OF[what]}'
+    else:
+        mend = 'It has letters, digits, "-", "_" and ".", a letter or digit first and last'
+    yield f'"{without_password(name)}" is no name of a {what}. {mend}'
 
 
 def _pair(first: object, second: object, names: str) -> Iterator[str]:
@@ -137,28 +170,59 @@ def _pair(first: object, second: object, names: str) -> Iterator[str]:
 
 def _url(text: Text, what: str) -> Iterator[str]:
     url = _known(text)
-    if url is not None and not _URL.match(url):
-        yield f'"{url}" is no {what}: it begins with http:// or https:// and a host'
+    if url is not None and not _URL.fullmatch(url):
+        told = "a blank in it is written %20" if " " in url.strip() else _URL_BEGINS
+        yield f'"{without_password(url)}" is no {what}: {told}'
 
 
 def _s3(location: S3Location) -> Iterator[str]:
-    yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
+    yield from _name(location.bucket, "bucket")
+    yield from _access_keys(location)
+    if location.role_arn is not None and location.access_key is not None:
+        yield "it has keys and a role_arn, of which engines take the keys alone. Name one of them"
+    if location.session_token is not None and location.access_key is None:
+        yield "its session_token goes with an access_key and a secret_key. Name them"
     if location.object_locking and not location.create_bucket:
         yield "object_locking is for a bucket that is created. Say create_bucket"
+    if location.region is not None and not _REGION.fullmatch(location.region):
+        yield f'"{location.region}" is no region, such as eu-central-1'
+    if location.role_arn is not None and not location.role_arn.startswith("arn:"):
+        yield f'"{location.role_arn}" is no role_arn, such as arn:aws:iam::123456789012:role/reader'
     encryption = location.encryption
     if encryption is not None and encryption.customer_key and encryption.kms_key:
         yield "it is encrypted by a key of one's own and by one of KMS. Name one of them"
-    if location.endpoint is not None and "://" in location.endpoint:
+    if encryption is not None and encryption.kms_context and not encryption.kms_key:
+        yield "its kms_context goes with a kms_key. Name the key"
+    if location.endpoint is None:
+        return
+    if "://" in location.endpoint:
         yield (
-            f'its endpoint "{location.endpoint}" has a scheme. Give host and port, and insecure '
-            "for plain HTTP"
+            f'its endpoint "{without_password(location.endpoint)}" has a scheme. Give host and '
+            "port, and insecure for plain HTTP"
         )
+    elif not _HOST.fullmatch(location.endpoint):
+        yield f'its endpoint "{_shown(location.endpoint)}" is no host with or without a port'
+
+
+def _shown(endpoint: str) -> str:
+    return without_password(f"://{endpoint}").removeprefix("://")
+
+
+def _access_keys(location: S3Location | OssLocation) -> Iterator[str]:
+    yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
 
 
 def _oss(location: OssLocation) -> Iterator[str]:
-    yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
-    if location.bucket and not location.endpoint:
+    yield from _name(location.bucket, "bucket")
+    yield from _access_keys(location)
+    if location.endpoint is not None:
+        host = _SCHEME.sub("", location.endpoint)
+        if not _HOST.fullmatch(host):
+            yield f'its endpoint "{_shown(host)}" is no host with or without a port'
+    elif location.bucket:
         yield "its bucket has no endpoint. Name the endpoint"
+    if location.security_token is not None and location.access_key is None:
+        yield "its security_token goes with an access_key and a secret_key. Name them"
     if isinstance(location.security_token, Literal | str):
         yield (
             "its security_token is a text, but workflows hold no credentials. Take it from a "
@@ -202,6 +266,7 @@ def _git_texts(location: GitLocation) -> Iterator[str]:
 
 
 def _azure(location: AzureLocation) -> Iterator[str]:
+    yield from _name(location.container, "container")
     if location.container and not location.endpoint:
         yield "its container has no endpoint, such as https://ACCOUNT.blob.core.windows.net"
     if location.endpoint is not None:

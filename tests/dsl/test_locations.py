@@ -352,6 +352,7 @@ def test_the_ancestors_functions() -> None:
         (couler.GitArtifact("/a", "https://a/b", archive="tar"), "in none"),
         (couler.GcsArtifact("/a", bucket=t.cast("t.Any", 3)), "bucket"),
         (couler.HttpArtifact("/a"), "url"),
+        (couler.S3Artifact("/a", removal="completion"), "what lies there stays"),
     ],
     ids=str,
 )

@@ -216,3 +216,15 @@ def test_programs_are_shipped_whole(program: str) -> None:
     action = steps(wf)["sklearn-train"].action
     assert isinstance(action, Script)
     assert action.source == source_of("fit_sklearn.py")
+
+
+def test_a_password_in_the_source_of_a_table_is_refused() -> None:
+    with couler.Workflow("w") as wf:
+        sklearn.train(
+            "LogisticRegression",
+            couler.Dataset("iris", source="postgresql://ada:hunter2@db.example.org/data"),
+        )
+    [problem] = wf.diagnostics
+    assert problem.code == "CLR467"
+    assert "DATASET_URL" in problem.message
+    assert "hunter2" not in problem.message

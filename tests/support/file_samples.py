@@ -75,7 +75,6 @@ S3 = S3Location(
     access_key=secret("access"),
     secret_key=secret("secret"),
     session_token=secret("token"),
-    role_arn="arn:aws:iam::123456789012:role/reader",
     use_sdk_credentials=False,
     ca=secret("ca"),
     create_bucket=True,
@@ -155,6 +154,9 @@ FILE_SAMPLES: Mapping[str, Workflow] = {
     "file-from-s3-key": takes(S3Location(key="data/train.csv")),
     "file-from-s3-customer-key": takes(
         S3Location(key="a", bucket="b", encryption=Encryption(customer_key=secret("own")))
+    ),
+    "file-from-s3-role": takes(
+        S3Location(key="a", bucket="b", role_arn="arn:aws:iam::123456789012:role/reader")
     ),
     "file-from-oss": takes(OSS),
     "file-from-gcs": takes(GCS),

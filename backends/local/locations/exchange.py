@@ -33,6 +33,7 @@ from couler.ir.artifacts import (
     map_texts,
     repository_key,
 )
+from couler.ir.verify.credentials import credentials_in_address
 from couler.ir.verify.locations import address_problems
 from couler.ir.workflow import Input, Output, Step
 from couler.store import ObjectStore, content_of
@@ -255,7 +256,8 @@ def bind_targets(step: Step, view: View) -> Locations:
 
 def _bind(location: Location, view: View) -> Location:
     bound = map_texts(location, lambda name, text: resolve_text(text, view))
-    for problem in address_problems(bound):  # what came from a value was not known before
+    # What came from a value was not known before.
+    for problem in (*address_problems(bound), *credentials_in_address(bound)):
         raise EvaluationError(problem)
     return bound
 

@@ -147,14 +147,16 @@ class _Header(tarfile.TarInfo):
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> t.Self:
         try:
             return super().frombuf(buf, encoding, errors)
-        except (tarfile.InvalidHeaderError, tarfile.TruncatedHeaderError) as error:
+        except tarfile.HeaderError as error:
+            if not buf or buf.count(0) == tarfile.BLOCKSIZE:  # the end of every archive
+                raise
             raise tarfile.ReadError(str(error)) from error
 
 
 def _unpack_tar(source: Path, folder: Path) -> None:
     with tarfile.open(source, "r:*", tarinfo=_Header) as tar:
         tar.extractall(folder, filter="data")
-        while tar.fileobj is not None and tar.fileobj.read(_READ_BYTES):
+        while tar.fileobj.read(_READ_BYTES):
             """What is compressed has its checksum at the very end."""
 
 

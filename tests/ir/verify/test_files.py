@@ -12,8 +12,10 @@ from couler.ir.artifacts import (
     BasicAuth,
     Encryption,
     FileRemoval,
+    GcsLocation,
     GitLocation,
     HdfsLocation,
+    HttpHeader,
     HttpLocation,
     LogSettings,
     OAuth2,
@@ -23,10 +25,11 @@ from couler.ir.artifacts import (
     S3Location,
     Tar,
 )
+from couler.ir.base import FrozenDict
 from couler.ir.storage import SecretKey
-from couler.ir.values import Literal, ParamRef, StepRef
+from couler.ir.values import Literal, ParamRef, StepRef, Template
 from couler.ir.verify import verify
-from couler.ir.workflow import Group, Input, Output, Step, Workflow
+from couler.ir.workflow import Group, Http, Input, Output, Parameter, Step, Workflow
 from tests.support.file_samples import FILE_SAMPLES, process
 
 KEY = SecretKey(secret="s", key="k")
@@ -87,6 +90,30 @@ def test_an_input_has_one_source() -> None:
         ArtifactoryLocation(url="ftp://example.org", user=KEY, password=KEY),
         RawLocation(content=""),
         PluginLocation(key="a", name="p"),
+        S3Location(key="s3://data/a.csv"),
+        S3Location(key="a\nb"),
+        S3Location(key="a", bucket="s3://data"),
+        S3Location(key="a", bucket="data/in"),
+        S3Location(key="a", bucket="my data"),
+        S3Location(key="a", bucket="-data"),
+        S3Location(key="a", bucket="a..b"),
+        S3Location(key="a", bucket="data", region="eu central"),
+        S3Location(key="a", bucket="data", endpoint="minio:9000/data"),
+        S3Location(key="a", bucket="data", endpoint=""),
+        S3Location(key="a", bucket="data", role_arn="reader"),
+        S3Location(key="a", bucket="data", session_token=KEY),
+        S3Location(
+            key="a", bucket="data", access_key=KEY, secret_key=KEY, role_arn="arn:aws:iam::1:role/r"
+        ),
+        S3Location(key="a", bucket="b", encryption=Encryption(kms_context=FrozenDict(a="b"))),
+        OssLocation(key="a", bucket="b", endpoint="e", security_token=ParamRef(name="t")),
+        OssLocation(key="a", bucket="my bucket", endpoint="e"),
+        OssLocation(key="a", bucket="b", endpoint="http://"),
+        GcsLocation(key="gs://data/a"),
+        GcsLocation(key="a", bucket="gs://data"),
+        AzureLocation(blob="a", container="c/d", endpoint="https://x.blob.core.windows.net"),
+        HttpLocation(url="https://example.org/a b"),
+        HttpLocation(url="https:///a"),
     ],
     ids=repr,
 )
@@ -110,6 +137,85 @@ def test_a_location_that_is_not_complete(location: t.Any) -> None:
 )
 def test_a_repository_that_is_not_complete(location: GitLocation) -> None:
     assert set(takes(type="directory", at=location)) == {"CLR461"}
+
+
+TOKEN_HEADER = HttpHeader(name="authorization", value="Bearer abc")
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        HttpLocation(url="https://ada:hunter2@example.org/a"),
+        HttpLocation(
+            url=Template(parts=("https://ada:", ParamRef(name="p"), "@example.org/hunter2"))
+        ),
+        HttpLocation(url="https://example.org/hunter2", headers=(TOKEN_HEADER,)),
+        HttpLocation(
+            url="https://example.org/a",
+            oauth2=OAuth2(
+                client_id=KEY,
+                client_secret=KEY,
+                token_url=KEY,
+                parameters=FrozenDict(client_secret="hunter2"),
+            ),
+        ),
+        ArtifactoryLocation(url="https://ada:hunter2@example.org/a", user=KEY, password=KEY),
+        AzureLocation(blob="a", container="c", endpoint="https://x.example.org?sig=hunter2"),
+        S3Location(key="a", bucket="b", endpoint="ada:hunter2@minio:9000"),
+        OssLocation(key="a", bucket="b", endpoint="https://ada:hunter2@oss.example.org"),
+        GitLocation(repository="https://ada:hunter2@example.org/a.git"),
+        GitLocation(repository="https://ghp_hunter2@example.org/a.git"),
+        GitLocation(repository="ssh://git:hunter2@example.org/a.git"),
+    ],
+    ids=lambda location: type(location).__name__,
+)
+def test_no_credential_is_a_text(location: t.Any) -> None:
+    kind = "directory" if isinstance(location, GitLocation) else "file"
+    step = process("a", inputs=(Input(name="x", type=kind, at=location),))
+    parameters = (Parameter(name="p", default=""),)
+    found = verify(Workflow(name="w", steps=(step,), parameters=parameters))
+    assert "CLR467" in [problem.code for problem in found]
+    assert all("hunter2@" not in problem.message for problem in found)
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        GitLocation(repository="git@example.org:a.git"),
+        GitLocation(repository="ssh://git@example.org:22/a.git"),
+        GitLocation(repository="https://org@dev.azure.com/org/a"),
+        HttpLocation(url="https://example.org/a:b@c?x=//d:e@f"),
+        HttpLocation(
+            url="https://example.org",
+            headers=(HttpHeader(name="Authorization", value=ParamRef(name="p")),),
+        ),
+        S3Location(key="a:b@c", bucket="data", endpoint="[::1]:9000"),
+    ],
+    ids=repr,
+)
+def test_what_only_looks_like_a_credential(location: t.Any) -> None:
+    kind = "directory" if isinstance(location, GitLocation) else "file"
+    step = process("a", inputs=(Input(name="x", type=kind, at=location),))
+    parameters = (Parameter(name="p", default=""),)
+    assert verify(Workflow(name="w", steps=(step,), parameters=parameters)) == ()
+
+
+def test_a_password_in_the_url_of_a_request() -> None:
+    ask = Http(url="https://ada:hunter2@example.org/a")
+    [problem] = verify(Workflow(name="w", steps=(Step(name="ask", action=ask),)))
+    assert problem.code == "CLR467"
+    assert "hunter2" not in problem.message
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../b", "/data/../x", "..", "", "/"])
+def test_paths_that_lead_up_or_nowhere(path: str) -> None:
+    assert takes(at=S3, path=path) == ["CLR415"]
+    assert gives(path=path) == ["CLR415"]
+
+
+@pytest.mark.parametrize("path", ["a..b", ".x", "/data/...", "a/b/"])
+def test_paths_with_dots(path: str) -> None:
+    assert takes(at=S3, path=path) == gives(path=path) == []
 
 
 def test_names_of_secrets() -> None:
