@@ -159,6 +159,8 @@ CODES: dict[str, str] = {
     "CLR462": "setting that a file cannot have",
     "CLR463": "file read that need not be there",
     "CLR464": "files of several items at one place",
+    "CLR465": "files that take each other's place",
+    "CLR466": "file that may be read before it is there",
     "CLR467": "credential as text",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import typing as t
 from collections.abc import Mapping
 
@@ -45,7 +46,9 @@ def make_inputs(
 def _add(
     scope: Scope, step: str, name: str, spec: TypeSpec, value: object, inputs: list[Input]
 ) -> None:
-    if type(value) in _SCALARS:
+    if spec.is_file and isinstance(value, str | os.PathLike):
+        _report_path(scope, step, name, spec, value)
+    elif type(value) in _SCALARS:
         if spec.accepts(value):
             inputs.append(make_plain_input(name, make_literal(value), spec.wire))
         else:
@@ -87,6 +90,19 @@ def _add(
         report_type(scope, step, name, spec, value)
     else:
         inputs.append(make_plain_input(name, literal(value), spec.wire))
+
+
+def _report_path(
+    scope: Scope, step: str, name: str, spec: TypeSpec, path: str | os.PathLike[str]
+) -> None:
+    """Report a path of this machine, which means nothing where the step runs."""
+    scope.builder.report(
+        "CLR107",
+        f'step "{step}": the argument "{name}" must be {spec.label} of another step or one at a '
+        f"location, not the path {str(path)!r:.60}. Name where it lies, such as "
+        "couler.S3Artifact(key=...)",
+        step=step,
+    )
 
 
 def _located(scope: Scope, step: str, name: str, spec: TypeSpec, file: LocatedFile) -> Input:

@@ -25,6 +25,7 @@ from couler.ir.verify.limits import MAX_DEPTH, check_words
 from couler.ir.verify.metrics import check_metrics
 from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
 from couler.ir.verify.own import OF_RUN, facts_of
+from couler.ir.verify.places import check_places
 from couler.ir.verify.pods import OF_POD, check_run_labels, check_step_pod
 from couler.ir.verify.policies import POLICIES, check_foreach, check_policies, check_step_loop
 from couler.ir.verify.quantities import check_resources
@@ -79,6 +80,8 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     check_scope_outputs(view, workflow.outputs)
     check_optional_reads(view, workflow.outputs)
     _check_handlers(workflow, view)
+    if report.places:
+        check_places(workflow, report)
     return report.in_program_order()
 
 

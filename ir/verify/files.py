@@ -20,6 +20,7 @@ from couler.ir.values import ItemRef, Literal, RunRef, StepRef, Text, Value, wal
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_object_name
 from couler.ir.verify.locations import check_location
 from couler.ir.verify.names import Add
+from couler.ir.verify.places import add_use
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import step_values
@@ -43,7 +44,10 @@ def check_files(reader: Reader, step: Step) -> None:
         if given.path is not None:
             _check_path(reader, given.path, f"inputs.{given.name}")
         if given.at is not None:
-            _check_place(reader, given.at, f"inputs.{given.name}.at")
+            field = f"inputs.{given.name}"
+            _check_place(reader, given.at, f"{field}.at")
+            is_folder = given.type == "directory" and given.archive is None
+            add_use(reader.view, step, field, given.at, is_folder=is_folder, writes=False)
     for output in step.outputs:
         field = f"outputs.{output.name}"
         _report(reader, field, output_problems(output))
@@ -54,6 +58,8 @@ def check_files(reader: Reader, step: Step) -> None:
         if output.at is not None:
             _check_place(reader, output.at, f"{field}.at")
             _check_items(reader, step, output.at, field)
+            is_folder = output.type == "directory" and output.archive is None
+            add_use(reader.view, step, field, output.at, is_folder=is_folder, writes=True)
     if step.logs is not None:
         _check_logs(reader, step.logs)
 

@@ -8,6 +8,9 @@ from collections.abc import Iterable
 from couler.ir.diagnostics import Diagnostic, Severity, did_you_mean
 from couler.ir.policies import SourceRef
 
+if t.TYPE_CHECKING:
+    from couler.ir.verify.places import Use
+
 Order: t.TypeAlias = tuple[int, ...]
 """Place in program order: positions from the outside in; a prefix comes first."""
 
@@ -17,9 +20,16 @@ MAX_HINTS = 20
 
 
 class Report:
-    """The problems found so far; the same one is kept once."""
+    """The problems found so far; the same one is kept once.
+
+    Attributes
+    ----------
+    places
+        What steps take from outside of the workflow and put there, to be compared at the end.
+    """
 
     def __init__(self) -> None:
+        self.places: list[Use] = []
         self._found: dict[Diagnostic, Order] = {}
         self._told: set[object] = set()
         self._hints_left = MAX_HINTS

@@ -198,7 +198,7 @@ def test_credentials_given_as_text_become_a_secret_of_the_program() -> None:
                 "busybox",
                 ["true"],
                 step_name=f"s{number}",
-                output=couler.S3Artifact("/a", *words, "data", "k"),
+                output=couler.S3Artifact("/a", *words, "data", f"k{number}"),
             )
     steps = built(wf)
     names = []

@@ -82,8 +82,8 @@ def values() -> dict[str, object]:
         "h": Color.RED,
         "i": "x",
         "j": None,
-        "k": File("s3://data"),
-        "l": Directory("s3://folder"),
+        "k": couler.S3Artifact(key="data"),
+        "l": couler.GitArtifact(repo="https://example.org/code.git"),
         "m": {"any": [None]},
         "n": Name("n"),
         "o": 3,
@@ -99,7 +99,10 @@ def test_every_annotation_has_a_type_and_a_json_form() -> None:
     with couler.Workflow("w") as wf:
         everything(**values())  # type: ignore[arg-type]
     assert list(wf.diagnostics) == []
-    inputs = {one.name: (one.type, one.value.value) for one in steps(wf)["everything"].inputs}
+    inputs = {
+        one.name: (one.type, one.at.kind if one.at is not None else one.value.value)
+        for one in steps(wf)["everything"].inputs
+    }
     assert inputs == {
         "a": ("str", "text"),
         "b": ("int", 1),
@@ -111,8 +114,8 @@ def test_every_annotation_has_a_type_and_a_json_form() -> None:
         "h": ("str", "red"),
         "i": ("str", "x"),
         "j": ("json", None),
-        "k": ("file", "s3://data"),
-        "l": ("directory", "s3://folder"),
+        "k": ("file", "s3"),
+        "l": ("directory", "git"),
         "m": ("json", {"any": (None,)}),
         "n": ("str", "n"),
         "o": ("int", 3),
@@ -140,6 +143,10 @@ def test_every_annotation_has_a_type_and_a_json_form() -> None:
         ("i", "z"),
         ("j", "x"),
         ("k", 3),
+        ("k", "data/x.csv"),
+        ("k", File("data/x.csv")),
+        ("k", Path("data/x.csv")),
+        ("l", "."),
         ("m", object()),
         ("p", (1,)),
         ("q", 1.5),
@@ -355,6 +362,19 @@ def test_signatures_that_no_step_can_have_are_reported_once() -> None:
     assert by_step["positional"][0] == "CLR109"
     assert by_step["colliding"] == ["CLR109", "CLR109"]
     assert by_step["reserved"][0] == "CLR109"
+
+
+def test_the_path_of_a_file_is_no_file_of_a_workflow() -> None:
+    with couler.Workflow("w") as wf:
+        couler.step(measure.fn)("data/x.csv")
+        many(["a.csv", split("x").train])  # type: ignore[list-item]
+    assert [one.code for one in wf.diagnostics] == ["CLR107", "CLR107"]
+    assert "not the path 'data/x.csv'. Name where it lies" in wf.diagnostics[0].message
+    assert "not the path 'a.csv'" in wf.diagnostics[1].message
+
+
+@couler.step
+def many(files: list[File]) -> None: ...
 
 
 def test_optional_files_can_be_left_out() -> None:
