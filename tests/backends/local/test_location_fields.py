@@ -19,6 +19,7 @@ from couler.backends.local.locations import buckets, web
 from couler.backends.local.locations.exchange import Exchange
 from couler.backends.local.locations.git import GitTree
 from couler.backends.local.secrets import Entries
+from couler.backends.local.threads import Stop
 from couler.ir.artifacts import (
     LOCATIONS,
     ArtifactoryLocation,
@@ -288,9 +289,10 @@ def what_is_done(location: Location, folder: Path, monkeypatch: pytest.MonkeyPat
                 options = _without_paths(tree.options)
                 found = (tree.root, tree.key, options, tree.bucket, tree.create, tree.replaces)
             return found, seen.all
-        exchange = Exchange(ObjectStore(str(folder / "store")), "", entries, folder / "scratch")
+        store = ObjectStore(str(folder / "store"))
+        exchange = Exchange(store, "", entries, folder / "scratch", {})
         target = folder / "target"
-        exchange._fetch(location, target)
+        exchange._fetch(location, target, Stop())
         return seen.all, target.read_bytes() if target.exists() else None
 
 
