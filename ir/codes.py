@@ -56,6 +56,9 @@ CODES: dict[str, str] = {
     "CLR140": "workflow opened twice",
     "CLR141": "script or job without content",
     "CLR142": "manifest that Argo cannot start on",
+    "CLR143": "output that a step has not",
+    "CLR144": "function that cannot be called there",
+    "CLR145": "block that is never opened",
     # 150-174: names and references
     "CLR150": "illegal name",
     "CLR151": "name used twice",

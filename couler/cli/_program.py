@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import couler
+from couler.cli._hints import hint_for
 from couler.errors import CoulerError, DefinitionError, NoWorkflowError, SeveralWorkflowsError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
@@ -145,10 +146,14 @@ def _execute(path: str, module: types.ModuleType) -> None:
 def _summary(error: Exception) -> str:
     if isinstance(error, CoulerError):
         return str(error)
+    if isinstance(error, SyntaxError):
+        return f"the program cannot be read: {type(error).__name__}: {error.msg}"
+    hint = hint_for(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
-    inside = " inside couler" if last.filename.startswith(_OURS) else ""
+    inside = " inside couler" if last.filename.startswith(_OURS) and not hint else ""
     what = f"the program raised {type(error).__name__}{inside}"
-    return f"{what}: {error}" if str(error) else what
+    text = str(error).replace(".__init__()", "()")  # as the program writes the call
+    return f"{what}: {text}{hint}" if text else f"{what}{hint}"
 
 
 def _raised(path: str, error: BaseException, message: str) -> LoadError:
@@ -207,6 +212,23 @@ def _by_variable(module: types.ModuleType, built: Sequence[AnyWorkflow]) -> dict
     return found
 
 
+def _outside(found: Mapping[str, AnyWorkflow]) -> str:
+    """Return where a program makes steps outside of its `with Workflow` blocks, if it does."""
+    from couler.dsl.workflow import Workflow as ProgramWorkflow
+
+    implicit = [
+        one for one in found.values() if isinstance(one, ProgramWorkflow) and one._builder.implicit
+    ]
+    steps = implicit[0].to_ir().steps if len(found) > len(implicit) > 0 else ()
+    if not steps:
+        return ""
+    return (
+        f'. The step "{steps[0].name}" ({steps[0].source}) stands outside of every `with '
+        "couler.Workflow` block, so it is one of a workflow of its own; indent it if it belongs to "
+        "the one above"
+    )
+
+
 def _is_one_of(value: object, built: Sequence[AnyWorkflow]) -> bool:
     return any(value is workflow for workflow in built)
 
@@ -223,7 +245,7 @@ def _choose(path: str, name: str | None, found: dict[str, AnyWorkflow]) -> AnyWo
         if len(found) == 1:
             return next(iter(found.values()))
         names = ", ".join(f"{path}:{one}" for one in found)
-        message = f"the program defines {len(found)} workflows. Say which: {names}"
+        message = f"the program defines {len(found)} workflows. Say which: {names}{_outside(found)}"
         raise _SeveralWorkflowsLoadError(Diagnostic(SEVERAL_WORKFLOWS, message, source=start))
     if name in found:
         return found[name]

@@ -13,9 +13,17 @@ _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 def caller_frame() -> FrameType:
     """Return the innermost frame that is not Couler's own."""
     frame = sys._getframe(1)
-    while _is_own(frame.f_code.co_filename) and frame.f_back is not None:
+    while frame.f_back is not None:
+        filename = frame.f_code.co_filename
+        if not (_is_own(filename) or (filename == "<string>" and _is_generated(frame))):
+            break
         frame = frame.f_back
     return frame
+
+
+def _is_generated(frame: FrameType) -> bool:
+    """Return whether a frame is that of a method that `dataclass` made for a class of ours."""
+    return str(frame.f_globals.get("__name__")).startswith("couler.")
 
 
 def program_file() -> str:

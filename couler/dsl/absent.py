@@ -63,7 +63,8 @@ def missing(module: str, name: str) -> AttributeError | ImportError:
     known = _IN_MODULES.get((module, name)) or _NAMES.get(name) or _MODULES.get(module)
     reason = None if is_special else known
     if reason is None:
-        return AttributeError(f"module {module!r} has no attribute {name!r}")
+        text = f"module {module!r} has no attribute {name!r}"
+        return AttributeError(text, name=name, obj=sys.modules.get(module))
     message = f"{module}.{name} {reason}."
     asking = sys._getframe(2)
     if dis.opname[asking.f_code.co_code[asking.f_lasti]] == "IMPORT_FROM":

@@ -7,12 +7,13 @@ import os
 import typing as t
 from collections.abc import Mapping
 
+from couler.dsl import advice
 from couler.dsl._nodes import make_literal, make_plain_input
 from couler.dsl.handles import OutputHandle, Value, literal
 from couler.dsl.located import located_input
 from couler.dsl.locations import LocatedFile
 from couler.dsl.scope import make_input
-from couler.dsl.types import UNKNOWN, TypeSpec, fits, list_of
+from couler.dsl.types import UNKNOWN, TypeSpec, fits, is_json, list_of
 from couler.ir.workflow import Input
 
 if t.TYPE_CHECKING:
@@ -171,11 +172,25 @@ def _label_of(value: Value) -> str:
 def report_type(scope: Scope, step: str, name: str, spec: TypeSpec, value: object) -> None:
     """Report an argument whose value does not fit its annotation."""
     if isinstance(value, Value):
-        shown = f"{value!r}, which is {_label_of(value)}"
+        given = f"{value!r}, which is {_label_of(value)}"
     else:
-        shown = f"{value!r:.60}, which is {type(value).__name__}"
+        given = f"{advice.shown(value)}, which is {type(value).__name__}{_instead(spec, value)}"
     scope.builder.report(
         "CLR107",
-        f'step "{step}": the argument "{name}" must be {spec.label}, not {shown}',
+        f'step "{step}": the argument "{name}" must be {spec.label}, not {given}',
         step=step,
     )
+
+
+def _instead(spec: TypeSpec, value: object) -> str:
+    """Return what to write in place of a value, if that is not plain from the two types."""
+    if value is None:
+        return f'. Annotate it with "{spec.label} | None" if it can be missing'
+    if isinstance(value, dict) and spec.fields is not None:
+        return f". Write {spec.label}(**value)"
+    if spec.classes and spec.fields is None and spec.item is None:  # an enumeration
+        return f". Write a member: {spec.label}(value)"
+    if is_json(value) and not isinstance(value, tuple):
+        return ""
+    text = advice.advice(value)
+    return f". {text[0].upper()}{text[1:]}"

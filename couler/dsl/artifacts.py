@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.dsl._prelude import Directory, File
+from couler.dsl._problems import ProgramError
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.located import located_output
 from couler.dsl.locations import LocatedFile
@@ -77,13 +78,13 @@ def create_parameter_artifact(
 
     Raises
     ------
-    ValueError
+    DefinitionError
         Values of the type cannot travel between steps.
     """
     try:
         wire = spec_of(type).wire
     except UnsupportedTypeError as error:
-        raise ValueError(str(error)) from error
+        raise ProgramError("CLR108", f"create_parameter_artifact: {error}") from error
     return Artifact(path, is_global, wire, name, default)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import typing as t
 from collections.abc import Mapping
 
 from couler.dsl import objects, pod_options, units
 from couler.dsl._context import entered_scope
+from couler.dsl._problems import call_program
+from couler.dsl.advice import advice, shown
 from couler.dsl.builder import Builder
-from couler.dsl.checks import attempt, checked_text, fitting
+from couler.dsl.checks import attempt, checked_text, fitting, warn_of_engines
 from couler.dsl.handles import Value
 from couler.dsl.located import settings_of
 from couler.dsl.options import plugin_container, step_fields
@@ -36,6 +39,8 @@ _DEFAULTABLE = ("retry", "timeout_s", "resources", "placement", "pull_policy", "
 def set_fields(builder: Builder, **fields: object) -> None:
     """Set fields of the workflow; None leaves one as it is."""
     builder.fields.update(fitting(builder, ir.Workflow(name="w"), fields))
+    if fields.get("engine"):
+        warn_of_engines(builder, fields["engine"])
 
 
 def set_pod(builder: Builder, **fields: object) -> None:
@@ -150,7 +155,7 @@ def _schedule(given: str | objects.Schedule) -> ir.Schedule:
 def mapping(builder: Builder, what: str, given: object) -> dict[str, t.Any]:
     """Return an argument as a dict, empty for None; report one that is no mapping."""
     if given is not None and not isinstance(given, Mapping):
-        builder.report("CLR105", f"{what}: {given!r:.60} is no dict of names and values")
+        builder.report("CLR105", f"{what}: {shown(given)} is no dict of names and values")
         return {}
     return dict(given or {})
 
@@ -188,7 +193,9 @@ def add_parameter(builder: Builder, name: object, value: object) -> None:
     default = None if given.default is None else json_form(given.default)
     if not is_json(default):
         builder.report(
-            "CLR103", f"the default of the parameter {name}, {default!r:.80}, has no JSON form"
+            "CLR103",
+            f"the default of the parameter {name}, {shown(default)}, has no JSON form; "
+            f"{advice(default)}",
         )
         default = None
     builder.specs[name] = spec
@@ -217,10 +224,14 @@ def _parameter_spec(builder: Builder, name: object, given: objects.Parameter) ->
         return STR
 
 
-def add_output(builder: Builder, name: str, value: object) -> None:
+def add_output(builder: Builder, name: object, value: object) -> None:
     """Give a value of the workflow out as its result."""
-    if not isinstance(value, Value):
-        builder.report("CLR139", f"the output {name} must be a value of the workflow")
+    if not isinstance(name, str) or not isinstance(value, Value):
+        builder.report(
+            "CLR139",
+            f"the output {name!r:.60} must be a value of the workflow, not {shown(value)}; "
+            'write wf.output("name", value)',
+        )
         return
     resolved = builder.root.resolve(value)
     builder.outputs[name] = ir.Output(name=name, type=value._spec.wire, value=resolved)
@@ -232,7 +243,9 @@ def add_handler(
     """Make the steps that run when the run has ended."""
     if not callable(make):
         builder.report(
-            "CLR105", f"exit handler: {make!r:.60} is no function; write wf.on_exit(function)"
+            "CLR105",
+            f"exit handler: {shown(make)} is no function; write wf.on_exit(function), "
+            "without a call",
         )
         return
     if status not in t.get_args(Status):
@@ -241,7 +254,7 @@ def add_handler(
         return
     scope = Scope(builder, builder.root)
     with builder.root.names_kept(), entered_scope(scope):
-        make(*args, **kwargs)
+        call_program(f"exit handler {name}", functools.partial(make, *args, **kwargs))
     if not scope.drafts:
         builder.report("CLR128", f"the exit handler {name} makes no step")
         return
@@ -254,8 +267,23 @@ def add_handler(
     builder.handlers.append((unique, status, scope))
 
 
+def _warn_of_parameters(builder: Builder) -> None:
+    """Warn of parameters that nothing reads, and whose names are nearly those of options."""
+    for name in builder.parameters.keys() - builder.parameters_read:
+        near = difflib.get_close_matches(name, builder.options, n=1, cutoff=0.8)
+        if near:
+            builder.report(
+                "CLR106",
+                f'nothing reads the parameter "{name}". Did you mean the option "{near[0]}"?',
+                source=builder.source,
+                severity="warning",
+            )
+
+
 def build_workflow(builder: Builder) -> ir.Workflow:
     """Return the workflow of the IR."""
+    builder.report_unopened()
+    _warn_of_parameters(builder)
     pod = ir_pods.PodSettings(**builder.pod) if builder.pod else None
     named = {secret.name: secret for secret in builder.secrets.values() if secret.keys}
     fields: dict[str, t.Any] = dict(builder.fields)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import re
 import typing as t
@@ -53,6 +54,10 @@ class Builder:
         self.parameters: dict[str, Parameter] = {}
         self.specs: dict[str, TypeSpec] = {}
         """Types of the parameters."""
+        self.parameters_read: set[str] = set()
+        """Names of those that the program has asked for."""
+        self.options: tuple[str, ...] = ()
+        """Names of the arguments of the workflow that are no parameters."""
         self.outputs: dict[str, Output] = {}
         self.handlers: list[tuple[str, t.Literal["success", "failure", "any"], Scope]] = []
         self.default_image: str | None = None
@@ -62,9 +67,13 @@ class Builder:
         """What all calls of a typed step share, by the step."""
         self.placed: dict[int, tuple[LocatedFile, Draft, str]] = {}
         """Files outside of the workflow that steps make, by their identity: step and output."""
+        self.unopened: dict[int, tuple[object, str, SourceRef]] = {}
+        """What waits for its `with` block, by its identity: what it is, and where it was made."""
         self._scripts: dict[object, str] = {}
         self._image_names: dict[str, str] = {}
         self._scratch: dict[str, Volume] = {}
+        self._mounted_at: dict[str, SourceRef] = {}
+        """Where the program first mounted each of them."""
         self._place: SourceRef | None = None
         self._call: SourceRef | None = None
         self._diagnostics: dict[Diagnostic, None] = {}
@@ -106,14 +115,31 @@ class Builder:
         finally:
             self._call = outer
 
+    def expect_block(self, block: object, what: str) -> None:
+        """Remember something that has no effect unless a `with` statement opens it."""
+        self.unopened[id(block)] = (block, what, self.here())
+
+    def report_unopened(self) -> None:
+        """Report what no `with` statement has opened."""
+        for _, what, place in self.unopened.values():
+            self.report(
+                "CLR145",
+                f"{what} has no block, so it has no effect. Open one: with ... as ...:, and "
+                "indent the steps below it",
+                source=place,
+            )
+
     def need_volume(self, name: str) -> None:
         """Make sure that a mounted volume exists; one that nobody described is scratch space."""
-        if name not in self.volumes:
-            self._scratch.setdefault(name, EmptyVolume(name=name))
+        if name not in self.volumes and name not in self._scratch:
+            self._scratch[name] = EmptyVolume(name=name)
+            self._mounted_at[name] = self._place or self.here()
 
     def all_volumes(self) -> tuple[Volume, ...]:
         """Return the volumes of the workflow, those described first."""
         scratch = [one for name, one in self._scratch.items() if name not in self.volumes]
+        for volume in scratch:
+            self._warn_of_scratch(volume.name)
         return (*self.volumes.values(), *scratch)
 
     def reveal_secrets(self) -> dict[str, dict[str, str]]:
@@ -121,6 +147,20 @@ class Builder:
         found = {} if self.outer is None else self.outer.reveal_secrets()
         found.update({name: secret.reveal() for name, secret in self.secrets.items()})
         return {name: data for name, data in found.items() if data}
+
+    def _warn_of_scratch(self, name: str) -> None:
+        """Warn of scratch space that is nearly called as a volume that the program describes."""
+        letters = re.sub("[0-9]", "", name)  # data-1 and data-2 are two
+        others = {re.sub("[0-9]", "", one): one for one in self.volumes}
+        near = difflib.get_close_matches(letters, others, n=1, cutoff=0.8)
+        if near and near[0] != letters:
+            self.report(
+                "CLR168",
+                f'the volume "{name}" is mounted but not described, so it is scratch space. Did '
+                f'you mean "{others[near[0]]}"?',
+                source=self._mounted_at[name],
+                severity="warning",
+            )
 
     def secret(self, name: str) -> Secret:
         """Return a secret by its name.

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from couler.dsl import objects, units
 from couler.dsl.builder import current_scope
-from couler.dsl.checks import attempt, name_step
+from couler.dsl.checks import attempt, checked_mapping, name_step
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.environment import env_of, text_of
@@ -92,13 +92,13 @@ def http(
     own_name, source = builder.locate("http")
     base = name_step(builder, own_name, step_name, name)
     draft = Draft(scope, None, PRINTS, source)
-    codes = (success_codes,) if isinstance(success_codes, int) else success_codes
+    codes = success_codes if isinstance(success_codes, list | tuple) else (success_codes,)
     made = attempt(
         builder,
         "http",
         lambda: Http(
             url=as_value(url) if isinstance(url, Value) else str(url),
-            method=t.cast(Method, method.upper()),
+            method=t.cast(Method, str(method).upper()),
             headers=tuple(env_of(headers or {})),
             body=None if isinstance(body, bytes) else _body(body),
             body_base64=base64.b64encode(body).decode() if isinstance(body, bytes) else None,
@@ -194,7 +194,7 @@ def _entered(builder: Builder, outputs: Mapping[str, object] | None, step: str) 
     """Return what a person enters: values with a type, or with a default."""
     specs: dict[str, TypeSpec] = {}
     made: list[Output] = []
-    for name, given in (outputs or {}).items():
+    for name, given in checked_mapping(builder, "outputs", outputs, step).items():
         default: object = None
         try:
             if isinstance(given, type) or t.get_origin(given) is not None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import typing as t
 from collections.abc import Callable, Mapping
 
 from pydantic import ValidationError
 
+from couler.dsl._problems import ProgramError
+from couler.dsl.advice import shown
 from couler.dsl.handles import Value
 from couler.ir.base import Node
+from couler.ir.diagnostics import did_you_mean
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
@@ -25,6 +30,8 @@ def first_problem(error: ValidationError) -> str:
     problem = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in problem["loc"])
     text = problem["msg"].removeprefix("Value error, ")
+    if problem["type"] not in ("missing", "value_error"):
+        text = f"{text}, not {shown(problem['input'])}"
     return f"{place}: {text}" if place else text
 
 
@@ -36,6 +43,8 @@ def attempt(
         return make()
     except ValidationError as error:
         text = first_problem(error)
+    except ProgramError as error:
+        text = error.diagnostic.message
     except (ValueError, TypeError, AttributeError) as error:
         text = str(error)
     where = "" if step is None else f'step "{step}": '
@@ -69,11 +78,88 @@ def fitting(builder: Builder, node: Node, fields: Mapping[str, object]) -> dict[
     return kept
 
 
+def expect(given: object, kind: t.Any, wanted: str) -> None:
+    """Refuse what is not of a type.
+
+    Raises
+    ------
+    OptionError
+        It is not.
+    """
+    if not isinstance(given, kind):
+        raise OptionError(f"{shown(given)} is no {wanted}")
+
+
+def several(given: object, kind: t.Any, wanted: str) -> t.Sequence[t.Any]:
+    """Return a list of things of a type, of which one may stand alone.
+
+    Raises
+    ------
+    OptionError
+        One is of another type.
+    """
+    found = given if isinstance(given, list | tuple) else (given,)
+    for one in found:
+        expect(one, kind, wanted)
+    return found
+
+
+def texts_by_name(given: object) -> dict[str, str]:
+    """Return a dict of texts; numbers are written as text.
+
+    Raises
+    ------
+    OptionError
+        It is none, or holds what is known only when the workflow runs.
+    """
+    expect(given, Mapping, 'dict of names and texts, such as {"team": "ml"}')
+    found = {}
+    for name, text in t.cast("Mapping[object, object]", given).items():
+        if isinstance(text, Value):
+            raise OptionError(f"{name}: {text!r} is known only when the workflow runs")
+        if isinstance(text, bool):
+            raise OptionError(f'{name}: {text} is no text; write "{str(text).lower()}"')
+        expect(text, str | int | float, "text")
+        found[str(name)] = str(text)
+    return found
+
+
+def checked_mapping(builder: Builder, what: str, value: object, step: str) -> Mapping[str, t.Any]:
+    """Return a dict, empty for None; report anything else."""
+    if value is None or isinstance(value, Mapping):
+        return value or {}
+    builder.report(
+        "CLR105",
+        f'step "{step}": {what}: {shown(value)} is no dict of names and values',
+        step=step,
+    )
+    return {}
+
+
+@functools.cache
+def _engines() -> tuple[str, ...]:
+    from couler.plugins import find_plugins  # only now: it reads what is installed
+
+    return tuple(find_plugins("couler.backends"))
+
+
+def warn_of_engines(builder: Builder, given: object) -> None:
+    """Warn of settings for engines that are not installed; another machine may have them."""
+    for name in given if isinstance(given, Mapping) else ():
+        if name not in _engines():
+            builder.report(
+                "CLR106",
+                f'engine: no engine "{name}" is installed, so nothing reads what it is told.'
+                f"{did_you_mean(str(name), _engines())}",
+                severity="warning",
+            )
+
+
 def checked_text(builder: Builder, what: str, value: object, step: str) -> str:
     """Return a text; report anything else."""
     if isinstance(value, str):
         return value
-    builder.report("CLR105", f'step "{step}": {what}: {value!r:.60} is no text', step=str(step))
+    builder.report("CLR105", f'step "{step}": {what}: {shown(value)} is no text', step=str(step))
     return "unknown"
 
 
@@ -93,6 +179,18 @@ def checked_texts(builder: Builder, what: str, value: object, step: str) -> tupl
     return ()
 
 
+def check_packages(builder: Builder, packages: tuple[str, ...], step: str) -> None:
+    """Report several packages in one text."""
+    for text in packages:
+        names = text.replace(",", " ").split()
+        if len(names) > 1 and all(re.fullmatch(r"[A-Za-z][-\w.]*", name) for name in names):
+            builder.report(
+                "CLR105",
+                f'step "{step}": packages: "{text}" is no package; write {names}',
+                step=step,
+            )
+
+
 def checked_count(builder: Builder, what: str, value: object) -> int | None:
     """Return a number of at least 1, or None; report anything else."""
     if value is None:
@@ -104,15 +202,22 @@ def checked_count(builder: Builder, what: str, value: object) -> int | None:
 
 
 def name_step(builder: Builder, default: str, *given: object) -> str:
-    """Return the first name that is given; report one that is a value of the workflow."""
+    """Return the first name that is given; report one that is no text."""
     for name in given:
-        if isinstance(name, Value):
+        if isinstance(name, str):
+            if name:
+                return name
+        elif isinstance(name, Value):
             builder.report(
                 "CLR105",
                 f'step "{default}": {name!r} is known only when the workflow runs, but the name of '
                 "a step must be a text that is known when the workflow is built",
                 step=default,
             )
-        elif name:
-            return str(name)
+        elif name is not None:
+            builder.report(
+                "CLR105",
+                f'step "{default}": its name is {shown(name)}, but the name of a step is a text',
+                step=default,
+            )
     return default

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from couler.dsl import pods
 from couler.dsl.builder import current_scope
-from couler.dsl.checks import attempt, name_step
+from couler.dsl.checks import attempt, checked_mapping, name_step
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle, Value, literal
 from couler.dsl.names import free_among
@@ -140,7 +140,7 @@ def call_template(
     own_name, source = scope.builder.locate(template)
     base = name_step(scope.builder, own_name, step_name, name)
     draft = Draft(scope, None, _returns(scope, outputs, base), source)
-    _add_inputs(scope, draft, arguments)
+    _add_inputs(scope, draft, arguments, base)
 
     def action() -> TemplateCall:
         return TemplateCall(collection=collection, template=template, cluster_wide=cluster_wide)
@@ -194,16 +194,21 @@ def run_plugin(
     own_name, source = scope.builder.locate(plugin)
     base = name_step(scope.builder, own_name, step_name, name)
     draft = Draft(scope, None, _returns(scope, outputs, base), source)
-    _add_inputs(scope, draft, arguments)
+    _add_inputs(scope, draft, arguments, base)
     draft.action = attempt(
-        scope.builder, "run_plugin", lambda: Plugin(name=plugin, body=dict(body)), base
+        scope.builder,
+        "run_plugin",
+        lambda: Plugin(name=plugin, body=dict(checked_mapping(scope.builder, "body", body, base))),
+        base,
     ) or Plugin(name="unknown", body={})
     return finish(scope, draft, base, None, options)
 
 
-def _add_inputs(scope: Scope, draft: Draft, arguments: Mapping[str, object] | None) -> None:
+def _add_inputs(
+    scope: Scope, draft: Draft, arguments: Mapping[str, object] | None, step: str
+) -> None:
     """Give a step its arguments as inputs of the same names."""
-    for wanted, given in (arguments or {}).items():
+    for wanted, given in checked_mapping(scope.builder, "arguments", arguments, step).items():
         name = free_among({one.name for one in draft.inputs}, wanted)
         if isinstance(given, Value):
             value = scope.bring(given)
@@ -217,7 +222,7 @@ def _add_inputs(scope: Scope, draft: Draft, arguments: Mapping[str, object] | No
 def _returns(scope: Scope, outputs: Mapping[str, object] | None, step: str) -> Returns:
     """Return what a step is known to give, each value with its Python type."""
     specs: dict[str, TypeSpec] = {}
-    for name, declared in (outputs or {}).items():
+    for name, declared in checked_mapping(scope.builder, "outputs", outputs, step).items():
         try:
             spec = spec_of(declared)
         except UnsupportedTypeError as error:

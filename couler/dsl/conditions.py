@@ -99,7 +99,8 @@ class Comparison(Condition):
             raise ProgramError("CLR121", f"{error}") from error
 
     def __repr__(self) -> str:
-        return f"<couler condition {self.left!r} {self.op} {self.right!r}>"
+        right = "" if self.right is _MISSING else f" {self.right!r}"
+        return f"<couler condition {self.left!r} {self.op}{right}>"
 
 
 class Combination(Condition):
@@ -196,9 +197,11 @@ def as_test(condition: object) -> Condition:
         return Constant(condition)
     if isinstance(condition, Value):
         return Comparison(condition, "==", True)
+    from couler.dsl.advice import shown
+
     raise ProgramError(
         "CLR120",
-        f"{condition!r:.80} is no condition; compare values of the workflow, as in "
+        f"{shown(condition)} is no condition; compare values of the workflow, as in "
         'value == "text" or couler.equal(value, "text")',
     )
 

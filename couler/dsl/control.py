@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 
-from couler.dsl._context import entered_scope
-from couler.dsl._problems import ProgramError
+from couler.dsl._context import current, entered_scope
+from couler.dsl._problems import ProgramError, call_program
 from couler.dsl.builder import current_scope
+from couler.dsl.checks import name_step
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import (
@@ -52,10 +53,14 @@ class When(t.Generic[R]):
 
     def otherwise(self, function: Callable[[], t.Any] | None = None) -> When[t.Any]:
         """Return the branch for where the condition does not hold."""
-        return when(~self._condition, function) if function else when(~self._condition)
+        _forget(self)
+        if function is None:
+            return when(~self._condition)
+        return when(~self._condition, function)
 
     def __enter__(self) -> When[R]:
         scope = current_scope()
+        scope.builder.unopened.pop(id(self), None)
         known = self._condition._known()
         self._block = ExitStack()
         if known is not True:
@@ -73,6 +78,13 @@ class When(t.Generic[R]):
         block, self._block = self._block, None
         if block is not None:
             block.__exit__(kind, error, trace)
+
+
+def _forget(branch: When[t.Any]) -> None:
+    """Expect no `with` block of a branch any more."""
+    scope = current().scope
+    if scope is not None:
+        scope.builder.unopened.pop(id(branch), None)
 
 
 def _position(condition: Condition) -> object:
@@ -116,11 +128,14 @@ def when(condition: object, function: Callable[[], t.Any] | None = None) -> When
     """
     branch: When[t.Any] = When(as_test(condition), None)
     if function is None:
+        scope = current().scope
+        if scope is not None:
+            scope.builder.expect_block(branch, "couler.when(...) without a function")
         return branch
     if branch._condition._known() is False:
         return branch
     with branch:
-        branch.result = function()
+        branch.result = call_program("couler.when", function)
     return branch
 
 
@@ -151,6 +166,11 @@ def text(template: str, *values_: object, **named: object) -> t.Any:
     values_, named
         What to put in; each as it travels: text as it is, other values as JSON.
 
+    Raises
+    ------
+    DefinitionError
+        The template is no text, or its holes and the values do not fit together.
+
     Examples
     --------
     >>> import couler
@@ -158,28 +178,52 @@ def text(template: str, *values_: object, **named: object) -> t.Any:
     ...     hello = couler.run_container(
     ...         "busybox", ["echo"], args=[couler.text("hello {}!", wf.params.person)])
     """
-    import string
-
+    given: dict[str, object] = {**{str(i): one for i, one in enumerate(values_)}, **named}
+    unused = dict(given)
     parts: list[str | values.Value] = []
     count = 0
-    for plain, name, spec, conversion in string.Formatter().parse(template):
+    for plain, name, spec, conversion in _fields_of(template):
         if plain:
             parts.append(plain)
         if name is None:
             continue
-        if spec or conversion or not (name == "" or name.isdigit() or name in named):
-            raise ProgramError(
-                "CLR134",
-                f"couler.text: {{{name}}} must be the position or name of a value, "
-                "without a format",
-            )
         if name == "":
             name, count = str(count), count + 1
-        if name.isdigit() and int(name) >= len(values_):
+        if name not in given and name.isdigit():
             raise ProgramError("CLR134", f"couler.text: there is no value for {{{name}}}")
-        value = named[name] if name in named else values_[int(name)]
-        parts.append(as_value(value))
+        if spec or conversion or name not in given:
+            raise ProgramError(
+                "CLR134",
+                f"couler.text: {{{name}}} must be the position or name of a value, without a "
+                "format. Double the braces that are to stay",
+            )
+        unused.pop(name, None)
+        parts.append(as_value(given[name]))
+    if unused:
+        raise ProgramError(
+            "CLR134",
+            f"couler.text: no hole of the template takes {next(iter(unused.values()))!r:.60}. "
+            "Write {} where it is to stand",
+        )
     return Expression(home_of(()), values.Template(parts=tuple(parts)), STR, "text")
+
+
+def _fields_of(template: object) -> list[tuple[str, str | None, str | None, str | None]]:
+    """Return the pieces of a template: plain text, and what its hole says."""
+    import string
+
+    if not isinstance(template, str):
+        raise ProgramError(
+            "CLR134",
+            f"couler.text: the template is {template!r:.60} and no text. Write the text first, and "
+            'then what to put in: couler.text("{}", value)',
+        )
+    try:
+        return list(string.Formatter().parse(template))
+    except ValueError as error:
+        raise ProgramError(
+            "CLR134", f"couler.text: {error}. Double the braces that are to stay"
+        ) from error
 
 
 def or_else(value: R, default: R) -> R:
@@ -239,6 +283,7 @@ def group(name: str, **options: t.Unpack[StepOptions]) -> GroupBlock:
     ['prepare', 'show']
     """
     scope = current_scope()
+    name = name_step(scope.builder, "group", name)
     draft, inner = new_group(scope)
     if options:
         draft.options = step_fields(scope.builder, options, name)
@@ -262,7 +307,11 @@ def concurrent(function_list: Sequence[Callable[[], R]], subtasks: bool = False)
         What the functions returned, in their order.
     """
     if not isinstance(function_list, list | tuple):
-        raise ProgramError("CLR133", "couler.concurrent takes a list of functions")
+        raise ProgramError(
+            "CLR133",
+            "couler.concurrent takes a list of functions, such as "
+            "[lambda: train(1), lambda: train(2)]",
+        )
     scope = current_scope()
     position = object()
     results: list[R] = []
@@ -271,7 +320,7 @@ def concurrent(function_list: Sequence[Callable[[], R]], subtasks: bool = False)
             if subtasks:
                 name = getattr(function, "__name__", "<lambda>")
                 with group("task" if name.startswith("<") else name):
-                    results.append(function())
+                    results.append(call_program("couler.concurrent", function))
             else:
-                results.append(function())
+                results.append(call_program("couler.concurrent", function))
     return results

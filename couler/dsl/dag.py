@@ -5,7 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Sequence
 
-from couler.dsl._problems import ProgramError
+from couler.dsl._problems import ProgramError, call_program
+from couler.dsl.advice import shown
 from couler.dsl.builder import current_scope
 from couler.dsl.depends import DependsError, parse_depends
 from couler.dsl.drafts import Draft
@@ -46,7 +47,7 @@ class Nodes:
             return seen[1]
         self._met = {}
         with self._scope.recording() as made:
-            function()
+            call_program("couler.dag", function)
         steps = list(dict.fromkeys(made))
         self._results[id(function)] = (function, steps)  # kept, so that its id stays its own
         return steps
@@ -90,7 +91,11 @@ def dag(dependency_graph: Sequence[Sequence[Callable[[], object]]]) -> None:
             before: list[Draft] = []
             for function in path if isinstance(path, list | tuple) else [path]:
                 if not callable(function):
-                    raise ProgramError("CLR133", f"couler.dag: {function!r:.60} is no function")
+                    raise ProgramError(
+                        "CLR133",
+                        f"couler.dag: {shown(function)} is no function; write lambda: ... around "
+                        "the call that makes the step",
+                    )
                 steps = nodes.visit(function)
                 for step in steps:
                     for other in before:
@@ -136,11 +141,15 @@ def set_dependencies(
     ('first',)
     """
     if not callable(step_function):
-        raise ProgramError("CLR133", f"set_dependencies: {step_function!r:.60} is no function")
+        raise ProgramError(
+            "CLR133",
+            f"set_dependencies: {shown(step_function)} is no function; write lambda: ... around "
+            "the call that makes the step",
+        )
     scope = current_scope()
     scope.is_graph = True
     with scope.recording() as made:
-        result = step_function()
+        result = call_program("set_dependencies", step_function)
     if dependencies is None:
         return result
     if isinstance(dependencies, str):
@@ -151,6 +160,13 @@ def set_dependencies(
             return result
         for draft in made:
             draft.depends = [*draft.depends, *parsed]
+        return result
+    if not isinstance(dependencies, list | tuple | set | frozenset):
+        scope.builder.report(
+            "CLR131",
+            f"set_dependencies: {shown(dependencies)} is neither a list of names of steps nor a "
+            "text",
+        )
         return result
     names = tuple(
         name._draft.name if isinstance(name, OutputHandle) else str(name)

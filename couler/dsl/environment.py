@@ -5,7 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from couler.dsl.checks import OptionError
+from couler.dsl.advice import shown
+from couler.dsl.checks import OptionError, expect
 from couler.dsl.handles import Value, as_value
 from couler.ir import storage
 from couler.ir.wire import dump_json
@@ -22,8 +23,7 @@ def text_of(value: object) -> t.Any:
 
 def env_of(env: Mapping[str, object]) -> list[storage.EnvVar]:
     """Return environment variables of the IR."""
-    if not isinstance(env, Mapping):
-        raise OptionError(f"{env!r:.80} is no dict of names and values")
+    expect(env, Mapping, "dict of names and values")
     found = []
     for name, value in env.items():
         if name == "secrets" and isinstance(value, list):  # the ancestor's way to name secrets
@@ -32,6 +32,8 @@ def env_of(env: Mapping[str, object]) -> list[storage.EnvVar]:
             found.append(storage.EnvVar(name=name, secret=value))
         elif isinstance(value, storage.ConfigKey):
             found.append(storage.EnvVar(name=name, config=value))
+        elif value is None:
+            raise OptionError(f'{name} is None; leave it out, or write ""')
         else:
             found.append(storage.EnvVar(name=name, value=text_of(value)))
     return found
@@ -51,10 +53,16 @@ def _env_entry(entry: t.Any) -> storage.EnvVar:
     return storage.EnvVar(name=entry["name"], value=text_of(entry["value"]))
 
 
-def env_from_of(entry: t.Any) -> storage.EnvFrom:
+ENV_FROM = 'dict such as {"secret": "name"} or {"configMapRef": {"name": "name"}}'
+"""What `env_from_of` takes."""
+
+
+def env_from_of(entry: Mapping[str, t.Any]) -> storage.EnvFrom:
     """Return what takes all entries of a secret or config map as variables."""
+    for ref in ("secretRef", "configMapRef"):
+        expect(entry.get(ref, {}), Mapping, ENV_FROM)
     secret = entry.get("secretRef", {}).get("name", entry.get("secret"))
     config = entry.get("configMapRef", {}).get("name", entry.get("config_map"))
     if (secret is None) == (config is None):
-        raise OptionError(f"{entry!r} must name a secretRef or a configMapRef")
+        raise OptionError(f"{shown(entry)} must name a secretRef or a configMapRef")
     return storage.EnvFrom(secret=secret, config_map=config, prefix=entry.get("prefix", ""))

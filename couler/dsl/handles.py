@@ -10,8 +10,9 @@ from collections.abc import Iterator
 
 from couler.dsl._context import current
 from couler.dsl._nodes import UNKNOWN_VALUE, make_literal
-from couler.dsl._problems import ProgramError
+from couler.dsl._problems import ProgramError, UnknownAttributeError
 from couler.dsl.types import JSON, UNKNOWN, TypeSpec, is_json, json_form, spec_of_value
+from couler.dsl.unknown import Unknown
 from couler.ir import values as ir
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Suspend
@@ -25,7 +26,7 @@ if t.TYPE_CHECKING:
 _SCALARS = (str, int, bool)
 
 
-class Value:
+class Value(Unknown):
     """A value that is known only when the workflow runs.
 
     Compare it to get a condition, index it to get a part of it, pass it to steps. Its truth is
@@ -98,6 +99,10 @@ class Value:
             return UNKNOWN
         if spec.fields is not None and key in spec.fields:
             return spec.fields[t.cast(str, key)]
+        if spec.parts is not None and isinstance(key, int):
+            if not -len(spec.parts) <= key < len(spec.parts):
+                raise ProgramError("CLR143", f"{self!r} is {spec.label}, which has no [{key}]")
+            return spec.parts[key]
         return JSON if spec.item is None else spec.item
 
     def __getattr__(self, name: str) -> t.Any:
@@ -106,8 +111,9 @@ class Value:
         fields = self._spec.fields
         if self._spec is UNKNOWN or (fields is not None and name in fields):
             return self[name]
-        raise AttributeError(
-            f"{self!r} has no attribute {name!r}{did_you_mean(name, fields or ())}"
+        known = ("or_else", *(fields or ()))
+        raise UnknownAttributeError(
+            "CLR143", f'{self!r} has no part "{name}".{did_you_mean(name, known)}'
         )
 
     def __dir__(self) -> list[str]:
@@ -115,7 +121,8 @@ class Value:
 
     def _items(self) -> list[t.Any] | None:
         """Return what the value is made of, if that is known while the workflow is built."""
-        return None
+        parts = self._spec.parts
+        return None if parts is None else [self[index] for index in range(len(parts))]
 
     def _listed(self) -> list[t.Any] | None:
         """Return the values that this one stands for in a list of arguments; None for itself."""
@@ -127,40 +134,19 @@ class Value:
             raise ProgramError(
                 "CLR112",
                 f"{self!r} is known only when the workflow runs and cannot be iterated over "
-                "while it is built. Use couler.map(function, value)",
+                "while it is built. Use couler.map(function, value), or value[0] for one part",
             )
         return iter(items)
-
-    def __contains__(self, item: object) -> bool:
-        raise ProgramError(
-            "CLR112",
-            f"whether {self!r} contains something is known only when the workflow runs",
-        )
 
     def __len__(self) -> int:
         items = self._items()
         if items is None:
             raise ProgramError(
-                "CLR112", f"the length of {self!r} is known only when the workflow runs"
+                "CLR112",
+                f"the length of {self!r} is known only when the workflow runs. Use "
+                "couler.map(function, value) to do something for each item",
             )
         return len(items)
-
-    def __bool__(self) -> bool:
-        raise ProgramError(
-            "CLR113",
-            f"the truth of {self!r} is known only when the workflow runs. Compare it and "
-            "use couler.when(value == ...) in place of if",
-        )
-
-    def __str__(self) -> str:
-        return format(self)
-
-    def __format__(self, spec: str) -> str:
-        raise ProgramError(
-            "CLR114",
-            f"{self!r} cannot be put into text while the workflow is built. "
-            'Use couler.text("... {}", value); repr() shows what it is',
-        )
 
     def _compare(self, op: Operator, other: object) -> Condition:
         from couler.dsl.conditions import Comparison
@@ -193,21 +179,6 @@ class Value:
 
     def __or__(self, other: Condition | Value | bool) -> Condition:
         return _as_test(self) | _as_test(other)
-
-    def _compute(self, *_: object) -> t.NoReturn:
-        raise ProgramError(
-            "CLR114",
-            f"{self!r} is known only when the workflow runs, so nothing can be computed with it "
-            'while it is built. Pass it to a step that does, or use couler.text("... {}", value)',
-        )
-
-    def __add__(self, other: object) -> t.Any:
-        self._compute()
-
-    __radd__ = __add__
-    __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _compute
-    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __pow__ = __rpow__ = _compute
-    __neg__ = __pos__ = __abs__ = __int__ = __float__ = _compute
 
 
 class Expression(Value):
@@ -342,12 +313,10 @@ class StepHandle(OutputHandle):
         draft = self._draft
         if name in draft.returns.specs:
             return OutputHandle(draft, name)
-        if draft.returns.main is not None:
+        spec = self._spec
+        if draft.returns.main is not None and (spec.fields is not None or spec is UNKNOWN):
             return Value.__getattr__(self, name)
-        known = tuple(draft.returns.specs)
-        raise AttributeError(
-            f'step "{draft.name}" has no output {name!r}{did_you_mean(name, known)}'
-        )
+        raise unknown_output(draft, name)
 
     def _parts(self) -> dict[str, Value] | None:
         if not self._draft.returns.is_record:
@@ -356,7 +325,7 @@ class StepHandle(OutputHandle):
 
     def _items(self) -> list[t.Any] | None:
         parts = self._parts()
-        return None if parts is None else list(parts.values())
+        return super()._items() if parts is None else list(parts.values())
 
     @property
     def step_name(self) -> str:
@@ -408,7 +377,12 @@ class ProcessHandle(StepHandle):
         if isinstance(key, str) and key in self._draft.returns.specs:
             return OutputHandle(self._draft, key)
         if isinstance(key, int | slice) and not isinstance(key, bool):
-            return self._items()[key]
+            items = self._items()
+            if isinstance(key, int) and not -len(items) <= key < len(items):
+                raise ProgramError(
+                    "CLR143", f'step "{self._draft.name}" has {len(items)} outputs, and no [{key}]'
+                )
+            return items[key]
         return super().__getitem__(t.cast("str | int", key))
 
     def __add__(self, other: object) -> t.Any:
@@ -429,7 +403,7 @@ def home_of(values: t.Iterable[object]) -> Scope:
     """
     scope = current().scope
     if scope is None:
-        raise ProgramError("CLR119", "values of a workflow are used after the workflow ended")
+        raise ProgramError("CLR119", "values of a workflow are used where no workflow is open")
     homes = {one._home for one in values if isinstance(one, Value) and one._home is not None}
     return homes.pop() if len(homes) == 1 else scope
 
@@ -455,7 +429,9 @@ def literal(value: object) -> ir.Literal:
     if is_json(plain):
         return make_literal(plain)
     scope = current().scope
-    message = f"{value!r:.80} has no JSON form, so it cannot reach a step; write it to a File"
+    from couler.dsl.advice import advice, shown
+
+    message = f"{shown(value)} has no JSON form, so it cannot reach a step; {advice(value)}"
     if scope is None:
         raise ProgramError("CLR103", message)
     scope.builder.report("CLR103", message)
@@ -465,6 +441,16 @@ def literal(value: object) -> ir.Literal:
 def spec_of_argument(value: object) -> TypeSpec:
     """Return the type of a value of the workflow or of the program."""
     return value._spec if isinstance(value, Value) else spec_of_value(value)
+
+
+def unknown_output(draft: Draft, name: str) -> UnknownAttributeError:
+    """Return the error for an output that a step has not."""
+    known = tuple(draft.returns.specs)
+    has = f"; it has {', '.join(known)}" if known else ""
+    hint = did_you_mean(name, ("or_else", "step_name", *known))
+    return UnknownAttributeError(
+        "CLR143", f'step "{draft.name}" has no output "{name}"{has}.{hint}'
+    )
 
 
 def _why_no_value(draft: Draft) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from couler.dsl._context import entered_scope
+from couler.dsl._problems import call_program
+from couler.dsl.advice import shown
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.scope import Scope
 from couler.ir.workflow import Hook
@@ -57,13 +59,13 @@ def read_hooks(scope: Scope, given: object) -> tuple[Hook, ...]:
 
 
 def _hook(scope: Scope, given: object) -> Hook:
-    if not isinstance(given, OnState) or not callable(given.make):
+    if not isinstance(given, OnState):
         raise ValueError(
-            f"{given!r:.60} is no hook; write a couler.OnState, or a dict of functions by state"
+            f"{shown(given)} is no hook; write a couler.OnState, or a dict of functions by state"
         )
     inner = Scope(scope.builder, scope)
     with entered_scope(inner):
-        given.make()
+        call_program("hooks", given.make)
     steps = inner.build()
     if len(steps) != 1:
         raise ValueError(f"a hook makes one step, not {len(steps)}; call one in its function")

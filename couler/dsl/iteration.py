@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl._context import current
 from couler.dsl._nodes import UNKNOWN_VALUE
-from couler.dsl._problems import ProgramError
+from couler.dsl._problems import ProgramError, call_program
+from couler.dsl.advice import shown
 from couler.dsl.arguments import make_inputs, report_type
 from couler.dsl.bodies import lift, only_step, open_body, outside, run_body
 from couler.dsl.builder import current_scope
@@ -66,8 +67,13 @@ def read_items(scope: Scope, given: object) -> Items:
     if isinstance(given, str | bytes | Mapping) or not hasattr(given, "__iter__"):
         scope.builder.report(
             "CLR127",
-            f"{given!r:.60} is no list, so map cannot go over it; "
+            f"{shown(given)} is no list, so map cannot go over it; "
             "arguments that are the same for every item are fixed by partial()",
+        )
+        return _UNKNOWN_ITEMS
+    if isinstance(given, set | frozenset):
+        scope.builder.report(
+            "CLR127", f"{shown(given)} has no order, so map cannot go over it; write sorted(...)"
         )
         return _UNKNOWN_ITEMS
     items = list(t.cast("t.Iterable[object]", given))
@@ -136,7 +142,7 @@ def map(  # named as the ancestor's
         item = values.ItemRef(name=name)
         inner.add_input(name, item, one.spec)
         handles.append(Expression(inner, values.ParamRef(name=name), one.spec, name))
-    result = run_body(inner, lambda: function(*handles))
+    result = run_body(inner, lambda: call_program("couler.map", function, *handles))
     if not inner.drafts:
         scope.builder.report("CLR128", "couler.map: the function makes no step")
         return t.cast(R, result)
@@ -159,7 +165,8 @@ def _check_function(given: object) -> None:
     if not callable(given):
         raise ProgramError(
             "CLR127",
-            f"couler.map calls a function with every item, but {given!r:.60} is no function",
+            f"couler.map calls a function with every item, but {shown(given)} is no function; "
+            "write the function first, and without a call: couler.map(train, [1, 2])",
         )
 
 
@@ -276,5 +283,5 @@ def _unrolled(
     results = []
     for row in zip(*columns, strict=False):
         with scope.branch(position):
-            results.append(function(*row))
+            results.append(call_program(what, function, *row))
     return results

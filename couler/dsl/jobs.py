@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.dsl import objects
 from couler.dsl._problems import ProgramError
+from couler.dsl.advice import shown
 from couler.dsl.artifacts import read_outputs
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import attempt, checked_text, checked_texts, name_step
+from couler.dsl.checks import attempt, checked_mapping, checked_text, checked_texts, name_step
 from couler.dsl.control import text
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.environment import text_of
 from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS, finish, make_script
-from couler.dsl.shipping import default_image
+from couler.dsl.shipping import default_image, makes_steps
 from couler.dsl.types import is_json, spec_of_wire
 from couler.dsl.words import add_files, words_of
 from couler.ir.manifests import ManifestValue, Path, place_text, split
@@ -85,8 +87,9 @@ def run_job(
         Fields of the resource that are outputs of the step, each by a JSONPath such as
         `{.status.phase}` or a filter of jq, such as `couler.Jq(".status.conditions | length")`.
     local
-        What runs in its place on an engine without a cluster: a `LocalForm`, or a Python function
-        without arguments.
+        What runs in its place on an engine without a cluster, as one process: a `LocalForm`, or
+        a Python function without arguments that does the work itself. It makes no steps: for a
+        command in an image write `couler.LocalForm(command=["train.sh"], image="busybox")`.
     flags
         Further arguments of `kubectl`, such as `["--validate=false"]`.
     merge_strategy
@@ -106,6 +109,8 @@ def run_job(
     """
     if manifest is None:
         raise ProgramError("CLR141", "couler.run_job needs a manifest: a dict or YAML")
+    if isinstance(flags, str):
+        flags = (flags,)
     options.update(timeout=timeout, retry=retry, pool=pool, cache=cache)
     scope = current_scope()
     builder = scope.builder
@@ -179,7 +184,7 @@ def offer(job: ProcessHandle, outputs: Mapping[str, Output], main: str | None) -
 def _returns(builder: Builder, outputs: Mapping[str, str | Jq] | None, step: str) -> Returns:
     """Return what a job gives: fields of its resource, those that every job has and its own."""
     own: dict[str, Output] = {}
-    for name, path in (outputs or {}).items():
+    for name, path in checked_mapping(builder, "outputs", outputs, step).items():
         if name in _JOB.specs:
             builder.report(
                 "CLR105",
@@ -194,6 +199,12 @@ def _returns(builder: Builder, outputs: Mapping[str, str | Jq] | None, step: str
     return Returns(tuple(own.values()), specs, _JOB.main, on_read=_JOB.on_read)
 
 
+_LOCAL = (
+    "What runs in place of the job is one process: write a function that does the work itself, or "
+    'couler.LocalForm(command=["train.sh"], image="busybox")'
+)
+
+
 def _local_form(job: Draft, form: object, step: str) -> LocalForm | None:
     """Return what runs in place of a job, or None."""
     if form is None:
@@ -204,7 +215,15 @@ def _local_form(job: Draft, form: object, step: str) -> LocalForm | None:
     if not isinstance(form, objects.LocalForm):
         builder.report(
             "CLR105",
-            f'step "{step}": local: {form!r:.60} is neither a couler.LocalForm nor a function',
+            f'step "{step}": local: {shown(form)} is neither a couler.LocalForm nor a '
+            f"function. {_LOCAL}",
+            step=step,
+        )
+        return None
+    if makes_steps(form.source):
+        builder.report(
+            "CLR105",
+            f'step "{step}": local: a function that makes steps is none. {_LOCAL}',
             step=step,
         )
         return None
@@ -248,6 +267,15 @@ def _local_action(process: Draft, form: objects.LocalForm, step: str) -> Contain
     )
 
 
+_READ_FILE = " Read the file: pathlib.Path(...).read_text()"
+
+
+def _is_path(manifest: object) -> bool:
+    if isinstance(manifest, os.PathLike):
+        return True
+    return isinstance(manifest, str) and manifest.endswith((".yaml", ".yml", ".json"))
+
+
 class _Manifest(t.NamedTuple):
     """A manifest, and what is put into it."""
 
@@ -280,7 +308,7 @@ def _read_manifest(
         builder.report(
             "CLR136",
             f'step "{step}": its manifest must be one object of JSON values, in which values of '
-            "the workflow may stand",
+            f"the workflow may stand, not {shown(manifest)}.{_READ_FILE * _is_path(manifest)}",
             step=step,
         )
         return _Manifest(dict(_ANY_MANIFEST))

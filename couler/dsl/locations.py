@@ -11,6 +11,8 @@ import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from couler.dsl._problems import ProgramError
+from couler.dsl.advice import advice, shown
 from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey
 
@@ -112,6 +114,15 @@ class LocatedFile:
 
     _KEYED: t.ClassVar[str | None] = None
     """The text that is by default the path without the slash before it."""
+
+    def __post_init__(self) -> None:
+        """Refuse a path that is no text, where the program names it."""
+        if self.path is not None and not isinstance(self.path, str):
+            raise ProgramError(
+                "CLR105",
+                f"{type(self).__name__}: its path is {shown(self.path)}, which is no text; "
+                f"{advice(self.path)}",
+            )
 
     @property
     def is_folder(self) -> bool:

@@ -8,6 +8,8 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 
 from couler.dsl._context import entered_scope
+from couler.dsl._problems import ProgramError, call_program
+from couler.dsl.advice import shown
 from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
 from couler.dsl.builder import current_scope
 from couler.dsl.checks import checked_count
@@ -63,12 +65,12 @@ def exec_while(
     """
     block = loop(max_iterations=max_iterations, name=body_name(inner, "loop"))
     with block:
-        result = inner()
+        result = call_program("couler.exec_while", inner)
         value = result[0] if isinstance(result, list | tuple) and result else result
         if value is None and block._inner.drafts:
             value = StepHandle(block._inner.drafts[-1])
         if callable(condition) and not isinstance(condition, Value):
-            test = as_test(condition(value))
+            test = as_test(call_program("couler.exec_while: the condition", condition, value))
         else:
             test = as_test(condition)
         block.while_(test._completed(value) if isinstance(value, Value) else test)
@@ -86,7 +88,14 @@ class LoopBlock:
     """
 
     def __init__(self, while_: Callable[[], object] | None, max_iterations: int, name: str) -> None:
+        if while_ is not None and not callable(while_):
+            raise ProgramError(
+                "CLR120",
+                f"couler.loop: while_ is {shown(while_)}, but it must be a function that gives the "
+                "condition, as that reads what the block makes: while_=lambda: score < 0.9",
+            )
         self._scope = current_scope()
+        self._scope.builder.expect_block(self, "couler.loop(...)")
         self._group, self._inner = open_body(self._scope)
         self._while: Callable[[], object] | None = while_
         bound = checked_count(self._scope.builder, f'loop "{name}": max_iterations', max_iterations)
@@ -151,6 +160,7 @@ class LoopBlock:
         self._while = lambda: ~as_test(condition)
 
     def __enter__(self) -> LoopBlock:
+        self._scope.builder.unopened.pop(id(self), None)
         self._stack = entered_scope(self._inner)
         self._stack.__enter__()
         return self
@@ -167,7 +177,7 @@ class LoopBlock:
         test: Condition | None = None
         try:
             if kind is None and self._while is not None:
-                test = as_test(self._while())
+                test = as_test(call_program(f'loop "{self._name}": while_', self._while))
         finally:
             stack.__exit__(kind, error, trace)
         if kind is None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import enum
 import functools
+import os
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
 from couler.dsl import objects, pod_options, pods, units
 from couler.dsl._context import current
+from couler.dsl.advice import shown
 from couler.dsl.amounts import Number, read_resources
-from couler.dsl.checks import OptionError, attempt
-from couler.dsl.environment import env_from_of, env_of, text_of
+from couler.dsl.checks import OptionError, attempt, expect, several, texts_by_name, warn_of_engines
+from couler.dsl.environment import ENV_FROM, env_from_of, env_of, text_of
+from couler.dsl.handles import Value
 from couler.dsl.hooks import AnyHook, OnState, read_hooks
-from couler.dsl.locks import AnyLock, read_locks
+from couler.dsl.locks import AnyLock, Mutex, read_locks
 from couler.dsl.metrics import AnyMetric, read_metrics
 from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
@@ -93,6 +96,19 @@ class StepOptions(t.TypedDict, total=False):
 _RESOURCES = ("cpu", "memory", "disk", "gpu", "resources")
 _PLACEMENT = ("node_selector", "tolerations", "affinity", "priority_class")
 _CONTAINERS = ("sidecars", "init_containers")
+_ARGUMENTS = (
+    "image",
+    "command",
+    "args",
+    "source",
+    "input",
+    "output",
+    "packages",
+    "step_name",
+    "name",
+)
+"""Arguments that only some kinds of steps have."""
+
 _TOGETHER = frozenset((*_RESOURCES, *_PLACEMENT, *_CONTAINERS))
 
 
@@ -115,12 +131,7 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
             continue
         make = _MAKERS.get(name)
         if make is None:
-            builder.report(
-                "CLR104",
-                f'step "{step}": there is no option "{name}".'
-                f"{did_you_mean(name, StepOptions.__annotations__)}",
-                step=step,
-            )
+            builder.report("CLR104", f'step "{step}": {_no_option(name)}', step=step)
             continue
         attempt(builder, name, functools.partial(make, builder, fields, value), step)
     if any(name in given for name in _RESOURCES):
@@ -131,6 +142,13 @@ def step_fields(builder: Builder, options: Mapping[str, t.Any], step: str) -> di
         _placement(builder, fields, given, step)
     _containers(builder, fields, given, step)
     return fields
+
+
+def _no_option(name: str) -> str:
+    if name in _ARGUMENTS:
+        return f'there is no option "{name}" of steps of this kind'
+    known = (*StepOptions.__annotations__, *_ARGUMENTS)
+    return f'there is no option "{name}".{did_you_mean(name, known)}'
 
 
 def retry_of(value: object) -> policies.Retry:
@@ -169,14 +187,13 @@ def _add_env(builder: Builder, fields: dict[str, t.Any], env: t.Any) -> None:
 
 
 def _add_env_from(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
-    entries = [value] if isinstance(value, Mapping) else value
-    fields["env_from"] = tuple(map(env_from_of, entries))
+    fields["env_from"] = tuple(map(env_from_of, several(value, Mapping, ENV_FROM)))
 
 
 def _add_secrets(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
     variables = [
         storage.EnvVar(name=key, secret=storage.SecretKey(secret=secret.name, key=key))
-        for name in ([value] if isinstance(value, str) else value)
+        for name in several(value, str, "name of a secret, as couler.create_secret returns it")
         for secret in [builder.secret(name)]
         for key in secret.keys
     ]
@@ -185,7 +202,9 @@ def _add_secrets(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> No
 
 def _add_mounts(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
     mounts = []
-    for mount in [value] if isinstance(value, objects.VolumeMount) else value:
+    wanted = 'couler.VolumeMount, such as couler.VolumeMount("data", "/data")'
+    for mount in several(value, objects.VolumeMount, wanted):
+        expect(mount.name, str, "name of a volume")
         builder.need_volume(mount.name)
         mounts.append(
             storage.Mount(
@@ -212,6 +231,7 @@ def _add_cache(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None
     if value is True:
         fields["cache"] = policies.Cache()
         return
+    expect(value, objects.Cache, "couler.Cache; write cache=True, or a couler.Cache")
     fields["cache"] = policies.Cache(
         name=value.name,
         salt=None if value.key is None else text_of(value.key),
@@ -221,14 +241,20 @@ def _add_cache(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None
 
 def _add_pull_policy(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
     name = value.value if isinstance(value, ImagePullPolicy) else value
-    if not ImagePullPolicy.valid(name):
+    if not isinstance(name, str) or not ImagePullPolicy.valid(name):
         raise OptionError(f"{name!r} is none of {', '.join(ImagePullPolicy.values())}")
     fields["pull_policy"] = name
 
 
 def _add_daemon(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    expect(value, bool, "bool; write daemon=True")
     if value:
         fields["daemon"] = True
+
+
+def _add_engine(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
+    fields["engine"] = _json_map(value)
+    warn_of_engines(builder, value)
 
 
 def _add_logs(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:
@@ -271,7 +297,7 @@ def read_containers(builder: Builder, what: str, given: object, step: str) -> t.
         return step_fields(builder, wanted, step)
 
     if not isinstance(given, list | tuple):
-        message = f"{given!r:.60} is no list of couler.PodContainer"
+        message = f"{shown(given)} is no list of couler.PodContainer"
         builder.report("CLR105", f'step "{step}": {what}: {message}', step=step)
         return ()
     made = [
@@ -311,22 +337,46 @@ def _in_scope(
 
 
 def _count(value: t.Any) -> int:
-    if int(value) < 1:
-        raise OptionError(f"{value!r} is no number above 0")
-    return int(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise OptionError(f"{shown(value)} is no whole number above 0")
+    return value
 
 
 def _profile(value: t.Any) -> policies.Profile:
-    return value if isinstance(value, policies.Profile) else policies.Profile(**value)
+    if isinstance(value, policies.Profile):
+        return value
+    expect(value, Mapping, 'dict of estimates, such as {"seconds": 90}')
+    for name in value:
+        if name not in policies.Profile.model_fields:
+            hint = did_you_mean(str(name), policies.Profile.model_fields)
+            raise OptionError(f'there is no estimate "{name}".{hint}')
+    return policies.Profile(**value)
 
 
-def _text_map(value: Mapping[object, object]) -> FrozenDict:
-    return FrozenDict({str(name): str(text) for name, text in value.items()})
+def _text_map(value: object) -> FrozenDict:
+    return FrozenDict(texts_by_name(value))
+
+
+def _text(value: object) -> str:
+    """Return a text that is known when the workflow is built."""
+    if isinstance(value, Value):
+        raise OptionError(f"{value!r} is known only when the workflow runs")
+    if isinstance(value, os.PathLike):
+        return str(value)
+    if not isinstance(value, str):
+        raise OptionError(f"{shown(value)} is no text")
+    return str(value)
+
+
+def _mutex(value: object) -> str:
+    if isinstance(value, Mutex):
+        raise OptionError("mutex is the name alone; write locks=couler.Mutex(...)")
+    return _text(value)
 
 
 def _json_map(value: object) -> t.Any:
     if not isinstance(value, Mapping):
-        raise ValueError(f"{value!r} is no mapping")
+        raise OptionError(f"{shown(value)} is no dict")
     return freeze_json(dict(value))
 
 
@@ -338,7 +388,7 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "retry": _add_retry,
     "timeout": _field("timeout_s", units.parse_duration),
     "cache": _add_cache,
-    "working_dir": _field("working_dir", str),
+    "working_dir": _field("working_dir", _text),
     "image_pull_policy": _add_pull_policy,
     "daemon": _add_daemon,
     "volume_mounts": _add_mounts,
@@ -346,16 +396,16 @@ _MAKERS: dict[str, Callable[[Builder, dict[str, t.Any], t.Any], None]] = {
     "annotations": _field("annotations", _text_map),
     "container": _field("container", pod_options.container_settings),
     "pod": _field("pod", pod_options.step_pod),
-    "display_name": _field("display_name", str),
+    "display_name": _field("display_name", _text),
     "keep_logs": _add_logs,
-    "mutex": _field("mutex", str),
+    "mutex": _field("mutex", _mutex),
     "locks": _field("locks", read_locks),
     "metrics": _in_scope("metrics", read_metrics),
     "hooks": _in_scope("hooks", read_hooks),
     "max_parallel": _field("max_parallel", _count),
     "parallelism": _ignore("parallelism", "; max_parallel bounds a map, a group or a workflow"),
     "profile": _field("profile", _profile),
-    "engine": _field("engine", _json_map),
+    "engine": _add_engine,
     "pool": _ignore("pool"),
     "enable_ulogfs": lambda builder, fields, value: None,  # the ancestor's default was True
 }
@@ -368,14 +418,24 @@ def _placement(
     for name in _PLACEMENT:
         if name in given:
             read = functools.partial(_placement_field, name, given[name])
-            values[name] = attempt(builder, "placement", read, step)
+            values[name] = attempt(builder, name, read, step)
     present = {name: value for name, value in values.items() if value is not None}
     fields["placement"] = policies.Placement(**present)
 
 
 def _placement_field(name: str, value: t.Any) -> t.Any:
     if name == "tolerations":
-        value = tuple(pod_options.toleration_of(one) for one in value)
-    elif name != "priority_class":
+        value = tuple(
+            map(
+                pod_options.toleration_of,
+                several(value, objects.Toleration, pod_options.TOLERATION),
+            )
+        )
+    elif name == "node_selector":
+        value = texts_by_name(value)
+    elif name == "priority_class":
+        value = _text(value)
+    else:
+        expect(value, Mapping, "dict, as Kubernetes writes an affinity")
         value = dict(value)
     return getattr(policies.Placement(**{name: value}), name)

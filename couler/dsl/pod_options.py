@@ -6,6 +6,8 @@ import typing as t
 from collections.abc import Callable, Mapping
 
 from couler.dsl import objects, units
+from couler.dsl.advice import shown
+from couler.dsl.checks import expect, several
 from couler.dsl.handles import Value
 from couler.dsl.pods import ContainerSettings, Keep, PodContainer, PodSettings, Port, RunSettings
 from couler.ir import pods as ir
@@ -52,7 +54,7 @@ def container_settings(given: ContainerSettings) -> ir.ContainerSettings:
         ir.Device(volume=volume, path=path) for volume, path in (given.devices or {}).items()
     ]
     return ir.ContainerSettings(
-        ports=tuple(_port(port) for port in given.ports),
+        ports=tuple(map(_port, several(given.ports, int | Port, "couler.Port, or its number"))),
         restart_policy=given.restart_policy,
         restart_rules=tuple(rules),
         resize=tuple(resize),
@@ -105,7 +107,7 @@ def pod_container(
         Something of it is wrong.
     """
     if not isinstance(given, PodContainer):
-        raise ValueError(f"{given!r:.60} is no couler.PodContainer")
+        raise ValueError(f"{shown(given)} is no couler.PodContainer")
     names = ("env", "env_from", "secret", "cpu", "memory", "disk", "gpu", "resources")
     taken = {name: getattr(given, name) for name in names}
     taken |= {
@@ -164,7 +166,9 @@ def workflow_pod(given: PodSettings) -> Fields:
     found: Fields = {
         **_options(given),
         "image_pull_secrets": tuple(given.image_pull_secrets),
-        "tolerations": tuple(toleration_of(one) for one in given.tolerations),
+        "tolerations": tuple(
+            map(toleration_of, several(given.tolerations, objects.Toleration, TOLERATION))
+        ),
         "priority_class": given.priority_class,
         "host_network": given.host_network,
         "node_selector": dict(given.node_selector or {}),
@@ -180,7 +184,14 @@ def workflow_pod(given: PodSettings) -> Fields:
 
 
 def dns_of(policy: str | None, config: objects.DnsConfig) -> ir.Dns:
-    """Return settings of name resolution."""
+    """Return settings of name resolution.
+
+    Raises
+    ------
+    ValueError
+        They are none.
+    """
+    expect(config, objects.DnsConfig, 'couler.DnsConfig, such as couler.DnsConfig(["10.0.0.1"])')
     options = {
         option.name: "" if option.value is None else str(option.value)
         for option in config.options or ()
@@ -193,7 +204,11 @@ def dns_of(policy: str | None, config: objects.DnsConfig) -> ir.Dns:
     )
 
 
-def toleration_of(value: t.Any) -> Toleration:
+TOLERATION = 'couler.Toleration, such as couler.Toleration("gpu", operator="Exists")'
+"""What `toleration_of` takes."""
+
+
+def toleration_of(value: objects.Toleration) -> Toleration:
     """Return a toleration of the IR."""
     return Toleration(
         key=value.key,
@@ -299,13 +314,14 @@ def retention(given: Keep) -> tuple[int | None, ir.Retention | None]:
 def run_labels(
     given: Mapping[str, object], read: Callable[[Value], Text]
 ) -> tuple[ir.RunLabel, ...]:
-    """Return labels of runs.
+    """Return labels of runs, each a text or a value of the workflow.
 
     Raises
     ------
     ValueError
         One is neither a text nor a value of the workflow.
     """
+    expect(given, Mapping, "dict of names and texts")
     found = []
     for name, value in given.items():
         if isinstance(value, Value):
@@ -324,11 +340,11 @@ def _objects(**given: Mapping[str, object] | None) -> Fields:
         if value is None:
             continue
         if not isinstance(value, Mapping):
-            raise ValueError(f"{name}: {value!r:.60} is no dict")
+            raise ValueError(f"{name}: {shown(value)} is no dict")
         found[name] = freeze_json(dict(value))
     return found
 
 
 def _expect(given: object, kind: type, option: str) -> None:
     if not isinstance(given, kind):
-        raise ValueError(f"{given!r:.60} is none; write {option}=couler.{kind.__name__}(...)")
+        raise ValueError(f"{shown(given)} is none; write {option}=couler.{kind.__name__}(...)")

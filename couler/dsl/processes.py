@@ -10,13 +10,13 @@ from couler.dsl._nodes import make_container
 from couler.dsl._problems import ProgramError
 from couler.dsl.artifacts import read_outputs, remember_places
 from couler.dsl.builder import current_scope
-from couler.dsl.checks import checked_text, checked_texts, name_step
+from couler.dsl.checks import check_packages, checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle
 from couler.dsl.options import ImagePullPolicy, step_fields
 from couler.dsl.shipping import default_image
 from couler.dsl.types import PRINTED
-from couler.dsl.words import add_arguments, add_files, with_arguments, words_of
+from couler.dsl.words import add_arguments, add_files, command_of, with_arguments, words_of
 from couler.ir.workflow import STDOUT, Script
 
 if t.TYPE_CHECKING:
@@ -138,7 +138,7 @@ def run_container(
         add_files(scope, draft, input, base)
     draft.action = make_container(
         checked_text(builder, "image", image, base),
-        words_of(scope, draft, command),
+        command_of(scope, draft, command, base),
         words_of(scope, draft, args),
     )
     return finish(scope, draft, base, output, options)
@@ -260,12 +260,17 @@ def make_script(
     builder = draft.scope.builder
     count = add_arguments(draft.scope, draft, args)
     function = getattr(source, "fn", source)
-    text = builder.script(function, step) if callable(function) else str(function)
+    if callable(function):
+        text = builder.script(function, step)
+    else:
+        text = checked_text(builder, "source", function, step)
+    names = checked_texts(builder, "packages", packages, step)
+    check_packages(builder, names, step)
     return Script(
         image=checked_text(builder, "image", image, step),
         source=with_arguments(builder, text, command, count, step),
         command=command,
-        packages=checked_texts(builder, "packages", packages, step),
+        packages=names,
     )
 
 

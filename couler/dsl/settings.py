@@ -5,15 +5,16 @@ from __future__ import annotations
 import enum
 import re
 import typing as t
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from couler.dsl import assembly, objects
 from couler.dsl._context import current, set_scope, set_settings
 from couler.dsl._problems import ProgramError
+from couler.dsl.advice import shown
 from couler.dsl.builder import Builder, current_scope
-from couler.dsl.checks import attempt
+from couler.dsl.checks import OptionError, attempt, several
 from couler.dsl.locations import FileSettings
-from couler.dsl.pod_options import dns_of, toleration_of
+from couler.dsl.pod_options import TOLERATION, dns_of, toleration_of
 from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.secrets import Secret
 
@@ -194,7 +195,7 @@ def set_exit_handler(
     else:
         raise ProgramError(
             "CLR138",
-            f"set_exit_handler: {status!r} is no status; write couler.WFStatus.Failed, "
+            f"set_exit_handler: {shown(status)} is no status; write couler.WFStatus.Failed, "
             'or "success", "failure" or "any"',
         )
     name = getattr(exit_handler, "__name__", "<lambda>")
@@ -204,15 +205,26 @@ def set_exit_handler(
 
 def add_toleration(toleration: objects.Toleration) -> None:
     """Let the pods of all steps run on nodes with a taint."""
-    pod = current_scope().builder.pod
-    pod["tolerations"] = (*pod.get("tolerations", ()), toleration_of(toleration))
+    builder = current_scope().builder
+    found = attempt(
+        builder,
+        "add_toleration",
+        lambda: tuple(map(toleration_of, several(toleration, objects.Toleration, TOLERATION))),
+    )
+    builder.pod["tolerations"] = (*builder.pod.get("tolerations", ()), *(found or ()))
 
 
 def add_image_pull_secret(image_pull_secret: objects.ImagePullSecret | str) -> None:
     """Let the pods of all steps fetch images with a secret."""
-    pod = current_scope().builder.pod
+    builder = current_scope().builder
     name = getattr(image_pull_secret, "name", image_pull_secret)
-    pod["image_pull_secrets"] = (*pod.get("image_pull_secrets", ()), str(name))
+    found = attempt(
+        builder, "add_image_pull_secret", lambda: several(name, str, "name of a secret")
+    )
+    builder.pod["image_pull_secrets"] = (
+        *builder.pod.get("image_pull_secrets", ()),
+        *(found or ()),
+    )
 
 
 def set_dns(policy: str | None = None, config: objects.DnsConfig | None = None) -> None:
@@ -257,6 +269,8 @@ def create_secret(
     artifact_secret
         Kept for programs of the ancestor.
     """
+    builder = current_scope().builder
+    secret_data = attempt(builder, "create_secret", lambda: _secret_texts(secret_data)) or {}
     secret = Secret(
         name or _secret_name(secret_data),
         None if use_existing else secret_data,
@@ -264,7 +278,7 @@ def create_secret(
         namespace=namespace,
         dry_run=dry_run,
     )
-    current_scope().builder.secrets[secret.name] = secret
+    builder.secrets[secret.name] = secret
     return secret.name
 
 
@@ -279,7 +293,8 @@ def obtain_secret(
     Parameters
     ----------
     secret_keys
-        The keys to read; each becomes an environment variable of the steps that name it.
+        The keys to read, or the only one; each becomes an environment variable of the steps that
+        name it.
     namespace
         Where the secret lives; by default where the workflow runs.
     name
@@ -287,9 +302,13 @@ def obtain_secret(
     dry_run
         Kept for programs of the ancestor.
     """
-    keys = tuple(secret_keys)
+    builder = current_scope().builder
+    given: object = secret_keys
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        given = [*given]
+    keys = tuple(attempt(builder, "obtain_secret", lambda: several(given, str, "key")) or ())
     secret = Secret(name or _secret_name(keys), keys=keys, namespace=namespace, dry_run=dry_run)
-    current_scope().builder.secrets[secret.name] = secret
+    builder.secrets[secret.name] = secret
     return secret.name
 
 
@@ -297,6 +316,22 @@ def get_secret(name: str) -> Secret | None:
     """Return a secret of the current workflow by its name."""
     scope = current().scope
     return None if scope is None else scope.builder.secrets.get(name)
+
+
+def _secret_texts(given: object) -> dict[str, str]:
+    """Return the values of a secret by key; what refuses them shows none of them.
+
+    Raises
+    ------
+    OptionError
+        It is no dict of texts.
+    """
+    if not isinstance(given, Mapping):
+        raise OptionError(f"secret_data is a {type(given).__name__} and no dict of keys and texts")
+    for key, value in given.items():
+        if not isinstance(key, str) or not isinstance(value, str | int | float):
+            raise OptionError(f"the value of a key is a {type(value).__name__} and no text")
+    return {key: str(value) for key, value in given.items()}
 
 
 def _secret_name(keys: t.Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from types import CodeType, ModuleType
 
 from couler.dsl import _prelude
 from couler.dsl._prelude import Directory, File
+from couler.dsl.advice import shown
 from couler.dsl.types import is_json
 
 if t.TYPE_CHECKING:
@@ -171,7 +172,12 @@ def python_preamble(text: str, line: str) -> str:
 def _function_source(function: AnyFunction) -> tuple[str, str]:
     """Return a function's name and its source, from `def` on and without indentation."""
     if not inspect.isfunction(function):
-        raise ShippingError("CLR110", f"{function!r:.60} is no function written in Python")
+        if hasattr(function, "__wrapped__"):
+            raise ShippingError(
+                "CLR124",
+                "another decorator stands between it and couler.step, and is not shipped with it",
+            )
+        raise ShippingError("CLR110", f"{shown(function)} is no function written in Python")
     if inspect.isgeneratorfunction(function):  # a call of it would run nothing
         raise ShippingError("CLR110", "it is a generator (it has a yield); return a list")
     try:
@@ -181,7 +187,7 @@ def _function_source(function: AnyFunction) -> tuple[str, str]:
             "CLR110", "its source cannot be found; write it in a file or a notebook's cell"
         ) from error
     if function.__name__ == "<lambda>":
-        return "function", f"function = {_lambda_source(function, text)}\n"
+        return "function", f"function = {_lambda_source(function)}\n"
     try:
         node = ast.parse(text).body[0]
     except (SyntaxError, IndexError) as error:
@@ -198,25 +204,29 @@ def _function_source(function: AnyFunction) -> tuple[str, str]:
     return node.name, "".join(lines).rstrip() + "\n"
 
 
-def _lambda_source(function: AnyFunction, text: str) -> str:
-    """Return the one lambda of a piece of source that has this function's code."""
-    found = set()
-    for start in range(len(text)):
-        if not text.startswith("lambda", start):
-            continue
-        for end in range(len(text), start, -1):
-            try:
-                tree = ast.parse(text[start:end].strip(), mode="eval")
-            except (SyntaxError, ValueError):
-                continue
-            if isinstance(tree.body, ast.Lambda):
-                code = compile(tree, "<lambda>", "eval").co_consts[0]
-                if isinstance(code, CodeType) and code.co_code == function.__code__.co_code:
-                    found.add(ast.unparse(tree))
-                break
+def _lambda_source(function: AnyFunction) -> str:
+    """Return the lambda of a file that has this function's code, by the places of its parts."""
+    code = function.__code__
+    places = [
+        ((first, start), (last, end))
+        for first, last, start, end in code.co_positions()
+        if first is not None and last is not None and start is not None and end is not None
+    ]
+    tree = ast.parse("".join(inspect.findsource(function)[0]))
+    found = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Lambda)
+        and node.lineno == code.co_firstlineno
+        and any(place == _span(node.body) for place in places)
+    ]
     if len(found) != 1:
         raise ShippingError("CLR110", "a lambda whose source is not clear; use def")
-    return found.pop()
+    return ast.unparse(found[0])
+
+
+def _span(node: ast.expr) -> tuple[tuple[int, int], tuple[int, int]]:
+    return (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
 
 
 def _class_sources(
@@ -298,9 +308,7 @@ def _check_names(function: AnyFunction, source: str, provided: set[str]) -> list
                 "make it an argument",
             )
         elif isinstance(value, ModuleType):
-            raise ShippingError(
-                "CLR122", f"it uses the module {name}; import it inside the function"
-            )
+            raise ShippingError("CLR122", _unshipped_module(name, value, source))
         else:
             raise ShippingError(
                 "CLR122",
@@ -308,6 +316,46 @@ def _check_names(function: AnyFunction, source: str, provided: set[str]) -> list
                 "or import it inside the function",
             )
     return aliases
+
+
+def _unshipped_module(name: str, module: ModuleType, source: str) -> str:
+    if module.__name__ != "couler":
+        return f"it uses the module {name}; import it inside the function"
+    used = sorted(
+        {
+            node.attr
+            for node in ast.walk(ast.parse(source))
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and node.value.id == name
+        }
+    )
+    text = f"it uses {' and '.join(f'{name}.{one}' for one in used) or name}"
+    if used and {"File", "Directory"}.issuperset(used):
+        names = ", ".join(used)
+        return (
+            f"{text}, but {name} is not where the step runs; write `from couler import {names}` at "
+            f"the top of the program, and {names} in the function: they are shipped with it"
+        )
+    return (
+        f"{text}, but {name} is not where the step runs; a step cannot make others. Call them "
+        "where the workflow is built"
+    )
+
+
+def makes_steps(function: object) -> bool:
+    """Return whether a function reads something of Couler that is only where workflows are built.
+
+    It looks at the names that the function itself uses, not at what it calls.
+    """
+    given = getattr(function, "fn", function)
+    given = getattr(given, "func", given)
+    if not inspect.isfunction(given):
+        return False
+    names = set(given.__code__.co_names)
+    if names & {"File", "Directory"}:
+        return False
+    return any(getattr(given.__globals__.get(name), "__name__", "") == "couler" for name in names)
 
 
 def _names_of(source: str) -> set[str]:

@@ -50,6 +50,8 @@ class Signature:
     problems: list[tuple[str, str]] = field(default_factory=list)
     required: frozenset[str] = frozenset()
     """Names of the arguments that have no default."""
+    takes_any: bool = False
+    """It has `*args` or `**kwargs`, which is reported once."""
     is_readable: bool = True
     """It can be that of a step, and its annotations have a meaning."""
 
@@ -81,7 +83,10 @@ def read_signature(
     classes: dict[type, None] = {}
     for name, parameter in parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
-            found.problems.append(("CLR109", f"*{name} takes any number of values; name them"))
+            stars = "*" if parameter.kind is parameter.VAR_POSITIONAL else "**"
+            message = f"{stars}{name} takes any number of values; name them, or take a list or dict"
+            found.problems.append(("CLR109", message))
+            found.takes_any = True
             continue
         if parameter.kind is parameter.POSITIONAL_ONLY:
             found.problems.append(("CLR109", f"{name} has no name to its callers; drop the `/`"))

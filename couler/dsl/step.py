@@ -11,8 +11,9 @@ from types import MethodType
 from couler.dsl._context import current
 from couler.dsl._places import caller_frame
 from couler.dsl._problems import ProgramError
+from couler.dsl.advice import shown
 from couler.dsl.arguments import holds_value, make_inputs
-from couler.dsl.checks import checked_text, checked_texts
+from couler.dsl.checks import check_packages, checked_text, checked_texts
 from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs
@@ -64,13 +65,25 @@ class TypedStep(t.Generic[P, R]):
         options: Mapping[str, t.Any],
         names: Mapping[str, t.Any] | None = None,
     ) -> None:
+        if isinstance(function, functools.partial):
+            raise ProgramError(
+                "CLR109",
+                "couler.step stands before a function, not a functools.partial; make a step of "
+                "the function, and fix arguments by the partial(...) of that step",
+            )
+        if not callable(_function_in(function)):
+            raise ProgramError(
+                "CLR109",
+                f"couler.step stands before a function, not {shown(function)}; its options have "
+                'names: @couler.step(image="python:3.12")',
+            )
         self._given: t.Any = function
         self.fn: Callable[P, R] = _function_in(function)
         self._names = names
         self._options = dict(options)
         frame = caller_frame()
         self._written = (frame.f_code.co_filename, frame.f_lineno)
-        self._name = str(options.get("name") or options.get("step_name") or function.__name__)
+        self._name = str(options.get("name") or options.get("step_name") or _name_of(function))
         functools.update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -145,10 +158,10 @@ class TypedStep(t.Generic[P, R]):
         """Return the arguments by name; report those that are wrong."""
         arguments = self._signature.arguments
         given: dict[str, object] = dict(zip(arguments, args, strict=False))
-        if len(args) > len(arguments):
+        if len(args) > len(arguments) and not self._signature.takes_any:
             builder.report(
                 "CLR102",
-                f'step "{self._name}" takes {len(arguments)} arguments, not {len(args)}',
+                f'step "{self._name}" is given {len(args)} arguments; it takes {len(arguments)}',
                 step=self._name,
             )
         for name, value in self._known_names(builder, kwargs, given).items():
@@ -175,7 +188,7 @@ class TypedStep(t.Generic[P, R]):
         arguments = self._signature.arguments
         known = {name: value for name, value in named.items() if name in arguments}
         for name, value in named.items():
-            if name in arguments:
+            if name in arguments or self._signature.takes_any:
                 continue
             hint = did_you_mean(name, arguments)
             message = f'step "{self._name}": no argument "{name}".{hint}'
@@ -243,12 +256,13 @@ class TypedStep(t.Generic[P, R]):
             checked_texts(builder, option, self._options.get(option), self._name)
             for option in ("command", "packages")
         )
+        check_packages(builder, packages, self._name)
         action = Script(
             image=checked_text(builder, "image", image, self._name),
             source=text if isinstance(text, str) else "pass\n",
             command=command or ("python",),
             packages=packages,
-            function=self.fn.__name__,
+            function=getattr(self.fn, "__name__", None),
         )
         if holds_value(list(self._step_options.values())):
             return action, None
@@ -268,6 +282,9 @@ class Partial(t.Generic[R]):
     def partial(self, **fixed: object) -> Partial[R]:
         """Fix more arguments."""
         return Partial(self._step, {**self._fixed, **fixed})
+
+    def __repr__(self) -> str:
+        return f"<couler step function {self._step._name} with {', '.join(self._fixed)}>"
 
     def __call__(self, *args: object, **named: object) -> R:
         """Call the step with the remaining arguments, by position or name."""
@@ -329,6 +346,11 @@ def step(
     if function is not None:
         return TypedStep(function, options, names)
     return lambda decorated: TypedStep(decorated, options, names)
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    name = getattr(function, "__name__", "<partial>")
+    return "step" if name.startswith("<") else name
 
 
 def _function_in(given: object) -> t.Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import dataclasses
+import datetime
 import enum
 import math
 import os
@@ -43,6 +44,8 @@ class TypeSpec:
         A list that a foreach gathered; the engine makes it.
     is_untyped
         Text that a process wrote, which may read as any value.
+    parts
+        Types of the items of a tuple that has so many.
     """
 
     wire: ValueType
@@ -55,6 +58,7 @@ class TypeSpec:
     optional: bool = False
     gathered: bool = False
     is_untyped: bool = False
+    parts: tuple[TypeSpec, ...] | None = None
 
     @property
     def is_file(self) -> bool:
@@ -226,6 +230,10 @@ def _spec_of_generic(annotation: object) -> TypeSpec:
         if args[0] is not str:
             raise UnsupportedTypeError(f"the keys of {_label(annotation)} must be str")
         return _dict_of(spec_of(args[1]))
+    if origin in (set, frozenset, collections.abc.Set):
+        raise UnsupportedTypeError(
+            f"a {_label(annotation)} does not travel; use list, and sorted()"
+        )
     raise UnsupportedTypeError(
         f"values of {_label(annotation)} cannot travel between steps; use a JSON type or File"
     )
@@ -239,11 +247,31 @@ def _spec_of_class(cls: type) -> TypeSpec:
     if issubclass(cls, enum.Enum):
         return _enumeration(cls)
     if issubclass(cls, os.PathLike):
-        raise UnsupportedTypeError(f"a {cls.__name__} does not travel; use couler.File")
+        raise UnsupportedTypeError(
+            f"a {cls.__name__} does not travel; use File (from couler import File)"
+        )
+    for known, instead in _INSTEAD:
+        if issubclass(cls, known):
+            raise UnsupportedTypeError(f"a {cls.__name__} does not travel; use {instead}")
+    if hasattr(cls, "model_dump"):
+        raise UnsupportedTypeError(
+            f"a {cls.__name__} does not travel, as it needs a package; use a dataclass, or dict "
+            "and .model_dump()"
+        )
     raise UnsupportedTypeError(
-        f"values of {cls.__name__} cannot travel between steps; write them to a couler.File, "
-        "or return a dataclass or NamedTuple of JSON values"
+        f"values of {cls.__name__} cannot travel between steps; write them to a File (from couler "
+        "import File), or use a dataclass or NamedTuple of JSON values"
     )
+
+
+_INSTEAD: tuple[tuple[t.Any, str], ...] = (
+    ((datetime.date, datetime.time), "str, and .isoformat()"),
+    (datetime.timedelta, "float, and .total_seconds()"),
+    ((set, frozenset), "list, and sorted()"),
+    ((bytes, bytearray), "str, or write it to a File (from couler import File)"),
+    (complex, "str"),
+)
+"""What to write in place of types whose values cannot travel."""
 
 
 def is_record(cls: object) -> t.TypeGuard[type]:
@@ -325,6 +353,7 @@ def _tuple_of(items: list[TypeSpec]) -> TypeSpec:
         accepts,
         item=JSON,
         classes=tuple(dict.fromkeys(one for spec in items for one in spec.classes)),
+        parts=tuple(items),
     )
 
 

@@ -8,6 +8,7 @@ import re
 import typing as t
 from collections.abc import Iterator, Mapping
 
+from couler.dsl.advice import shown
 from couler.dsl.artifacts import Artifact
 from couler.dsl.builder import Builder
 from couler.dsl.drafts import Draft
@@ -27,6 +28,18 @@ INPUT_FOLDER = "/tmp/couler/inputs"
 
 _PYTHON = re.compile(r"(?:.*/)?python[0-9.]*")
 _SHELL = re.compile(r"(?:.*/)?(?:sh|bash|dash|ash|ksh|zsh)")
+
+
+def command_of(scope: Scope, draft: Draft, given: object, step: str) -> tuple[t.Any, ...]:
+    """Return the words of a command; report what is neither a text nor a list."""
+    if given is None or isinstance(given, str | list | tuple | Value | LocatedFile):
+        return words_of(scope, draft, given)
+    scope.builder.report(
+        "CLR105",
+        f'step "{step}": command: {shown(given)} is neither a text nor a list of words',
+        step=step,
+    )
+    return ()
 
 
 def words_of(scope: Scope, draft: Draft, given: object) -> tuple[t.Any, ...]:
@@ -119,7 +132,7 @@ def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
         if value is None or not value._spec.is_file:
             scope.builder.report(
                 "CLR105",
-                f'step "{step}": input: {item!r:.60} is neither a file of a step nor a location '
+                f'step "{step}": input: {shown(item)} is neither a file of a step nor a location '
                 "such as couler.S3Artifact",
                 step=step,
             )

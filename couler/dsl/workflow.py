@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -64,6 +65,7 @@ class Parameters:
         self._scope = scope
 
     def __getitem__(self, name: str) -> t.Any:
+        self._scope.builder.parameters_read.add(name)
         spec = self._specs.get(name, JSON)  # verification reports a name that is unknown
         return Expression(self._scope, values.ParamRef(name=name), spec, name)
 
@@ -181,6 +183,7 @@ class Workflow:
         self._builder = builder = Builder(ordered=False, outer=outer)
         self._block: AbstractContextManager[None] | None = None
         builder.workflow = self
+        builder.options = _OPTIONS
         builder.source = builder.here()
         assembly.set_name(builder, name)
         assembly.set_fields(
@@ -218,6 +221,7 @@ class Workflow:
         workflow._block = None
         workflow._builder.name = name
         workflow._builder.workflow = workflow
+        workflow._builder.source = workflow._builder.here()
         settings = current().settings
         if settings.service_account is not None:
             workflow._builder.pod["service_account"] = settings.service_account
@@ -356,6 +360,13 @@ class Workflow:
 
     def __repr__(self) -> str:
         return f"<couler workflow {self.name}, {len(self._builder.root.drafts)} steps>"
+
+
+_OPTIONS = tuple(
+    name
+    for name, one in inspect.signature(Workflow).parameters.items()
+    if one.kind is one.KEYWORD_ONLY
+)
 
 
 def _stages() -> ModuleType:

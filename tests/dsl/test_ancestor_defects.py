@@ -439,7 +439,7 @@ def test_an_output_knows_its_path_and_its_value() -> None:
     assert steps(implicit())["b"].action.args == (StepRef(step="a", output="y"),)
     printed = box("c")[0]
     assert printed.value is printed
-    with pytest.raises(AttributeError, match="has no attribute 'path'"):
+    with pytest.raises(AttributeError, match='has no part "path"'):
         _ = printed.path
     fields = box("d", output=[couler.create_parameter_artifact("/tmp/x", type=dict)])
     assert fields[0]["path"]._ir().path == ("path",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -186,3 +187,37 @@ def test_dataclass_outputs_and_their_parts() -> None:
     value = steps(wf)["use"].inputs[0].value
     assert value == Field(of=StepRef(step="configure", output="layers"), path=(1,))
     assert codes(wf) == []
+
+
+def test_values_stand_for_themselves_in_copies() -> None:
+    with couler.Workflow("w"):
+        a = box("a")
+        assert copy.deepcopy({"a": [a]})["a"][0] is a
+        assert copy.copy(a) is a
+
+
+def test_a_result_of_a_known_length_is_unpacked() -> None:
+    @couler.step
+    def both() -> tuple[int, str]:
+        return 1, "a"
+
+    @couler.step
+    def count(number: int) -> int:
+        return number
+
+    with couler.Workflow("w") as wf:
+        number, name = both()
+        count(number)
+        box("b", name)
+        assert len(both()) == 2
+        with pytest.raises(couler.DefinitionError, match=r"CLR143 .*tuple\[int, str\].*no \[2\]"):
+            _ = both()[2]
+    assert codes(wf) == []
+    assert steps(wf)["b"].action.args == (Field(of=StepRef(step="both"), path=(1,)),)
+
+
+def test_an_output_that_is_not_there_is_no_attribute() -> None:
+    with couler.Workflow("w"):
+        a = box("a")
+        assert not hasattr(a, "nothing")
+        assert getattr(a, "nothing", 3) == 3

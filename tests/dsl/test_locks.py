@@ -39,5 +39,5 @@ def test_what_is_no_lock_is_told_with_its_step() -> None:
     assert told == [
         ("CLR105", "locks: 'nightly' is no couler.Mutex or couler.Semaphore"),
         ("CLR105", "step \"a\": locks: 'm' is no couler.Mutex or couler.Semaphore"),
-        ("CLR105", 'step "b": locks: name: Input should be a valid string'),
+        ("CLR105", 'step "b": locks: name: Input should be a valid string, not 3'),
     ]

@@ -110,7 +110,7 @@ def test_hooks_inside_of_a_group_read_its_inputs() -> None:
         ({"done": lambda: idle("x")}, "'done' is no state; there are running, succeeded, failed"),
         ({"failed": lambda: None}, "a hook makes one step, not 0; call one in its function"),
         (3, "3 is no hook; write a couler.OnState, or a dict of functions by state"),
-        ([couler.OnState("failed", 3)], "OnState(state='failed', make=3) is no hook; write a "),  # type: ignore[arg-type]  # that is the test
+        ([couler.OnState("failed", 3)], "hooks: 3 is no function"),  # type: ignore[arg-type]  # that is the test
     ],
 )
 def test_what_is_no_hook(hooks: object, told: str) -> None:

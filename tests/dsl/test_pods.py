@@ -257,7 +257,7 @@ def test_the_program_as_workflow() -> None:
     [
         ({"container": {"ports": [1]}}, "write container=couler.ContainerSettings(...)"),
         ({"container": couler.ContainerSettings(ports=[0])}, "greater than or equal to 1"),
-        ({"container": couler.ContainerSettings(ports=["http"])}, "valid integer"),  # type: ignore[list-item]
+        ({"container": couler.ContainerSettings(ports=["http"])}, "no couler.Port"),  # type: ignore[list-item]
         ({"container": couler.ContainerSettings(lifecycle="x")}, "is no dict"),  # type: ignore[arg-type]
         ({"container": couler.ContainerSettings(resize={"gpu": True})}, "resource"),
         ({"sidecars": couler.PodContainer("a", "b")}, "is no list of couler.PodContainer"),

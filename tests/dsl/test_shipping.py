@@ -491,3 +491,14 @@ def perhaps(
 def test_optional_inputs(run, tmp_path: Path, inputs: dict[str, str], expected: str) -> None:
     assert run(perhaps, **inputs).stderr == ""
     assert written(tmp_path) == expected + "\n"
+
+
+def test_lambdas_of_modules_and_several_on_one_line_are_told_apart() -> None:
+    with couler.Workflow("w") as wf:
+        pair = (lambda: print("one"), lambda: print("two"))  # noqa: T201
+        couler.run_script("python:3.12", source=pair[1], step_name="second")
+        couler.run_script("python:3.12", source=lambda: os.getpid(), step_name="module")
+    assert "two" in steps(wf)["second"].action.source
+    assert "one" not in steps(wf)["second"].action.source
+    (told,) = wf.diagnostics
+    assert (told.code, "it uses the module os" in told.message) == ("CLR122", True)

@@ -194,7 +194,7 @@ def test_wrong_calls_are_all_reported_with_line_and_nearest_name() -> None:
     assert found == [
         ("CLR104", 'step "train": no argument "modle". Did you mean "model"?'),
         ("CLR101", 'step "train": the argument "data" is missing'),
-        ("CLR102", 'step "train" takes 3 arguments, not 4'),
+        ("CLR102", 'step "train" is given 4 arguments; it takes 3'),
         ("CLR102", 'step "train": the argument "model" is given twice'),
         (
             "CLR107",
@@ -431,10 +431,10 @@ def test_types_that_cannot_travel_say_why() -> None:
     with couler.Workflow("w") as wf:
         bad({}, Path(), Inner(1j), 1, [], 1)
     messages = [one.message for one in wf.diagnostics if one.code == "CLR108"]
-    no_complex = "values of complex cannot travel between steps"
+    no_complex = "a complex does not travel; use str"
     assert [one.partition(": ")[2].partition("; write")[0] for one in messages] == [
         "argument a: the keys of dict[int, str] must be str",
-        "argument b: a Path does not travel; use couler.File",
+        "argument b: a Path does not travel; use File (from couler import File)",
         f"argument c: the field value of Inner: {no_complex}",
         "argument d: File | int: only JSON types can be mixed",
         f"argument e: {no_complex}",

@@ -120,7 +120,11 @@ def test_right_arguments_are_no_problem() -> None:
         (lambda wf: say("a", "2"), "CLR107", "must be int, not '2', which is str"),
         (lambda wf: say("a", tone="flat"), "CLR107", "must be Literal['loud', 'soft'] | None"),
         (lambda wf: say("a", words="b"), "CLR107", "must be Sequence[str]"),
-        (lambda wf: say("a", words=["b", 3]), "CLR107", "(1: Input should be a valid string)"),
+        (
+            lambda wf: say("a", words=["b", 3]),
+            "CLR107",
+            "(1: Input should be a valid string, not 3)",
+        ),
         (lambda wf: say("a", mount="data"), "CLR107", "must be VolumeMount | None"),
         (lambda wf: say("a", wf.params.count), "CLR105", "known when the workflow is built"),
         (lambda wf: say("a", tone=wf.params.count), "CLR107", "which is int"),
