@@ -152,6 +152,7 @@ CODES: dict[str, str] = {
     "CLR441": "unknown field of an object of Kubernetes",
     "CLR442": "bad setting of pods or of runs",
     "CLR443": "label of runs that is not known when they start",
+    "CLR444": "wrong value in an object of Kubernetes",
     "CLR431": "bad metric",
     "CLR432": "fact of a step that is not known there",
     "CLR433": "bad hook",

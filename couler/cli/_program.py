@@ -152,7 +152,7 @@ def _summary(error: Exception) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     inside = " inside couler" if last.filename.startswith(_OURS) and not hint else ""
     what = f"the program raised {type(error).__name__}{inside}"
-    text = str(error).replace(".__init__()", "()")  # as the program writes the call
+    text = str(error).replace(".__init__()", "()").replace(f" ({couler.__file__})", "")
     return f"{what}: {text}{hint}" if text else f"{what}{hint}"
 
 

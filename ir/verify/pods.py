@@ -35,9 +35,11 @@ from couler.ir.verify.names import Add, check_label_name
 from couler.ir.verify.objects import (
     AFFINITY,
     CONTAINER_SECURITY,
-    LIFECYCLE,
     POD_SECURITY,
+    RESOURCE_CLAIM,
     check_fields,
+    check_lifecycle,
+    check_patch,
     check_probe,
 )
 from couler.ir.verify.quantities import check_resources
@@ -126,7 +128,7 @@ def _check_container_settings(
     _check_ports(settings.ports, add)
     for kind in ("liveness_probe", "readiness_probe", "startup_probe"):
         check_probe(getattr(settings, kind), kind, add)
-    check_fields(settings.lifecycle, LIFECYCLE, "lifecycle", add)
+    check_lifecycle(settings.lifecycle, add)
     check_fields(settings.security_context, CONTAINER_SECURITY, "security_context", add)
     if settings.restart_rules and settings.restart_policy is None:
         add("CLR440", "restart_rules need a restart_policy. Name one, such as Never.")
@@ -150,7 +152,12 @@ def _check_container_settings(
 
 def _check_ports(ports: Iterable[Port], add: Add) -> None:
     seen: set[str] = set()
+    numbers: set[tuple[int, str]] = set()
     for port in ports:
+        number = (port.number, port.protocol)
+        if number in numbers:
+            add("CLR440", f"the port {port.number} ({port.protocol}) is given twice. Remove one.")
+        numbers.add(number)
         if port.name is None:
             continue
         if len(port.name) > 15 or _PORT_NAME.fullmatch(port.name) is None:
@@ -199,9 +206,10 @@ def _check_options(pod: PodOptions, outer: PodOptions | None, add: Add) -> None:
     check_fields(pod.security_context, POD_SECURITY, "security_context", add)
     if pod.resources is not None:
         check_resources(pod.resources, add)
-    for claim in pod.resource_claims:
-        if not isinstance(claim.get("name"), str):
-            add("CLR442", "a resource claim has no name. Give it one.")
+    for index, claim in enumerate(pod.resource_claims):
+        check_fields(claim, RESOURCE_CLAIM, f"resource_claims[{index}]", add)
+    if pod.spec_patch:
+        check_patch(pod.spec_patch, "spec_patch", add)
 
 
 def _check_alias(alias: HostAlias, add: Add) -> None:
