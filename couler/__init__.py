@@ -208,7 +208,6 @@ if _t.TYPE_CHECKING:
     from couler.dsl.objects import Volume as Volume
     from couler.dsl.objects import VolumeClaimTemplate as VolumeClaimTemplate
     from couler.dsl.objects import VolumeMount as VolumeMount
-    from couler.dsl.options import ImagePullPolicy as ImagePullPolicy
     from couler.dsl.own import own as own
     from couler.dsl.pods import ContainerSettings as ContainerSettings
     from couler.dsl.pods import Keep as Keep
@@ -232,6 +231,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.settings import set_dns as set_dns
     from couler.dsl.settings import set_exit_handler as set_exit_handler
     from couler.dsl.step import step as step
+    from couler.dsl.step_options import ImagePullPolicy as ImagePullPolicy
     from couler.dsl.submit import Submitter as Submitter
     from couler.dsl.submit import run as run
     from couler.dsl.submit import set_default_submitter as set_default_submitter
@@ -279,7 +279,7 @@ _EXPORTS: dict[str, str] = {
     "HdfsArtifact": "couler.dsl.locations",
     "HostVolume": "couler.dsl.objects",
     "HttpArtifact": "couler.dsl.locations",
-    "ImagePullPolicy": "couler.dsl.options",
+    "ImagePullPolicy": "couler.dsl.step_options",
     "ImagePullSecret": "couler.dsl.objects",
     "Jq": "couler.dsl.jobs",
     "Keep": "couler.dsl.pods",

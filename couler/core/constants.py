@@ -1,7 +1,7 @@
 """The ancestor's `couler.core.constants`: how Argo's objects are called on a cluster."""
 
-from couler.dsl.options import ImagePullPolicy as ImagePullPolicy
 from couler.dsl.settings import WFStatus as WFStatus
+from couler.dsl.step_options import ImagePullPolicy as ImagePullPolicy
 
 
 class WorkflowCRD:

@@ -89,7 +89,15 @@ def create_parameter_artifact(
 
 
 def create_local_artifact(path: str, is_global: bool = False) -> LocalArtifact:
-    """Declare a file that a process writes, and that other steps can read as a file."""
+    """Declare a file that a process writes, and that other steps can read as a file.
+
+    Parameters
+    ----------
+    path
+        Where the process writes it; relative paths start at `COULER_WORK`.
+    is_global
+        Kept for programs of the ancestor; every step can read every output.
+    """
     return LocalArtifact(path, is_global, "file")
 
 

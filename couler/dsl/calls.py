@@ -15,6 +15,7 @@ from couler.dsl.environment import env_of, text_of
 from couler.dsl.handles import StepHandle, Value, as_value, literal
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS
+from couler.dsl.step_options import TaskOptions
 from couler.dsl.types import STR, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
 from couler.ir.workflow import Http, Output, Suspend
 
@@ -41,7 +42,7 @@ def http(
     name: str | None = None,
     success_condition: Condition | None = None,
     verify_tls: bool = True,
-    **options: t.Any,
+    **options: t.Unpack[TaskOptions],
 ) -> StepHandle:
     """Make an HTTP request; its value is the body of the response, as text.
 
@@ -86,7 +87,7 @@ def http(
     >>> [step.action.method for step in wf.to_ir().steps]
     ['GET', 'POST']
     """
-    options.update(timeout=timeout, retry=retry, cache=cache)
+    given = {**options, "timeout": timeout, "retry": retry, "cache": cache}
     scope = current_scope()
     builder = scope.builder
     own_name, source = builder.locate("http")
@@ -111,7 +112,7 @@ def http(
         base,
     )
     draft.action = made or Http(url=_ANY_URL)
-    draft.options = step_fields(builder, options, base)
+    draft.options = step_fields(builder, given, base)
     return StepHandle(scope.add(draft, base))
 
 
@@ -129,7 +130,7 @@ def suspend(
     timeout: objects.Duration | None = None,
     outputs: Mapping[str, object] | None = None,
     name: str | None = None,
-    **options: t.Any,
+    **options: t.Unpack[TaskOptions],
 ) -> StepHandle:
     """Wait some time, or until a person lets the run go on.
 
@@ -164,14 +165,14 @@ def suspend(
     ...     build >> approval >> couler.suspend("10m", step_name="cool-down") >> publish
     <couler step publish>
     """
-    options.update(timeout=timeout)
+    given = {**options, "timeout": timeout}
     scope = current_scope()
     builder = scope.builder
     own_name, source = builder.locate("suspend")
     base = name_step(builder, own_name, step_name, name)
     pause = _pause(builder, seconds, message, base)
     draft = Draft(scope, pause, _entered(builder, outputs, base), source)
-    draft.options = step_fields(builder, options, base)
+    draft.options = step_fields(builder, given, base)
     return StepHandle(scope.add(draft, base))
 
 

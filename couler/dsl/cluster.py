@@ -15,6 +15,7 @@ from couler.dsl.objects import Duration
 from couler.dsl.options import read_containers
 from couler.dsl.processes import PRINTS, finish
 from couler.dsl.scope import Scope, make_input
+from couler.dsl.step_options import StepOptions
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_value
 from couler.dsl.units import parse_duration
 from couler.dsl.words import add_files
@@ -32,7 +33,7 @@ def run_container_set(
     step_name: str | None = None,
     *,
     name: str | None = None,
-    **options: t.Any,
+    **options: t.Unpack[StepOptions],
 ) -> ProcessHandle:
     """Run several containers in one pod, each when those that it depends on have ended well.
 
@@ -88,7 +89,7 @@ def run_container_set(
 
     stand_in = ContainerSet(containers=(PodContainer(name="main", image="unknown"),))
     draft.action = attempt(builder, "run_container_set", action, base) or stand_in
-    return finish(scope, draft, base, output, options)
+    return finish(scope, draft, base, output, {**options})
 
 
 def call_template(
@@ -100,7 +101,7 @@ def call_template(
     step_name: str | None = None,
     *,
     name: str | None = None,
-    **options: t.Any,
+    **options: t.Unpack[StepOptions],
 ) -> ProcessHandle:
     """Run a template that exists on the cluster.
 
@@ -147,7 +148,7 @@ def call_template(
 
     unknown = TemplateCall(collection="unknown", template="unknown")
     draft.action = attempt(scope.builder, "call_template", action, base) or unknown
-    return finish(scope, draft, base, None, options)
+    return finish(scope, draft, base, None, {**options})
 
 
 def run_plugin(
@@ -158,7 +159,7 @@ def run_plugin(
     step_name: str | None = None,
     *,
     name: str | None = None,
-    **options: t.Any,
+    **options: t.Unpack[StepOptions],
 ) -> ProcessHandle:
     """Have a plugin of the engine do something.
 
@@ -201,7 +202,7 @@ def run_plugin(
         lambda: Plugin(name=plugin, body=dict(checked_mapping(scope.builder, "body", body, base))),
         base,
     ) or Plugin(name="unknown", body={})
-    return finish(scope, draft, base, None, options)
+    return finish(scope, draft, base, None, {**options})
 
 
 def _add_inputs(

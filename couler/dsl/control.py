@@ -23,8 +23,9 @@ from couler.dsl.handles import (
     resolve_in,
     spec_of_argument,
 )
-from couler.dsl.options import StepOptions, step_fields
+from couler.dsl.options import step_fields
 from couler.dsl.scope import Scope, new_group
+from couler.dsl.step_options import StepOptions
 from couler.dsl.types import JSON, STR
 from couler.ir import values
 
@@ -230,6 +231,13 @@ def or_else(value: R, default: R) -> R:
     """Return a value, or a default where the step that makes it did not run.
 
     The same as `value.or_else(default)`, for type checkers that take a handle for the value.
+
+    Parameters
+    ----------
+    value
+        A value of the workflow.
+    default
+        A JSON value or another value of the workflow.
     """
     return t.cast(R, value.or_else(default)) if isinstance(value, Value) else value
 

@@ -20,6 +20,7 @@ from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.options import step_fields
 from couler.dsl.processes import PRINTS, finish, make_script
 from couler.dsl.shipping import default_image, makes_steps
+from couler.dsl.step_options import PodOptions
 from couler.dsl.types import is_json, spec_of_wire
 from couler.dsl.words import add_files, words_of
 from couler.ir.manifests import ManifestValue, Path, place_text, split
@@ -61,7 +62,7 @@ def run_job(
     local: objects.LocalForm | Callable[[], object] | None = None,
     flags: Sequence[str] = (),
     merge_strategy: t.Literal["strategic", "merge", "json"] | None = None,
-    **options: t.Any,
+    **options: t.Unpack[PodOptions],
 ) -> ProcessHandle:
     """Create a resource of the cluster, such as a training job, and wait for its end.
 
@@ -111,7 +112,7 @@ def run_job(
         raise ProgramError("CLR141", "couler.run_job needs a manifest: a dict or YAML")
     if isinstance(flags, str):
         flags = (flags,)
-    options.update(timeout=timeout, retry=retry, pool=pool, cache=cache)
+    given = {**options, "timeout": timeout, "retry": retry, "pool": pool, "cache": cache}
     scope = current_scope()
     builder = scope.builder
     own_name, place = builder.locate("job")
@@ -143,7 +144,7 @@ def run_job(
         base,
     )
     draft.action = made or Job(manifest=tree)
-    return finish(scope, draft, base, None, options)
+    return finish(scope, draft, base, None, given)
 
 
 @dataclass(frozen=True, slots=True)

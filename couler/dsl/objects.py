@@ -71,7 +71,17 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """Graphics processors: how many, their type, and the resource's name on the cluster."""
+    """Graphics processors.
+
+    Attributes
+    ----------
+    count
+        How many.
+    type
+        Such as `a100`; None for any.
+    resource
+        What they are called on the cluster.
+    """
 
     count: int
     type: str | None = None
@@ -124,7 +134,21 @@ class LocalForm:
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A node taint that pods accept."""
+    """A node taint that pods accept.
+
+    Attributes
+    ----------
+    key
+        Of the taint; None, with the operator `Exists`, for every taint.
+    effect
+        `NoSchedule`, `PreferNoSchedule` or `NoExecute`; None for all of them.
+    operator
+        `Equal` for a taint of this value, `Exists` for one of any.
+    value
+        Of the taint.
+    seconds
+        For the effect `NoExecute`: how long the pod stays; None for ever.
+    """
 
     key: str | None = None
     effect: Effect | None = None
@@ -135,7 +159,17 @@ class Toleration:
 
 @dataclass(frozen=True, slots=True)
 class Volume:
-    """A persistent volume claim that exists, under the name by which steps mount it."""
+    """A persistent volume claim that exists.
+
+    Attributes
+    ----------
+    name
+        By which steps mount it.
+    claim_name
+        Of the claim, on the cluster.
+    read_only
+        No step can write to it.
+    """
 
     name: str
     claim_name: str
@@ -169,7 +203,17 @@ class SecretVolume:
 
 @dataclass(frozen=True, slots=True)
 class ConfigVolume:
-    """The entries of a config map as files, as those of a secret in `SecretVolume`."""
+    """The entries of a config map as files.
+
+    Attributes
+    ----------
+    name
+        By which steps mount them.
+    config_map
+        Name of the config map.
+    items, mode, optional
+        As of a `SecretVolume`.
+    """
 
     name: str
     config_map: str
@@ -180,7 +224,15 @@ class ConfigVolume:
 
 @dataclass(frozen=True, slots=True)
 class HostVolume:
-    """A folder of the node that a step runs on."""
+    """A folder of the node that a step runs on.
+
+    Attributes
+    ----------
+    name
+        By which steps mount it.
+    path
+        Of the folder: an absolute path.
+    """
 
     name: str
     path: str
@@ -209,7 +261,19 @@ class ScratchVolume:
 
 @dataclass(frozen=True, slots=True)
 class VolumeClaimTemplate:
-    """A persistent volume claim that is made for every run; one access mode may stand alone."""
+    """A persistent volume claim that is made for every run.
+
+    Attributes
+    ----------
+    claim_name
+        By which steps mount it.
+    access_modes
+        `ReadWriteOnce`, `ReadOnlyMany`, `ReadWriteMany` or `ReadWriteOncePod`; one may stand alone.
+    size
+        How much it holds, such as `"10Gi"`.
+    storage_class
+        Of the cluster; None for its default.
+    """
 
     claim_name: str
     access_modes: str | Sequence[str] = ("ReadWriteOnce",)
@@ -219,7 +283,19 @@ class VolumeClaimTemplate:
 
 @dataclass(frozen=True, slots=True)
 class VolumeMount:
-    """Where a step sees a volume; a name that is no volume of the workflow is scratch space."""
+    """Where a step sees a volume.
+
+    Attributes
+    ----------
+    name
+        Of the volume; one that the workflow does not describe is scratch space.
+    mount_path
+        Where the step sees it: an absolute path.
+    sub_path
+        The folder of the volume that is seen; None for all of it.
+    read_only
+        The step cannot write to it.
+    """
 
     name: str
     mount_path: str
@@ -236,7 +312,7 @@ class ImagePullSecret:
 
 @dataclass(frozen=True, slots=True)
 class DnsConfigOption:
-    """One option of name resolution."""
+    """One option of name resolution: its name, such as `ndots`, and its value, if it has one."""
 
     name: str
     value: object = None
@@ -244,7 +320,17 @@ class DnsConfigOption:
 
 @dataclass(frozen=True, slots=True)
 class DnsConfig:
-    """Name resolution of the pods."""
+    """Name resolution of the pods.
+
+    Attributes
+    ----------
+    nameservers
+        IP addresses of servers.
+    options
+        Such as `couler.DnsConfigOption("ndots", 2)`.
+    searches
+        Domains in which short names are looked for.
+    """
 
     nameservers: Sequence[str] = ()
     options: Sequence[DnsConfigOption] = ()

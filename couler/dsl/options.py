@@ -1,23 +1,23 @@
-"""The options that every step can be given, and what they are in the IR."""
+"""What the options of steps are in the IR."""
 
 from __future__ import annotations
 
-import enum
 import functools
 import os
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from couler.dsl import objects, pod_options, pods, units
 from couler.dsl._context import current
 from couler.dsl.advice import shown
-from couler.dsl.amounts import Number, read_resources
+from couler.dsl.amounts import read_resources
 from couler.dsl.checks import OptionError, attempt, expect, several, texts_by_name, warn_of_engines
 from couler.dsl.environment import ENV_FROM, env_from_of, env_of, text_of
 from couler.dsl.handles import Value
-from couler.dsl.hooks import AnyHook, OnState, read_hooks
-from couler.dsl.locks import AnyLock, Mutex, read_locks
-from couler.dsl.metrics import AnyMetric, read_metrics
+from couler.dsl.hooks import read_hooks
+from couler.dsl.locks import Mutex, read_locks
+from couler.dsl.metrics import read_metrics
+from couler.dsl.step_options import ImagePullPolicy, StepOptions
 from couler.ir import policies, storage
 from couler.ir.base import FrozenDict, freeze_json
 from couler.ir.diagnostics import did_you_mean
@@ -25,72 +25,7 @@ from couler.ir.pods import PodContainer
 
 if t.TYPE_CHECKING:
     from couler.dsl.builder import Builder
-    from couler.dsl.locations import LocatedFile
     from couler.dsl.scope import Scope
-
-
-class ImagePullPolicy(enum.Enum):
-    """When the image of a step is fetched."""
-
-    IfNotPresent = "IfNotPresent"
-    Always = "Always"
-    Never = "Never"
-
-    @classmethod
-    def valid(cls, value: str) -> bool:
-        """Return whether this is the name of a policy."""
-        return value in cls.__members__
-
-    @classmethod
-    def values(cls) -> list[str]:
-        """Return the names of the policies."""
-        return list(cls.__members__)
-
-
-class StepOptions(t.TypedDict, total=False):
-    """Options of every step that runs a process.
-
-    Durations are seconds or text such as `"20m"`; amounts are numbers or Kubernetes quantities.
-    """
-
-    env: Mapping[str, object] | None
-    env_from: Sequence[Mapping[str, object]] | Mapping[str, object] | None
-    secret: str | Sequence[str] | None
-    secrets: str | Sequence[str] | None
-    cpu: Number | None
-    memory: Number | None
-    disk: Number | None
-    gpu: int | objects.Gpu | None
-    resources: Mapping[str, object] | policies.Resources | None
-    retry: int | objects.Retry | None
-    timeout: objects.Duration | None
-    cache: bool | objects.Cache | None
-    working_dir: str | None
-    image_pull_policy: str | ImagePullPolicy | None
-    daemon: bool
-    volume_mounts: Sequence[objects.VolumeMount] | None
-    node_selector: Mapping[str, str] | None
-    tolerations: Sequence[objects.Toleration] | None
-    affinity: Mapping[str, object] | None
-    priority_class: str | None
-    labels: Mapping[str, str] | None
-    annotations: Mapping[str, str] | None
-    container: pods.ContainerSettings | None
-    sidecars: Sequence[pods.PodContainer] | None
-    init_containers: Sequence[pods.PodContainer] | None
-    pod: pods.PodSettings | None
-    display_name: str | None
-    keep_logs: bool | LocatedFile | None
-    mutex: str | None
-    locks: AnyLock | Sequence[AnyLock] | None
-    metrics: AnyMetric | Sequence[AnyMetric] | None
-    hooks: AnyHook | Sequence[OnState] | None
-    max_parallel: int | None
-    parallelism: int | None
-    profile: policies.Profile | Mapping[str, float] | None
-    engine: Mapping[str, object] | None
-    pool: str | None
-    enable_ulogfs: bool
 
 
 _RESOURCES = ("cpu", "memory", "disk", "gpu", "resources")

@@ -13,8 +13,9 @@ from couler.dsl.builder import current_scope
 from couler.dsl.checks import check_packages, checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle
-from couler.dsl.options import ImagePullPolicy, step_fields
+from couler.dsl.options import step_fields
 from couler.dsl.shipping import default_image
+from couler.dsl.step_options import ImagePullPolicy, PodOptions, ScriptOptions
 from couler.dsl.types import PRINTED
 from couler.dsl.words import add_arguments, add_files, command_of, with_arguments, words_of
 from couler.ir.workflow import STDOUT, Script
@@ -52,7 +53,7 @@ def run_container(
     parallelism: int | None = None,
     *,
     name: str | None = None,
-    **options: t.Any,
+    **options: t.Unpack[PodOptions],
 ) -> ProcessHandle:
     """Run a command in an image.
 
@@ -89,7 +90,10 @@ def run_container(
     parallelism, pool, enable_ulogfs
         Kept for programs of the ancestor.
     options
-        The other options of `StepOptions`, such as `cpu`, `memory`, `gpu` and `labels`.
+        The other options of `couler.dsl.step_options.StepOptions`: `cpu`, `memory`, `disk`,
+        `gpu`, `labels`, `annotations`, `display_name`, `tolerations`, `affinity`, `priority_class`,
+        `container`, `sidecars`, `init_containers`, `pod`, `keep_logs`, `mutex`, `locks`, `metrics`,
+        `hooks`, `profile` and `engine`.
 
     Returns
     -------
@@ -105,13 +109,14 @@ def run_container(
     >>> wf.to_ir().steps[1].action.args
     (StepRef(kind='step', step='greet', output='result'),)
     """
+    given = t.cast("dict[str, t.Any]", options)
     if not (
         (env is None and env_from is None and secret is None and resources is None)
         and (timeout is None and retry is None and cache is None and image_pull_policy is None)
         and (volume_mounts is None and working_dir is None and node_selector is None)
         and (parallelism is None and pool is None and not daemon)
     ):
-        options.update(
+        given.update(
             env=env,
             env_from=env_from,
             secret=secret,
@@ -141,7 +146,7 @@ def run_container(
         command_of(scope, draft, command, base),
         words_of(scope, draft, args),
     )
-    return finish(scope, draft, base, output, options)
+    return finish(scope, draft, base, output, given)
 
 
 def run_script(
@@ -168,7 +173,7 @@ def run_script(
     *,
     name: str | None = None,
     packages: Sequence[str] = (),
-    **options: t.Any,
+    **options: t.Unpack[ScriptOptions],
 ) -> ProcessHandle:
     """Run a script: text for an interpreter, or a Python function without arguments.
 
@@ -213,7 +218,8 @@ def run_script(
     """
     if source is None:
         raise ProgramError("CLR141", "couler.run_script needs a source: a text or a function")
-    options.update(
+    given = t.cast("dict[str, t.Any]", options)
+    given.update(
         env=env,
         secret=secret,
         resources=resources,
@@ -243,7 +249,7 @@ def run_script(
     draft.action = make_script(
         draft, base, source, image=image, command=words, args=args, packages=packages
     )
-    return finish(scope, draft, base, output, options)
+    return finish(scope, draft, base, output, given)
 
 
 def make_script(

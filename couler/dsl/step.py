@@ -18,9 +18,10 @@ from couler.dsl.drafts import Draft
 from couler.dsl.handles import StepHandle, Value
 from couler.dsl.located import keep_outputs
 from couler.dsl.locations import LocatedFile
-from couler.dsl.options import StepOptions, step_fields
+from couler.dsl.options import step_fields
 from couler.dsl.shipping import ShippingError, default_image, is_method, typed_script
 from couler.dsl.signature import Signature, read_signature
+from couler.dsl.step_options import StepOptions
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.workflow import Script
 

@@ -19,9 +19,9 @@ from couler.dsl.hooks import AnyHook, OnState, read_hooks
 from couler.dsl.locations import FileSettings
 from couler.dsl.locks import AnyLock, read_locks
 from couler.dsl.metrics import AnyMetric, read_metrics
-from couler.dsl.options import StepOptions
 from couler.dsl.pods import Keep, PodSettings, RunSettings
 from couler.dsl.scope import Scope
+from couler.dsl.step_options import StepOptions
 from couler.dsl.types import JSON, STR, TypeSpec
 from couler.ir import values
 from couler.ir import workflow as ir

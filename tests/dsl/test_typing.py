@@ -42,6 +42,13 @@ with couler.Workflow("w", dataset="digits") as wf:
     with couler.when(data.size > 3) as branch, branch.otherwise():
         couler.chain(data, [train("a", data.train)])
 
+    couler.run_container("busybox", cpu=2, labels={"a": "b"}, step_name="c")
+    couler.run_container("busybox", memroy="1Gi")  # error: Unexpected keyword argument "memroy"
+    couler.run_container("busybox", gpu="a100")  # error: Argument "gpu" to "run_container" has
+    couler.run_script("busybox", source="pass", env_from={"secret": "s"}, gpu=1)
+    couler.http("http://example.org", mutex="m", memory="1Gi")  # error: Unexpected keyword
+    couler.run_job({"kind": "Job"}, priority_class="high")
+
 @couler.step(memroy="1Gi")  # error: Unexpected keyword argument "memroy"
 def wrong() -> None: ...
 """
