@@ -71,6 +71,16 @@ def _each(path: str, *texts: str) -> dict[str, str]:
 def outcomes() -> dict[str, Outcome]:
     """Return what programs do that need no cluster."""
     return {
+        "branches_in_maps": Outcome(
+            {
+                "handle[0]/measure": "5",
+                "handle[1]/measure": "50",
+                "handle[0]/take": "take 5",
+                "handle[1]/split": "split 50",
+            },
+            wholes="handle handle[0] handle[1]",
+            skipped="handle[0]/split handle[1]/take",
+        ),
         "callables": Outcome(
             {
                 "first": "first",
@@ -154,8 +164,20 @@ def outcomes() -> dict[str, Outcome]:
         "files_between_steps": Outcome(
             {"train": "trained", "deploy": "0.93: weights", "deploy-2": "0.93: weights"}
         ),
+        "fragile": Outcome(
+            {"fetch": ("trying", "trying", "trying"), "alert": "alert"}, failed="fetch"
+        ),
         "git_source": Outcome({"check": "1.0", "tell": "lines: 3"}),
         "global_outputs": Outcome({"produce": "", "between": "between", "consume": "read run-17"}),
+        "grid": Outcome(
+            {
+                "train-1-3": "13",
+                "train-1-4": "14",
+                "train-2-3": "23",
+                "train-2-4": "24",
+                "best": "24",
+            }
+        ),
         "helpers_without_results": Outcome(
             {
                 **_each("notify", "dear ann", "dear bob"),
@@ -179,6 +201,17 @@ def outcomes() -> dict[str, Outcome]:
                 "merge": "merged",
             },
             wholes="download",
+        ),
+        "loops_side_by_side": Outcome(
+            {"upload@0": "there", "review@0": "approved", "release": "released"},
+            wholes="upload review",
+        ),
+        "map_of_an_output": Outcome(
+            {
+                "find-tables": '["users", "orders", "items"]',
+                **_each("check", "checked users", "checked orders", "checked items"),
+            },
+            wholes="check",
         ),
         "map_of_several_lists": Outcome(
             {
@@ -210,6 +243,14 @@ def outcomes() -> dict[str, Outcome]:
             {"connect": "reader@db.example.org, 3, true"},
             secrets={"database": {"USER": "reader"}},
             config_maps={"site": {"HOST": "db.example.org"}},
+        ),
+        "nested_maps": Outcome(
+            {
+                **_each("all_models[0]/train", "north/tree", "north/forest"),
+                **_each("all_models[1]/train", "south/tree", "south/forest"),
+                "collect": '[["north/tree","north/forest"],["south/tree","south/forest"]]',
+            },
+            wholes="all_models all_models[0] all_models[1] all_models[0]/train all_models[1]/train",
         ),
         "nightly": Outcome({"report": "the report"}),
         "numbers_and_branches": Outcome(
