@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from couler.backends.local.capture import streams_to
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import OUTSIDE_ERRORS, Exchange
-from couler.backends.local.masking import Masker
 from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.pods import CompanionError, Pod
@@ -27,8 +27,6 @@ from couler.backends.local.process import (
     LostOutputError,
     LostProcessError,
     ProcessEnd,
-    Streams,
-    Take,
     Usage,
     run_process,
 )
@@ -140,7 +138,7 @@ async def _attempt_pod(
     pod = Pod(bound, job, place, start.limits, start.other_spawned, start.locks)
     try:
         await pod.run_before()
-        async with pod.beside():
+        async with pod.sidecars():
             attempt = await _attempt(job, bound, environ, place, start)
             if not attempt.succeeded:  # it tells more than what its end does to the others
                 raise CompanionError(attempt)
@@ -302,8 +300,8 @@ async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> 
 
 
 def _keep_all(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:
-    kept = {output.name: _keep(output, place, job, stdout) for output in bound.outputs}
-    return {name: single for name, single in kept.items() if single is not None}
+    found = {output.name: _keep(output, place, job, stdout) for output in bound.outputs}
+    return {name: single for name, single in found.items() if single is not None}
 
 
 def _keep(output: Output, place: Place, job: Job, stdout: bytes) -> Single | None:
@@ -351,14 +349,14 @@ def _root_of(output: Output, source: Path, job: Job) -> Path:
 async def _run(
     job: Job, bound: Bound, environ: Mapping[str, str], place: Place, start: Start
 ) -> tuple[ProcessEnd, bytes]:
-    kept = bytearray()
+    stdout = bytearray()
     is_read = any(output.name == STDOUT and output.path is None for output in bound.outputs)
     log = place.open_log(bound.path, start.number)
     try:
         launch = await runtime_call(place.runtime, place.runtime.launch, job, bound.words, environ)
         if start.limits.reached is not None:  # while the inputs were put in place
             return ProcessEnd(start.limits.reached, 0, Usage(0.0, None)), b""
-        streams, flush = _streams(log, kept if is_read else None, place.secrets)
+        streams, flush = streams_to(log, stdout if is_read else None, place.secrets)
         end = await run_process(
             launch.words,
             environ=launch.environ,
@@ -371,65 +369,7 @@ async def _run(
         flush()
     finally:
         os.close(log)
-    return end, bytes(kept)
-
-
-def _streams(
-    log: int, kept: bytearray | None, secrets: tuple[str, ...]
-) -> tuple[Streams, Callable[[], None]]:
-    """Return where outputs go, and what is to be called at their end.
-
-    The log is given to the process itself where nothing has to be read or masked on the way.
-    """
-    if not secrets:
-        return Streams(log, None if kept is None else _tee(log, kept)), _nothing
-    errors = Masker(secrets)
-
-    def write_errors(chunk: bytes) -> None:
-        _write(log, errors.feed(chunk))
-
-    if kept is None:
-        return Streams(None, write_errors, write_errors), lambda: _write(log, errors.flush())
-    outputs = Masker(secrets)
-    keep = _keeper(kept)
-
-    def write_outputs(chunk: bytes) -> None:
-        keep(chunk)
-        _write(log, outputs.feed(chunk))
-
-    def flush() -> None:
-        _write(log, outputs.flush())
-        _write(log, errors.flush())
-
-    return Streams(None, write_outputs, write_errors), flush
-
-
-def _tee(log: int, kept: bytearray) -> Take:
-    keep = _keeper(kept)
-
-    def take(chunk: bytes) -> None:
-        keep(chunk)
-        _write(log, chunk)
-
-    return take
-
-
-def _keeper(kept: bytearray) -> Take:
-    """Return what keeps the beginning of a stream, and one byte more than is of use."""
-
-    def keep(chunk: bytes) -> None:
-        kept.extend(chunk[: max(0, KEEP_BYTES + 1 - len(kept))])
-
-    return keep
-
-
-def _write(log: int, text: bytes) -> None:
-    while text:
-        text = text[os.write(log, text) :]
-
-
-def _nothing() -> None:
-    """There is nothing left to write."""
+    return end, bytes(stdout)
 
 
 def _failure(end: ProcessEnd) -> Attempt | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
 MASK = b"***"
 
@@ -32,7 +33,7 @@ class Masker:
             needles.add(secret)
             if len(lines) > 1:
                 needles.update(line for line in lines if len(line) >= _SHORTEST_LINE)
-        encoded = (needle.encode() for needle in needles if needle.strip())
+        encoded = (needle.encode(errors="surrogateescape") for needle in needles if needle.strip())
         self._needles = sorted(encoded, key=len, reverse=True)
         self._held = b""
 
@@ -61,13 +62,20 @@ class Masker:
 def masked(text: str | None, secrets: Sequence[str]) -> str | None:
     """Return a text without the values of secrets; None stays None.
 
+    They are looked for as they are, as Python quotes them and as URLs do.
+
     Examples
     --------
-    >>> masked("refused: hunter2", ["hunter2"])
-    'refused: ***'
+    >>> masked("refused: hunter2, https://a.b/?key=a%2Fb", ["hunter2", "a/b"])
+    'refused: ***, https://a.b/?key=***'
     """
     if text is None or not secrets:
         return text
-    masker = Masker(secrets)
+    forms = {
+        form
+        for secret in secrets
+        for form in (secret, repr(secret)[1:-1], quote(secret, "", errors="surrogateescape"))
+    }
+    masker = Masker(forms)
     shown = masker.feed(text.encode(errors="surrogateescape")) + masker.flush()
     return shown.decode(errors="surrogateescape")

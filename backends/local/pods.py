@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
+from couler.backends.local.capture import write_all
 from couler.backends.local.companions import Companion
 from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.limits import CANCELLED, Limits
@@ -85,7 +86,7 @@ class Pod:
                 raise _ended(f'its init container "{companion.name}"', end)
 
     @asynccontextmanager
-    async def beside(self) -> AsyncIterator[None]:
+    async def sidecars(self) -> AsyncIterator[None]:
         """Run the containers beside the step while a block runs, and end them then.
 
         Raises
@@ -224,6 +225,4 @@ class _Lines:
         self._put([*lines, rest] if rest else lines)
 
     def _put(self, lines: list[bytes]) -> None:
-        text = b"".join(self._prefix + line + b"\n" for line in lines)
-        while text:
-            text = text[os.write(self._log, text) :]
+        write_all(self._log, b"".join(self._prefix + line + b"\n" for line in lines))

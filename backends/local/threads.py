@@ -1,4 +1,4 @@
-"""Work beside the event loop that nobody waits for beyond its limits."""
+"""Work in threads that nobody waits for beyond its limits."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
-from couler.backends.local.masking import Masker
+from couler.backends.local.masking import Masker, masked
 from couler.backends.local.process import (
     LostOutputError,
     LostProcessError,
@@ -206,6 +206,13 @@ def test_lines_of_a_long_secret_are_masked_one_by_one() -> None:
 
 def test_stream_without_secrets_is_not_held_back() -> None:
     assert Masker([]).feed(b"at once") == b"at once"
+
+
+def test_secrets_that_are_no_text_and_those_in_urls() -> None:
+    raw = b"caf\xe9\xff!".decode(errors="surrogateescape")
+    assert Masker([raw]).feed(b"it is caf\xe9\xff! or" + b"." * 9)[:10] == b"it is *** "
+    assert masked(f"it is {raw}, or {raw!r}", [raw]) == "it is ***, or '***'"
+    assert masked("GET /?k=a%2Fb%20c failed: 'a/b c'", ["a/b c"]) == "GET /?k=*** failed: '***'"
 
 
 @pytest.mark.parametrize(

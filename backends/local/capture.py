@@ -1,0 +1,80 @@
+"""Taking in what a process writes: to its log, without secrets, and for those who read it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from couler.backends.local.masking import Masker
+from couler.backends.local.outputs import KEEP_BYTES
+from couler.backends.local.process import Streams, Take
+
+
+def streams_to(
+    log: int, stdout: bytearray | None, secrets: tuple[str, ...]
+) -> tuple[Streams, Callable[[], None]]:
+    """Return where outputs go, and what is to be called at their end.
+
+    Parameters
+    ----------
+    log
+        An open file for both.
+    stdout
+        Takes the beginning of standard output; None if nobody reads it.
+    secrets
+        Values that do not go to the log.
+
+    Notes
+    -----
+    The log is given to the process itself where nothing has to be read or masked on the way.
+    """
+    if not secrets:
+        return Streams(log, None if stdout is None else _tee(log, stdout)), _nothing
+    errors = Masker(secrets)
+
+    def write_errors(chunk: bytes) -> None:
+        write_all(log, errors.feed(chunk))
+
+    if stdout is None:
+        return Streams(None, write_errors, write_errors), lambda: write_all(log, errors.flush())
+    outputs = Masker(secrets)
+    keep = _keeper(stdout)
+
+    def write_outputs(chunk: bytes) -> None:
+        keep(chunk)
+        write_all(log, outputs.feed(chunk))
+
+    def flush() -> None:
+        write_all(log, outputs.flush())
+        write_all(log, errors.flush())
+
+    return Streams(None, write_outputs, write_errors), flush
+
+
+def _tee(log: int, stdout: bytearray) -> Take:
+    keep = _keeper(stdout)
+
+    def take(chunk: bytes) -> None:
+        keep(chunk)
+        write_all(log, chunk)
+
+    return take
+
+
+def _keeper(stdout: bytearray) -> Take:
+    """Return what keeps the beginning of a stream, and one byte more than is of use."""
+
+    def keep(chunk: bytes) -> None:
+        stdout.extend(chunk[: max(0, KEEP_BYTES + 1 - len(stdout))])
+
+    return keep
+
+
+def write_all(log: int, text: bytes) -> None:
+    """Write a text to an open file, whatever pieces the system takes it in."""
+    while text:
+        text = text[os.write(log, text) :]
+
+
+def _nothing() -> None:
+    """There is nothing left to write."""
