@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import Event, RunResult
+from couler.backends.local.result import Event
 from couler.ir.artifacts import GitLocation
 from couler.ir.policies import Retry
 from couler.ir.storage import SecretKey
-from couler.ir.workflow import Input, Workflow
+from couler.ir.workflow import Input
 from tests.corpus.build import flow, sh
 
 PASSWORD = "hunter2222"
@@ -27,37 +26,30 @@ CODE = GitLocation(
 TELLS = '#!/bin/sh\necho "refused: $("$GIT_ASKPASS" Password)" >&2\nexit 1\n'
 """A Git whose other side repeats the password."""
 
-Run = Callable[..., RunResult]
-
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run a workflow with that Git; the home is `home` of the test's folder."""
+def environ(tmp_path: Path) -> dict[str, str]:
+    """The environment of a run with that Git."""
     git = tmp_path / "bin" / "git"
     git.parent.mkdir()
     git.write_text(TELLS)
     git.chmod(0o755)
-
-    def run_workflow(workflow: Workflow, tell: Callable[[Event], None]) -> RunResult:
-        path = f"{git.parent}:{os.environ['PATH']}"
-        return LocalBackend().run(
-            workflow,
-            options=RunOptions(home=tmp_path / "home"),
-            environ={"PATH": path, **SECRETS},
-            on_event=tell,
-        )
-
-    return run_workflow
+    return {"PATH": f"{git.parent}:{os.environ['PATH']}", **SECRETS}
 
 
-def test_a_failure_that_quotes_a_secret(run: Run, tmp_path: Path) -> None:
+def test_a_failure_that_quotes_a_secret(environ: dict[str, str], tmp_path: Path) -> None:
     given = Input(name="code", type="directory", at=CODE)
     step = sh("read", "true", inputs=[given], retry=Retry(limit=1, on=("error",)))
     told: list[Event] = []
-    ended = run(flow("w", step), told.append)
+    options = RunOptions(home=tmp_path / "home")
+    ended = LocalBackend().run(
+        flow("w", step), options=options, environ=environ, on_event=told.append
+    )
     message = ended.steps["read"].message or ""
     assert message.endswith("refused: ***")
     assert [event.message for event in told if event.kind == "retrying"] == [message]
+    plan = LocalBackend().plan_retry(ended.run_id, options=options, environ=environ)
+    assert [step.reason for step in plan] == [f"its files cannot be fetched: {message}"]
     assert PASSWORD not in repr((ended, told))
     for file in (tmp_path / "home").rglob("*"):
         assert not file.is_file() or PASSWORD.encode() not in file.read_bytes(), file
