@@ -74,7 +74,7 @@ test-slow: argo-oracle containers ## Slow tests, some of which install packages;
 
 .PHONY: test-airflow
 test-airflow: $(STAMP) containers airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
-	$(BIN)/python -m pytest -m airflow
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m airflow
 
 .PHONY: airflow
 airflow: $(AIRFLOW)/.setup-done ## Make .venv-airflow: Airflow, apart from all else

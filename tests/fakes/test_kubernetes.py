@@ -92,6 +92,32 @@ def test_a_pod_runs_to_its_end_and_can_be_found_patched_and_deleted(cluster: Fak
     assert request(cluster, "GET", f"{FOLDER}/p")[0] == 404
 
 
+def test_the_api_refuses_values_of_other_types_and_names_that_are_none(
+    cluster: FakeCluster,
+) -> None:
+    def with_container(**fields: Any) -> dict[str, Any]:
+        pod = shell("p", "true")
+        pod["spec"]["containers"][0] |= fields
+        return pod
+
+    wrong = {
+        "array into Go struct field spec.containers.env.value": with_container(
+            env=[{"name": "A", "value": [1]}]
+        ),
+        "number into Go struct field spec.containers.args": with_container(args=[1]),
+        "spec.containers.command": with_container(command="sh"),
+        "Invalid value: 'a_b'": with_container(name="a_b"),
+        "Not found: 'v'": with_container(volumeMounts=[{"name": "v", "mountPath": "/v"}]),
+        "Invalid value: 'P'": shell("P", "true"),
+        "metadata.labels": shell("p", "true", labels={"a": "b c"}),
+    }
+    for message, pod in wrong.items():
+        code, answer = request(cluster, "POST", FOLDER, pod)
+        assert code in (400, 422), message
+        assert message in answer["message"]
+    assert cluster.pods() == []
+
+
 def test_a_log_can_be_followed_and_has_the_time_of_each_line(cluster: FakeCluster) -> None:
     start(cluster, shell("p", "echo a; sleep 0.3; echo b >&2; sleep 0.1; printf 'c\\rd'"))
     cluster.wait(PODS, "p", "phase", "Running", limit_s=10)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.kubernetes import jobs
+from tests.fakes.kubernetes.checks import check_pod
 from tests.fakes.kubernetes.container import Node
 from tests.fakes.kubernetes.faults import Faults, PodFault, RequestFault
 from tests.fakes.kubernetes.images import Images
@@ -204,4 +205,5 @@ class FakeCluster:
     def _first_status_of_pod(self, sent: Json) -> Json:
         if len(self.kubelet.pods) >= _QUOTA:
             raise ApiError(403, "Forbidden", f"exceeded quota: {_QUOTA} pods in the life of a test")
+        check_pod(sent)
         return {}

@@ -227,6 +227,10 @@ class Container:
                     source.mkdir(parents=True)
             yield str(source), mount["mountPath"], not mount.get("readOnly", False)
 
+    def begun(self) -> bool:
+        """Whether the process of the container is there, or has been."""
+        return self.poll() or (self.folder / "pid").exists()
+
     def poll(self) -> bool:
         """Whether the container has ended."""
         if self.exit_code is None:
@@ -265,7 +269,8 @@ class Container:
         self.wait()
 
     def output(self, name: str) -> str:
-        return (self.folder / name).read_text(encoding="utf-8", errors="replace")
+        # Not as text: that would change ends of lines.
+        return (self.folder / name).read_bytes().decode(errors="replace")
 
     def status(self) -> Json:
         """The container as in the status of the pod."""

@@ -108,6 +108,7 @@ class Pod:
         for each in self._inits:
             container = self._start(each, volumes)
             if container.name in self._helpers:
+                self._follow(container.begun)
                 continue
             self._follow(container.poll)
             if container.exit_code != 0:
@@ -115,6 +116,7 @@ class Pod:
         specs = self._spec["containers"]
         late = [each for each in specs if each["name"] == self.node.late]
         started = [self._start(each, volumes) for each in specs if each not in late]
+        self._follow(lambda: all(one.begun() for one in started))
         self._report("Running")
         if late:
             deadline_s = self._spec.get("activeDeadlineSeconds", 2 * self.node.late_s)
@@ -122,6 +124,7 @@ class Pod:
             mains = [one for one in started if one.name == "main"] or started
             self._follow(lambda: time.monotonic() > limit or all(one.poll() for one in mains))
             started += [self._start(each, volumes) for each in late]
+            self._follow(lambda: all(one.begun() for one in started))
             self._report("Running")
         self._follow(lambda: all(one.poll() for one in started))
         for container in self.containers:

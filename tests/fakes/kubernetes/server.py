@@ -326,7 +326,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _end_chunks(self) -> None:
         self.wfile.write(b"0\r\n\r\n")
-        self.close_connection = True
+        self.wfile.flush()
 
     def _watch(self, found: re.Match[str], query: dict[str, str]) -> None:
         resource, fields = _resource(found), query.get("fieldSelector", "")

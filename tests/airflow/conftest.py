@@ -1,0 +1,33 @@
+"""Airflow for the tests of this folder: one process for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support import airflow_runs
+from tests.support.airflow_runs import Worker
+
+
+@pytest.fixture(scope="session")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
+    if reason := airflow_runs.run_obstacle():
+        pytest.skip(reason)
+    with Worker(tmp_path_factory.mktemp("airflow")) as worker:
+        yield worker
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[FakeCluster]:
+    with FakeCluster(tmp_path / "cluster") as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def dag_file() -> Callable[[str], str]:
+    """Read a DAG file of this folder."""
+    folder = Path(__file__).parent / "dags"
+    return lambda name: (folder / f"{name}.py").read_text(encoding="utf-8")

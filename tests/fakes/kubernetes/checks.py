@@ -1,0 +1,80 @@
+"""What the API server refuses of a pod: the mistakes that a compiler could make."""
+
+from __future__ import annotations
+
+import re
+
+from tests.fakes.kubernetes.store import ApiError, Json
+
+_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
+_VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
+
+
+def check_pod(pod: Json) -> None:
+    """Refuse a pod as a cluster would.
+
+    Raises
+    ------
+    ApiError
+        A value has a type that it cannot have, or a name is none.
+    """
+    metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
+    for key in ("labels", "annotations"):
+        for value in (metadata.get(key) or {}).values():
+            _check_string(value, f"metadata.{key}")
+    for key, value in (metadata.get("labels") or {}).items():
+        if not _VALUE.fullmatch(value):
+            raise _invalid(f"metadata.labels: Invalid value: {value!r} of {key}")
+    name = metadata.get("name") or f"{metadata.get('generateName', '')}x"
+    if not _SUBDOMAIN.fullmatch(name):
+        raise _invalid(f"metadata.name: Invalid value: {name!r}")
+    if not spec.get("containers"):
+        raise _invalid("spec.containers: Required value")
+    volumes = {one["name"] for one in spec.get("volumes") or ()}
+    names: set[str] = set()
+    for container in (*(spec.get("initContainers") or ()), *spec["containers"]):
+        _check_container(container, volumes, names)
+
+
+def _check_container(container: Json, volumes: set[str], names: set[str]) -> None:
+    name = container.get("name", "")
+    if not _LABEL.fullmatch(name):
+        raise _invalid(f"spec.containers.name: Invalid value: {name!r}")
+    if name in names:
+        raise _invalid(f"spec.containers.name: Duplicate value: {name!r}")
+    names.add(name)
+    if not container.get("image"):
+        raise _invalid(f"spec.containers[{name}].image: Required value")
+    for field in ("command", "args"):
+        value = container.get(field)
+        if value is not None and not isinstance(value, list):
+            raise _wrong_type(f"spec.containers.{field}", value)
+        for one in value or ():
+            _check_string(one, f"spec.containers.{field}")
+    for entry in container.get("env") or ():
+        if entry.get("value") is not None:
+            _check_string(entry["value"], "spec.containers.env.value")
+    for mount in container.get("volumeMounts") or ():
+        if mount["name"] not in volumes:
+            raise _invalid(f"spec.containers.volumeMounts.name: Not found: {mount['name']!r}")
+
+
+def _check_string(value: object, field: str) -> None:
+    if not isinstance(value, str):
+        raise _wrong_type(field, value)
+
+
+def _wrong_type(field: str, value: object) -> ApiError:
+    words = {bool: "bool", int: "number", float: "number", dict: "object", list: "array"}
+    word = words.get(type(value), "value")
+    return ApiError(
+        400,
+        "BadRequest",
+        'Pod in version "v1" cannot be handled as a Pod: '
+        f"json: cannot unmarshal {word} into Go struct field {field} of type string",
+    )
+
+
+def _invalid(message: str) -> ApiError:
+    return ApiError(422, "Invalid", f"Pod is invalid: {message}")

@@ -1,0 +1,318 @@
+"""A whole Airflow on this machine: API server, scheduler, DAG processor and triggerer, on SQLite.
+
+It is driven as users drive theirs: files into the folder of DAGs, all else over REST.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.airflow_runs import (
+    AirflowError,
+    AirflowRun,
+    Instance,
+    Json,
+    connection,
+    environment,
+    python,
+)
+
+_PARTS = ("api-server", "scheduler", "dag-processor", "triggerer")
+_POLL_S = 0.3
+_PAGE = 100
+_ENDED = ("success", "failed")
+
+
+class AirflowStack:
+    """The processes of Airflow, each in a session of its own. Use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    home
+        A folder for all its files.
+    cluster
+        Where pods run.
+    settings
+        More variables of the environment.
+    start_s
+        How long it may take until it answers.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        cluster: FakeCluster | None = None,
+        *,
+        settings: Mapping[str, str] | None = None,
+        start_s: float = 120.0,
+    ) -> None:
+        self.home = home
+        self.cluster = cluster
+        self._start_s = start_s
+        api, workers, triggers = _free_ports(3)
+        self.address = f"http://127.0.0.1:{api}"
+        self._environment = {
+            **environment(home),
+            "AIRFLOW__API__HOST": "127.0.0.1",
+            "AIRFLOW__API__PORT": str(api),
+            "AIRFLOW__API__WORKERS": "1",
+            "AIRFLOW__API__SECRET_KEY": "k" * 32,
+            "AIRFLOW__API_AUTH__JWT_SECRET": "s" * 64,
+            "AIRFLOW__CORE__EXECUTION_API_SERVER_URL": f"{self.address}/execution/",
+            "AIRFLOW__CORE__EXECUTOR": "LocalExecutor",
+            "AIRFLOW__CORE__PARALLELISM": "4",
+            "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_ALL_ADMINS": "True",
+            "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "1",
+            "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "2",
+            "AIRFLOW__DAG_PROCESSOR__BUNDLE_REFRESH_CHECK_INTERVAL": "1",
+            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_HOST": "127.0.0.1",
+            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(workers),
+            "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(triggers),
+            **(settings or {}),
+        }
+        if cluster is not None:
+            self._environment["AIRFLOW_CONN_KUBERNETES_DEFAULT"] = json.dumps(connection(cluster))
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> AirflowStack:
+        (self.home / "dags").mkdir(parents=True, exist_ok=True)
+        with open(self.home / "migrate.log", "wb") as log:
+            done = subprocess.run(
+                [str(python()), "-m", "airflow", "db", "migrate"],
+                env=self._environment,
+                cwd=self.home,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                timeout=self._start_s,
+                check=False,
+            )
+        if done.returncode:
+            raise AirflowError(self._tail("migrate"))
+        try:
+            for part in _PARTS:
+                with open(self.home / f"{part}.log", "wb") as log:
+                    self._processes[part] = self._start(part, log)
+            self._wait_healthy()
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all processes, and those that they have started."""
+        for process in self._processes.values():
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        for process in self._processes.values():
+            process.wait()
+
+    def run(
+        self,
+        text: str,
+        dag_id: str,
+        *,
+        conf: Mapping[str, Any] | None = None,
+        limit_s: float = 120.0,
+    ) -> AirflowRun:
+        """Upload the text of a DAG file, run the DAG to its end and read what it has given."""
+        before = len(self.cluster.pods()) if self.cluster else 0
+        limit = time.monotonic() + limit_s
+        self.upload(text, dag_id)
+        self.wait_visible(dag_id, limit_s=limit_s)
+        self.unpause(dag_id)
+        run_id = self.trigger(dag_id, conf)
+        timed_out = False
+        try:
+            self.wait(dag_id, run_id, limit_s=limit - time.monotonic())
+        except TimeoutError:
+            timed_out = True
+        return self._read(dag_id, run_id, before, timed_out=timed_out)
+
+    def upload(self, text: str, name: str) -> None:
+        """Put a file into the folder of DAGs, never half of it."""
+        folder = self.home / "dags"
+        hidden = folder / f".{name}.new"
+        hidden.write_text(text, encoding="utf-8")
+        os.replace(hidden, folder / f"{name}.py")
+
+    def wait_visible(self, dag_id: str, *, limit_s: float) -> None:
+        """Wait until a DAG is known.
+
+        Raises
+        ------
+        AirflowError
+            A file cannot be imported.
+        """
+
+        def visible() -> bool:
+            errors = self.call("GET", "/importErrors")["import_errors"]
+            if errors:
+                raise AirflowError("\n".join(one["stack_trace"] for one in errors))
+            return self.call("GET", f"/dags/{_quoted(dag_id)}", absent_ok=True) is not None
+
+        self._until(visible, limit_s, f"DAG {dag_id} is not seen")
+
+    def unpause(self, dag_id: str) -> None:
+        self.call("PATCH", f"/dags/{_quoted(dag_id)}", {"is_paused": False})
+
+    def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
+        """Start a run and return its id."""
+        sent = {"logical_date": None, "conf": dict(conf or {})}
+        found = self.call("POST", f"/dags/{_quoted(dag_id)}/dagRuns", sent)
+        return str(found["dag_run_id"])
+
+    def wait(self, dag_id: str, run_id: str, *, limit_s: float) -> str:
+        """Wait for the end of a run and return its state."""
+        path, state = self._run_path(dag_id, run_id), ""
+
+        def ended() -> bool:
+            nonlocal state
+            state = self.call("GET", path)["state"]
+            return state in _ENDED
+
+        self._until(ended, limit_s, f"run {run_id} of {dag_id} does not end")
+        return state
+
+    def instances(self, dag_id: str, run_id: str) -> list[Json]:
+        """The task instances of a run."""
+        path = self._run_path(dag_id, run_id) + "/taskInstances"
+        return list(self._pages(path, "task_instances"))
+
+    def log(self, dag_id: str, run_id: str, instance: Instance, attempt: int) -> str:
+        """What an attempt of a task has written."""
+        task, index = instance
+        path = f"{self._run_path(dag_id, run_id)}/taskInstances/{_quoted(task)}/logs/{attempt}"
+        found = self.call("GET", f"{path}?full_content=true&map_index={index}")
+        return "\n".join(
+            one if isinstance(one, str) else str(one["event"]) for one in found["content"]
+        )
+
+    def xcoms(self, dag_id: str, run_id: str, instance: Instance) -> dict[str, Any]:
+        """What a task has pushed, by key."""
+        task, index = instance
+        path = f"{self._run_path(dag_id, run_id)}/taskInstances/{_quoted(task)}/xcomEntries"
+        found: dict[str, Any] = {}
+        for entry in self._pages(f"{path}?map_index={index}", "xcom_entries"):
+            key = entry["key"]
+            one = f"{path}/{_quoted(key)}?map_index={index}&deserialize=true"
+            found[key] = self.call("GET", one)["value"]
+        return found
+
+    def call(
+        self, method: str, path: str, sent: Json | None = None, *, absent_ok: bool = False
+    ) -> Any:
+        """Ask the REST API for something, given the path below ``/api/v2``."""
+        request = urllib.request.Request(
+            f"{self.address}/api/v2{path}",
+            None if sent is None else json.dumps(sent).encode(),
+            {"Content-Type": "application/json", "Accept": "application/json"},
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            if absent_ok and error.code == 404:
+                return None
+            message = f"{method} {path}: {error.code} {error.read().decode(errors='replace')}"
+            raise AirflowError(message) from error
+        return json.loads(text) if text else None
+
+    def _read(self, dag_id: str, run_id: str, before: int, *, timed_out: bool) -> AirflowRun:
+        found = {(one["task_id"], one["map_index"]): one for one in self.instances(dag_id, run_id)}
+        logs, xcoms = {}, {}
+        for instance, one in found.items():
+            attempts = range(1, one["try_number"] + 1)
+            parts = [self.log(dag_id, run_id, instance, attempt) for attempt in attempts]
+            logs[instance] = "\n".join(parts)
+            for key, value in self.xcoms(dag_id, run_id, instance).items():
+                xcoms[(*instance, key)] = value
+        return AirflowRun(
+            state=self.call("GET", self._run_path(dag_id, run_id))["state"],
+            run_id=run_id,
+            states={key: one["state"] for key, one in found.items()},
+            tries={key: one["try_number"] for key, one in found.items()},
+            map_labels={key: one["rendered_map_index"] for key, one in found.items()},
+            all_xcoms=xcoms,
+            logs=logs,
+            log="\n".join(self._tail(part) for part in _PARTS),
+            pods=tuple(self.cluster.pods()[before:]) if self.cluster else (),
+            timed_out=timed_out,
+        )
+
+    def _start(self, part: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [str(python()), "-m", "airflow", part],
+            env=self._environment,
+            cwd=self.home,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+        )
+
+    def _wait_healthy(self) -> None:
+        def healthy() -> bool:
+            try:
+                found = self.call("GET", "/monitor/health")
+            except (OSError, AirflowError):  # it does not listen yet
+                return False
+            parts = ("metadatabase", "scheduler", "triggerer", "dag_processor")
+            return all((found.get(part) or {}).get("status") == "healthy" for part in parts)
+
+        self._until(healthy, self._start_s, "Airflow does not start")
+
+    def _until(self, done: Any, limit_s: float, what: str) -> None:
+        limit = time.monotonic() + limit_s
+        while not done():
+            for part, process in self._processes.items():
+                if process.poll() is not None:
+                    raise AirflowError(f"{part} has ended:\n{self._tail(part)}")
+            if time.monotonic() > limit:
+                raise TimeoutError(f"{what} in {limit_s:.0f} s")
+            time.sleep(_POLL_S)
+
+    def _pages(self, path: str, field: str) -> Iterator[Json]:
+        offset, sign = 0, "&" if "?" in path else "?"
+        while True:
+            page = self.call("GET", f"{path}{sign}limit={_PAGE}&offset={offset}")
+            yield from page[field]
+            offset += _PAGE
+            if offset >= page["total_entries"]:
+                return
+
+    def _run_path(self, dag_id: str, run_id: str) -> str:
+        return f"/dags/{_quoted(dag_id)}/dagRuns/{_quoted(run_id)}"
+
+    def _tail(self, part: str) -> str:
+        lines = (self.home / f"{part}.log").read_text(errors="replace").splitlines()
+        return "\n".join(lines[-40:])
+
+
+def _quoted(text: str) -> str:
+    return urllib.parse.quote(text, safe="")
+
+
+def _free_ports(number: int) -> list[int]:
+    with contextlib.ExitStack() as kept:
+        sockets = [kept.enter_context(socket.socket()) for _ in range(number)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
