@@ -23,8 +23,8 @@ _NAMES = {
     "logging": _FOREIGN,
     "pyaml": _FOREIGN,
     "run_canned_step": (
-        "is gone: it named a template that nothing defined. Define the step with couler.step, "
-        "couler.run_container or couler.run_script"
+        "is gone: couler.call_template(collection, template, arguments) runs a template that is "
+        "on the cluster; couler.step, couler.run_container and couler.run_script define one"
     ),
     "yaml": _FOREIGN,
 }
