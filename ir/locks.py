@@ -51,6 +51,25 @@ def locks_of(step: Step) -> tuple[Lock, ...]:
     return step.locks if step.mutex is None else (Mutex(name=step.mutex), *step.locks)
 
 
+def lock_identity(lock: Lock) -> tuple[str, ...]:
+    """Return what two locks have in common if they are the same for an engine.
+
+    Examples
+    --------
+    >>> lock_identity(Mutex(name="m")) == lock_identity(Mutex(name="m", database=True))
+    False
+    """
+    namespace = lock.namespace or ""
+    match lock:
+        case Mutex():
+            return (lock.kind, str(lock.database), namespace, lock.name)
+        case Semaphore():
+            return (lock.kind, namespace, lock.limit.config_map, lock.limit.key)
+        case DatabaseSemaphore():
+            return (lock.kind, namespace, lock.key)
+    t.assert_never(lock)
+
+
 def lock_features(lock: Lock) -> Iterator[Feature]:
     """Yield the features that a lock asks of an engine."""
     match lock:

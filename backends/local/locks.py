@@ -6,14 +6,16 @@ import fcntl
 import hashlib
 import os
 import typing as t
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from couler.backends.local.secrets import Entries
 from couler.backends.local.writing import explain_writing
 from couler.errors import ConfigurationError
-from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
+from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore, locks_of
 from couler.ir.storage import ConfigKey
-from couler.ir.walk import all_steps
+from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Workflow
 
 
@@ -37,7 +39,8 @@ def hold_of(lock: Lock, entries: Entries) -> Hold:
     namespace = "" if lock.namespace is None else f"{lock.namespace}/"
     match lock:
         case Mutex():
-            return Hold(f"{namespace}{lock.name}")
+            kind = "database mutex" if lock.database else "mutex"
+            return Hold(f"{namespace}{lock.name}", kind=kind)
         case Semaphore():
             name = f"{namespace}{lock.limit.config_map}/{lock.limit.key}"
             return Hold(name, _size(lock.limit, entries), "semaphore")
@@ -46,16 +49,31 @@ def hold_of(lock: Lock, entries: Entries) -> Hold:
     t.assert_never(lock)
 
 
-def require_sizes(workflow: Workflow, entries: Entries) -> None:
-    """Refuse to start a workflow with a semaphore whose size is none.
+def require_locks(workflow: Workflow, entries: Entries) -> None:
+    """Refuse to start a workflow with a lock that it would wait for for ever.
 
     Raises
     ------
     ConfigurationError
-        As `hold_of`.
+        As `hold_of`; or a step asks for more places of a lock than there are, besides those that
+        the run itself holds meanwhile.
     """
-    for lock in (*workflow.locks, *(lock for step in all_steps(workflow) for lock in step.locks)):
-        hold_of(lock, entries)
+    own = [hold_of(lock, entries) for lock in workflow.locks]
+    _require_places(own, f'the workflow "{workflow.name}"')
+    for path, step in steps_by_path(workflow):
+        if step.locks or step.mutex is not None:
+            holds = [hold_of(lock, entries) for lock in locks_of(step)]
+            _require_places([*own, *holds], f'step "{path}"')
+
+
+def _require_places(holds: Sequence[Hold], who: str) -> None:
+    for hold, count in Counter(holds).items():
+        if count > hold.places:
+            raise ConfigurationError(
+                f"{who} would wait for ever: with what its run holds, it asks for {count} places "
+                f'of the {hold.kind} "{hold.name}", which has {hold.places}. Leave a lock out, or '
+                "make the semaphore larger"
+            )
 
 
 def _size(key: ConfigKey, entries: Entries) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from couler.backends.base import RunOptions
 from couler.backends.local.locations import require_reach
-from couler.backends.local.locks import require_sizes
+from couler.backends.local.locks import require_locks
 from couler.backends.local.orphans import MARK
 from couler.backends.local.packages import require_packages
 from couler.backends.local.result import Event
@@ -70,5 +70,5 @@ def require_surroundings(workflow: Workflow, around: Surroundings) -> None:
         require_packages(workflow)
     entries = around.entries(workflow)
     require_entries(workflow, entries)
-    require_sizes(workflow, entries)
+    require_locks(workflow, entries)
     require_reach(workflow, entries)

@@ -6,7 +6,7 @@ import re
 import typing as t
 from collections.abc import Iterable
 
-from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore, locks_of
+from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore, lock_identity, locks_of
 from couler.ir.verify.environment import check_config_key
 from couler.ir.verify.names import Add, check_label_name
 from couler.ir.verify.scope import ScopeView
@@ -17,11 +17,12 @@ _NAME = re.compile(r"[a-zA-Z0-9](?:[-._a-zA-Z0-9]{0,251}[a-zA-Z0-9])?")
 
 def check_locks(locks: Iterable[Lock], add: Add) -> None:
     """Check the locks of a step or of a workflow."""
-    seen: set[Lock] = set()
+    seen: set[tuple[str, ...]] = set()
     for lock in locks:
-        if lock in seen:
+        identity = lock_identity(lock)
+        if identity in seen:
             add("CLR151", f"{show_lock(lock)} is named twice. Remove one.")
-        seen.add(lock)
+        seen.add(identity)
         match lock:
             case Mutex():
                 check_lock_name(lock.name, "mutex", add)
@@ -53,13 +54,27 @@ def check_step_locks(view: ScopeView, step: Step) -> None:
 
     locks = locks_of(step)
     check_locks(locks, add)
+    if not view.workflow.locks:
+        return
+    held = set(map(lock_identity, view.workflow.locks))
     for lock in locks:
-        if isinstance(lock, Mutex) and lock in view.workflow.locks:
-            add(
-                "CLR430",
-                f"it waits for {show_lock(lock)}, which the workflow itself holds until its end. "
-                "Leave one of the two out.",
-            )
+        if lock_identity(lock) in held:
+            _report_held(view, step, lock)
+
+
+def _report_held(view: ScopeView, step: Step, lock: Lock) -> None:
+    what = f"it waits for {show_lock(lock)},"
+    mend = "Leave one of the two out."
+    if isinstance(lock, Mutex):
+        view.add("CLR430", step, f"{what} which the workflow itself holds until its end. {mend}")
+        return
+    view.add(  # only the engine knows how many places there are
+        "CLR430",
+        step,
+        f"{what} of which the workflow itself holds a place until its end: as soon as runs hold "
+        f"all places, the steps of all of them wait for ever. {mend}",
+        "warning",
+    )
 
 
 def show_lock(lock: Lock) -> str:

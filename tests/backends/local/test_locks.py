@@ -125,10 +125,40 @@ def test_a_semaphore_of_a_database_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("of_run", "of_step", "size"),
+    [
+        ([GPUS], [GPUS], 1),
+        ([], [GPUS, GPUS], 1),
+        ([GPUS], [GPUS, GPUS], 2),
+        ([Mutex(name="m")], [Mutex(name="m")], 1),
+        ([Mutex(name="m"), Mutex(name="m")], [], 1),
+    ],
+)
+def test_a_lock_that_is_never_free_is_told_before_the_start(
+    of_run: list[Lock], of_step: list[Lock], size: int, tmp_path: Path
+) -> None:
+    workflow = flow("w", sh("a", f"touch {tmp_path}/begun", locks=of_step), locks=of_run)
+    with pytest.raises(ConfigurationError, match=f"would wait for ever: .* which has {size}"):
+        run(workflow, tmp_path / "home", COULER_CONFIG_limits_gpus=str(size))
+    assert not (tmp_path / "begun").exists()
+
+
+def test_a_mutex_of_a_database_is_another_than_one_of_the_same_name(tmp_path: Path) -> None:
+    both = [Mutex(name="m"), Mutex(name="m", database=True)]
+    workflow = flow("w", sh("a", "true", locks=both), sh("b", "true", mutex="m"), locks=both[1:])
+    with pytest.raises(ConfigurationError, match='step "a" would wait for ever'):
+        run(workflow, tmp_path)
+    workflow = flow("w", sh("a", "true", locks=both), sh("b", "true", mutex="m"))
+    assert run(workflow, tmp_path).status == "succeeded"
+    workflow = flow("w", sh("a", "true", mutex="m"), locks=both[1:])
+    assert run(workflow, tmp_path).status == "succeeded"
+
+
+@pytest.mark.parametrize(
     ("lock", "hold"),
     [
         (Mutex(name="m"), Hold("m")),
-        (Mutex(name="m", database=True), Hold("m")),
+        (Mutex(name="m", database=True), Hold("m", kind="database mutex")),
         (Mutex(name="m", namespace="n"), Hold("n/m")),
         (GPUS, Hold("limits/gpus", 3, "semaphore")),
     ],

@@ -413,5 +413,17 @@ def test_a_step_cannot_wait_for_a_mutex_of_its_workflow() -> None:
     found = only(flow(group("g", echo("a", mutex="m")), locks=held))
     assert (found.code, found.step) == ("CLR430", "g/a")
     assert codes(flow(echo("a", mutex="n"), locks=held)) == []
-    two = Semaphore(limit=ConfigKey(config_map="limits", key="two"))
-    assert codes(flow(echo("a", locks=(two,)), locks=(two,))) == []  # it may have two places
+    apart = (Mutex(name="m", database=True), Mutex(name="m", namespace="n"))
+    assert codes(flow(echo("a", locks=apart), locks=held)) == []
+
+
+def test_a_step_should_not_wait_for_a_semaphore_of_its_workflow() -> None:
+    """It may have places enough, until there are as many runs."""
+    key = ConfigKey(config_map="limits", key="two")
+    for lock in (Semaphore(limit=key), DatabaseSemaphore(key="two")):
+        found = only(flow(echo("a", locks=(lock,)), locks=(lock,)))
+        assert (found.code, found.severity, found.step) == ("CLR430", "warning", "a")
+    optional = Semaphore(limit=key.model_copy(update={"optional": True}))
+    held = (Semaphore(limit=key),)
+    assert codes(flow(echo("a", locks=(optional,)), locks=held)) == ["CLR430"]
+    assert codes(flow(echo("a", locks=(*held, optional)))) == ["CLR151"]
