@@ -98,7 +98,7 @@ class _Writer:
     def _line(self, value: t.Any, pad: str) -> str | None:
         """Return what stands after a key or dash; None if lines of its own are needed."""
         if isinstance(value, str):
-            return self._text(value) or (_block(value, pad) if pad else _quote(value))
+            return self._text(value) or (_block(value, pad) if pad else quote(value))
         if isinstance(value, dict):
             return None if value else "{}"
         if not isinstance(value, (list, tuple)):
@@ -114,7 +114,7 @@ class _Writer:
 
 
 def _key(key: object) -> str:
-    text = (_text(key) or _quote(key)) if isinstance(key, str) else ""
+    text = (_text(key) or quote(key)) if isinstance(key, str) else ""
     if not 0 < len(text) <= 1024:  # readers look no further for the colon
         raise _NoFormError("the key is too long" if text else "the key is no text")
     return text + ":"
@@ -124,10 +124,17 @@ def _text(text: str) -> str:
     """Return text on one line; empty for a block, whose indentation depends on its place."""
     if _is_plain(text) and text.lower() not in _WORDS:
         return str.__str__(text)  # a member of an enumeration would show its name
-    return "" if "\n" in text and not (text.isspace() or _hidden.search(text)) else _quote(text)
+    return "" if "\n" in text and not (text.isspace() or _hidden.search(text)) else quote(text)
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
+    r"""Return text in double quotes, as `dump` writes what cannot be plain.
+
+    Examples
+    --------
+    >>> print(quote("a: \x85"))
+    "a: \u0085"
+    """
     if not text.isprintable() and re.search(r"[\ud800-\udfff]", text):
         raise _NoFormError("the text holds half a surrogate pair")
     return _hidden.sub(lambda match: f"\\u{ord(match[0]):04x}", _encode(text))

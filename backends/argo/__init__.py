@@ -39,11 +39,13 @@ class ArgoBackend:
 
     def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
         """Yield what Argo would refuse beyond features."""
-        from couler.backends.argo.check import check, check_size
+        from couler.backends.argo.check import check, check_size, check_tags
 
         profile = choose_profile(self, target)
         yield from check(workflow, profile)
-        yield from check_size(self._manifest(workflow, _options(target)), profile)
+        manifest = self._manifest(workflow, _options(target))
+        yield from check_tags(manifest, workflow)
+        yield from check_size(manifest, profile)
 
     def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
         """Turn a verified workflow into one manifest.

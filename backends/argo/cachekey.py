@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from couler.backends.argo.expressions import tag
 from couler.ir.cachekey import cache_key, text_digest
 
 
@@ -30,4 +31,4 @@ def memo_key(digest: str, texts: Sequence[tuple[str, str | None]]) -> str:
             terms.append(f"sprig.sha256sum(inputs.parameters.{name})")
         else:
             terms.append(f"'{text_digest(text)}'")
-    return "{{=sprig.sha256sum(" + " + ".join(terms) + ")}}"
+    return tag("sprig.sha256sum(" + " + ".join(terms) + ")")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -13,22 +14,22 @@ from couler.backends.argo.large import (
     way_of_script,
 )
 from couler.backends.argo.manifest import Manifest
+from couler.backends.argo.names import legal
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
+from couler.backends.argo.tags import Place, foreign_tags
 from couler.backends.argo.text import has_tag, needs_dollars
-from couler.ir.actions import ContainerSet, Plugin
+from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import Zip, is_in_repository
-from couler.ir.base import Node
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.local_forms import leave_out_local_forms
-from couler.ir.metrics import Metric
-from couler.ir.values import Literal, ParamRef, StepRef, Template, Text, walk
-from couler.ir.walk import pod_containers, read_values, scopes, step_values
+from couler.ir.pods import PodContainer
+from couler.ir.values import ParamRef, StepRef, Text
+from couler.ir.walk import scopes, steps_by_path
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import (
-    Action,
     Container,
     Group,
     Http,
@@ -56,13 +57,6 @@ MAX_DEPTH = 100
 def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
     workflow = leave_out_local_forms(workflow)
-    for parameter in workflow.parameters:
-        for value in (parameter.default, *parameter.choices):
-            if isinstance(value, str) and has_tag(value):
-                yield _read_by_argo(f'parameter "{parameter.name}"', value, None, workflow)
-    for what, text in metric_notes(workflow.metrics):
-        if has_tag(text):
-            yield _read_by_argo(f"{what} of the workflow", text, None, workflow)
     keys = ("metadata", "spec", "cron")
     yield from _check_overrides(workflow.engine, keys, "the workflow", None, workflow)
     for scope in scopes(workflow):
@@ -71,17 +65,11 @@ def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
             yield from _check_step(step, scope.path_of(step), siblings)
 
 
-_WITH_LOCATIONS = frozenset(("inputs", "outputs", "logs"))
-_WITH_LIMITS = _WITH_LOCATIONS | {"container", "pod", "sidecars", "init_containers", "retry"}
-_WITH_LIMITS |= {"metrics", "engine"}
+_WITH_LIMITS = frozenset(("inputs", "outputs", "logs", "sidecars", "retry", "engine"))
 """The fields of a step, besides its action, for which Argo has limits of its own."""
 
 
 def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Diagnostic]:
-    if step.gives(_WITH_LOCATIONS) or read_values(step):
-        is_process = not isinstance(step.action, Group)
-        for field, text in step_values(step):
-            yield from _check_text(step, path, field, text, is_process=is_process)
     action = step.action
     if action.__class__ is Container:
         if way_of_arguments(action.args) == "none":
@@ -96,11 +84,9 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
 def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step runs that is no container."""
     action = step.action
-    if isinstance(action, Job):
-        manifest = dump_json(action.manifest)
-        if has_tag(manifest):
-            yield _read_by_argo(f'the manifest of step "{path}"', manifest, path, step)
-        if action.set_owner_reference and (lost := lost_character(manifest)):
+    if isinstance(action, Job) and action.set_owner_reference:
+        lost = lost_character(dump_json(action.manifest))
+        if lost is not None:
             yield Diagnostic(
                 "CLR318",
                 f'argo: the manifest of step "{path}" holds the control character '
@@ -121,20 +107,12 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
                 source=step.source,
             )
     elif isinstance(action, ContainerSet):
-        yield from _check_objects(step, path)
-    yield from _check_own_texts(action, path, step)
+        yield from _check_arguments(step, action.containers, path)
 
 
 def _check_settings(step: Step, path: str) -> Iterator[Diagnostic]:
     """Check what a step says beside its action."""
-    yield from _check_objects(step, path)
-    for what, text in metric_notes(step.metrics):
-        if has_tag(text):
-            yield _read_by_argo(f'{what} of step "{path}"', text, path, step)
-    for container in step.sidecars:
-        if way_of_arguments(container.args) != "kubelet" and _is_changed(container.args):
-            what = f'the arguments of the container "{container.name}" of step "{path}"'
-            yield _too_large(what, path, step)
+    yield from _check_arguments(step, step.sidecars, path)
     if step.engine:
         keys = ("template", "task")
         yield from _check_overrides(step.engine, keys, f'step "{path}"', path, step)
@@ -182,19 +160,6 @@ def _check_inputs(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[
             )
 
 
-def _check_objects(step: Step, path: str) -> Iterator[Diagnostic]:
-    """Refuse tags where only texts for processes can be written past Argo."""
-    told: list[tuple[str, Node | None]] = [("its container", step.container)]
-    told.append(("its pod", step.pod))
-    told += [(f'the container "{one.name}"', one.settings) for one in pod_containers(step)]
-    for what, settings in told:
-        if settings is None:
-            continue
-        text = dump_json(settings.model_dump(mode="json", exclude_defaults=True))
-        if has_tag(text):
-            yield _read_by_argo(f'{what} in step "{path}"', text, path, step)
-
-
 def _check_script(step: Step, action: Script, path: str) -> Iterator[Diagnostic]:
     """Refuse a script that would reach the process changed, as Argo takes another way with it."""
     if way_of_script(step, action) != "none":
@@ -212,6 +177,19 @@ def _check_script(step: Step, action: Script, path: str) -> Iterator[Diagnostic]
         step=path,
         source=step.source,
     )
+
+
+def _check_arguments(
+    step: Step, containers: Iterable[PodContainer], path: str
+) -> Iterator[Diagnostic]:
+    """Check containers whose arguments travel as those of a step's own do.
+
+    Those of containers that run before it stay with the kubelet.
+    """
+    for container in containers:
+        if way_of_arguments(container.args) != "kubelet" and _is_changed(container.args):
+            what = f'the arguments of the container "{container.name}" of step "{path}"'
+            yield _too_large(what, path, step)
 
 
 def _is_changed(texts: Iterable[Text]) -> bool:
@@ -237,27 +215,6 @@ def _has_keys(step: Step) -> bool:
     return any(is_file(one.type) and (one.at is None or is_in_repository(one.at)) for one in held)
 
 
-def _check_own_texts(action: Action, path: str, step: Step) -> Iterator[Diagnostic]:
-    """Refuse tags in texts that no process takes: of plugins and jobs."""
-    told: list[tuple[str, str]] = []
-    if isinstance(action, Plugin):
-        told.append(("the body", dump_json(action.body)))
-    if isinstance(action, Job):
-        told += [("a flag", flag) for flag in action.flags]
-    for what, text in told:
-        if has_tag(text):
-            yield _read_by_argo(f'{what} of step "{path}"', text, path, step)
-
-
-def metric_notes(metrics: Iterable[Metric]) -> Iterator[tuple[str, str]]:
-    """Yield the plain texts of metrics, each with what it is."""
-    for metric in metrics:
-        yield "the help of a metric", metric.help
-        for label in metric.labels:
-            if isinstance(label.value, str):
-                yield "a label of a metric", label.value
-
-
 def _check_overrides(
     engine: Mapping[str, t.Any],
     known: tuple[str, ...],
@@ -277,37 +234,65 @@ def _check_overrides(
             )
 
 
-def _check_text(
-    step: Step, path: str, field: str, text: Text, *, is_process: bool
-) -> Iterator[Diagnostic]:
-    """Plain text of a process is protected; texts that travel through Argo cannot be."""
-    is_location = ".at." in field
-    if isinstance(text, str):
-        if is_location and has_tag(text):
-            yield _read_by_argo(f'{field} of step "{path}"', text, path, step)
-        return
-    if isinstance(text, Literal) and is_process and field.startswith("inputs.") and not is_location:
-        return
-    for value in walk(text):
-        texts: tuple[object, ...] = ()
-        if isinstance(value, Literal):
-            texts = value.value if isinstance(value.value, tuple) else (value.value,)
-        elif isinstance(value, Template):
-            texts = value.parts
-        for part in texts:
-            if isinstance(part, str) and has_tag(part):
-                yield _read_by_argo(f'{field} of step "{path}"', part, path, step)
+def check_tags(manifest: Manifest, workflow: Workflow) -> Iterator[Diagnostic]:
+    """Yield the texts of the user's that Argo would read tags in.
+
+    Parameters
+    ----------
+    manifest
+        The whole manifest.
+    workflow
+        The workflow that it was made of.
+    """
+    for place, text in foreign_tags(manifest.tree["spec"]):
+        field, path, owner = _find(place, manifest, workflow, text)
+        start = max(text.find("{{") - 20, 0)
+        shown = text if len(text) <= 60 else f"...{text[start : start + 54]}..."
+        whose = "the workflow" if path is None else f'step "{path}"'
+        action = owner.action if isinstance(owner, Step) else None
+        owns = isinstance(action, Job) and action.set_owner_reference
+        advice = _OWNED_ADVICE if owns and field == "resource.manifest" else _TAG_ADVICE
+        yield Diagnostic(
+            "CLR310",
+            f"argo: {field} of {whose} holds {shown!r}, in which Argo would read a tag of its own. "
+            f"{advice}",
+            step=path,
+            source=owner.source,
+        )
 
 
-def _read_by_argo(what: str, text: str, path: str | None, owner: Step | Workflow) -> Diagnostic:
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    return Diagnostic(
-        "CLR310",
-        f"argo: {what} holds {shown!r}, in which Argo would read a tag of its own. Put the text "
-        "into a step's arguments, environment or script, where it is protected, or into a file.",
-        step=path,
-        source=owner.source,
-    )
+_TAG_ADVICE = (
+    "Put the text into a step's arguments, environment or script, where it is protected, "
+    "or into a file."
+)
+_OWNED_ADVICE = (
+    "Say set_owner_reference=False: a value in a manifest that the run does not own is protected."
+)
+
+
+def _find(
+    place: Place, manifest: Manifest, workflow: Workflow, text: str
+) -> tuple[str, str | None, Step | Workflow]:
+    """Return the field of Argo that holds a text, and the path and the step that it belongs to."""
+    if place[0] == "workflowSpec":
+        place = place[1:]
+    if place[0] != "templates":
+        return _field(place), None, workflow
+    template, *rest = place[1:]
+    owner = manifest.owners.get(str(template))
+    name = None if owner is None else legal(owner.name)
+    if rest[:2] == ["dag", "tasks"] or rest[0] == "steps":
+        name, rest = str(rest[2]), rest[3:]
+    steps = [(path, step) for path, step in steps_by_path(workflow) if legal(step.name) == name]
+    written = json.dumps(text, ensure_ascii=False)[1:-1]
+    told = [(path, step) for path, step in steps if written in step.model_dump_json()]
+    for path, step in (*told, *steps):
+        return _field(rest), path, step
+    return _field(place), None, workflow
+
+
+def _field(place: Iterable[str | int]) -> str:
+    return ".".join(map(str, place))
 
 
 def _is_folder(value: Text | None, siblings: dict[str, Step]) -> bool:
@@ -333,9 +318,7 @@ def check_size(manifest: Manifest, profile: str) -> Iterator[Diagnostic]:
         Only `argo` limits counts; over the budget of bytes `argo-minimal-crd` warns, as an
         installation may have raised it.
     """
-    spec = manifest.tree["spec"]
-    spec = spec.get("workflowSpec", spec)
-    templates: list[Tree] = spec["templates"]
+    templates: list[Tree] = manifest.spec["templates"]
     if manifest.depth > MAX_DEPTH:
         yield Diagnostic(
             "CLR514",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from couler.backends.argo import pods
 from couler.backends.argo.depends import StartRules
@@ -26,17 +26,18 @@ from couler.backends.argo.references import (
     row_field,
 )
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
+from couler.backends.argo.tags import Tagged, tag_in, variable
 from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.actions import TemplateCall
 from couler.ir.values import Literal, OrElse, ParamRef, StepRef, walk
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Input, Output, Step
 
-ROOT_LOCATION = "{{workflow.name}}"
+ROOT_LOCATION = variable("workflow.name")
 LOOP_LEVELS = 60
 """Levels of nesting that all loops on one chain may take together; Argo allows 100 in all."""
 
-INNER_LOCATION = "{{inputs.parameters." + AT + "}}"
+INNER_LOCATION = variable(f"inputs.parameters.{AT}")
 
 
 class Scopes:
@@ -99,6 +100,13 @@ class Scopes:
             self._group_names[id(step)] = self._names.take(step.name + _suffix(step))
             if step.loop is not None:
                 self._loop_names[id(step)] = self._names.take(f"{step.name}-loop")
+
+    def owners(self) -> Iterator[tuple[str, Step]]:
+        """Yield the names of the templates of groups and loops, each with the step."""
+        for step in self._groups:
+            for names in (self._group_names, self._loop_names):
+                if id(step) in names:
+                    yield names[id(step)], step
 
     def emit(
         self,
@@ -261,12 +269,12 @@ class Scopes:
             {"name": given.name, "value": _argument(given, step, renderer)} for given in step.inputs
         ]
         if self._contains_files(step):
-            place = f"{renderer.location}/{step.name}"
+            place = Tagged(f"{renderer.location}/{step.name}")
             index = tag(row_field(INDEX))
             if is_item_wrapper(step):
                 parameters += [{"name": AT, "value": place}, {"name": INDEX, "value": index}]
             else:
-                at = f"{place}/{index}" if step.foreach is not None else place
+                at = Tagged(f"{place}/{index}") if step.foreach is not None else place
                 parameters.append({"name": AT, "value": at})
         if step.loop is not None:
             parameters.append({"name": ROUND, "value": "0"})
@@ -324,7 +332,9 @@ def _output(
     if gathers:
         is_text = output.type == "str" or is_file(output.type)
         expression = f"toJson(toJson({expression}))" if is_text else f"toJson({expression})"
-    tree: Tree = {"name": output.name, "valueFrom": {"expression": expression}}
+    hostile = tag_in(value)
+    text = Tagged(expression) if hostile is None else hostile  # which the check refuses
+    tree: Tree = {"name": output.name, "valueFrom": {"expression": text}}
     if kept is not None:
         tree["globalName"] = kept[output.name]
     return tree

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+from couler.backends.argo.tags import Tagged
 from couler.ir.wire import dump_json
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -55,10 +56,10 @@ def json_literal(value: object) -> str:
     return f"fromJSON({quote(dump_json(value))})"
 
 
-def tag(expression: str) -> str:
+def tag(expression: str) -> Tagged:
     """Return an expression as a tag.
 
     A blank keeps closing braces of the expression apart from those of the tag.
     """
     gap = " " if expression.endswith("}") else ""
-    return "{{=" + expression + gap + "}}"
+    return Tagged("{{=" + expression + gap + "}}")

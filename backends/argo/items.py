@@ -10,9 +10,10 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.ranges import sequence
 from couler.backends.argo.references import INDEX, Renderer, keeps_files
 from couler.backends.argo.scope import find_output, is_read_as_json, json_text, wire_text
+from couler.backends.argo.tags import tag_in
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
-from couler.ir.values import Range, StepRef, Value
+from couler.ir.values import Literal, Range, StepRef, Value
 from couler.ir.wire import MAX_ITEMS
 from couler.ir.workflow import Step
 
@@ -43,7 +44,14 @@ def fan_out(step: Step, foreach: Foreach, renderer: Renderer) -> Tree:
                 lambda end: renderer.expression_as(end, step, "int"),
             )
         }
-    if all(map(is_known, foreach.over.values())):
+    all_known = all(map(is_known, foreach.over.values()))
+    if as_rows or not all_known:
+        for name, items in foreach.over.items():
+            if name in as_json and isinstance(items, Literal):  # its braces are written as escapes
+                continue
+            if (hostile := tag_in(items)) is not None:
+                return {"withItems": [hostile]}  # which the check finds and refuses
+    if all_known:
         lists = {name: known_items(items) or () for name, items in foreach.over.items()}
         if as_rows:
             return {"withItems": _row_items(lists, as_json, indexed=keeps_files(step))}

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from couler.backends.argo.scope import wire_text
 from couler.backends.argo.text import has_tag, needs_dollars, protect
 from couler.ir.values import Literal, Text
+from couler.ir.walk import step_values
+from couler.ir.wire import ValueType
 from couler.ir.workflow import Script, Step
 
 OFFLOAD_BYTES = 131_072
@@ -29,6 +31,9 @@ ArgumentsWay: t.TypeAlias = t.Literal["kubelet", "config_map", "none"]
 
 ScriptWay: t.TypeAlias = t.Literal["plain", "protected", "argument", "none"]
 """How a script travels: as it is, protected from the kubelet, as an argument of the interpreter."""
+
+_BOUNDED: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
+"""Types of values that are short, whatever they are."""
 
 _FLAGS = {
     **dict.fromkeys(("python", "sh", "bash", "dash", "ash", "zsh", "ksh"), "-c"),
@@ -103,14 +108,11 @@ def _as_argument(action: Script) -> ScriptWay:
 
 def _is_surely_kept(step: Step, source: str) -> bool:
     """Whether the kubelet reads the template, whatever the values are at run time."""
-    total = json_bytes(source) * 2 if needs_dollars(source) else json_bytes(source)
-    for value, value_type in [
-        *((given.value, given.type) for given in step.inputs if given.value is not None),
-        *((variable.value, "str") for variable in step.env if variable.value is not None),
-    ]:
-        text = constant_text(value)
-        if text is not None:
-            total += json_bytes(text) * 2
-        elif value_type not in ("int", "float", "bool", "file", "directory"):
+    bounded = {f"inputs.{given.name}" for given in step.inputs if given.type in _BOUNDED}
+    for field, value in step_values(step):
+        of_task = field in ("when", "loop") or field.startswith("foreach.")
+        if not of_task and field not in bounded and constant_text(value) is None:
             return False
-    return total < _SURELY_KEPT
+    protection = 2 if needs_dollars(source) else 1
+    rest = step.model_dump_json(exclude={"action": {"source"}}, exclude_defaults=True)
+    return json_bytes(source) * protection + json_bytes(rest) * 2 < _SURELY_KEPT

@@ -172,6 +172,10 @@ class Leaves:
             if own is not None and first.setdefault(own, shape) is not shape:
                 first[own].absorb(shape)
 
+    def owners(self) -> Iterator[tuple[str, Step]]:
+        """Yield the names of the templates, each with the first of the steps that use it."""
+        return ((shape.name, shape.step) for shape in self._final())
+
     def template_of(self, step: Step) -> Tree:
         """Return the field of a task that names a step's template."""
         if step.action.__class__ is TemplateCall:
@@ -198,12 +202,18 @@ class Leaves:
 
 
 def hostile_texts(holes: list[Hole]) -> tuple[tuple[int, str], ...]:
-    """Return the plain texts that Argo would read itself, each with its place."""
+    """Return the texts that Argo would read itself as arguments, each with its place."""
     return tuple(
-        (index, hole.text)
+        (index, text)
         for index, hole in enumerate(holes)
-        if isinstance(hole.text, str) and "{{" in hole.text and has_tag(hole.text)
+        if (text := _plain_text(hole.text)) is not None and "{{" in text and has_tag(text)
     )
+
+
+def _plain_text(text: Text) -> str | None:
+    if text.__class__ is Literal:
+        text = text.value
+    return text if isinstance(text, str) else None
 
 
 _WITH_HOLES = frozenset(

@@ -14,6 +14,7 @@ from couler.backends.argo.expressions import member, tag
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import AT, Renderer
 from couler.backends.argo.scope import ScopeView, travels_as, value_of
+from couler.backends.argo.tags import Tagged, variable
 from couler.ir.conditions import Condition, map_operands
 from couler.ir.values import Literal, ParamRef, RoundRef, StepRef, Value, children, map_children
 from couler.ir.workflow import Input, Output, Step
@@ -53,7 +54,7 @@ def limit_template(image: str) -> Tree:
         "inputs": {"parameters": [{"name": "rounds"}]},
         "container": {
             "image": image,
-            "command": ["sh", "-c", f"echo '{message}' >&2; exit 1"],
+            "command": ["sh", "-c", Tagged(f"echo '{message}' >&2; exit 1")],
         },
     }
 
@@ -150,8 +151,8 @@ class _Loop:
 
     def _passed_on(self, name: str, number: int) -> str:
         if name != AT:
-            return "{{inputs.parameters." + name + "}}"
-        return "{{inputs.parameters." + AT + "}}/r" + tag(self._number(number))
+            return variable(f"inputs.parameters.{name}")
+        return Tagged(variable(f"inputs.parameters.{AT}") + "/r" + tag(self._number(number)))
 
     def _number(self, number: int) -> str:
         """The round of the whole loop, from 0."""
@@ -183,7 +184,7 @@ class _Loop:
         ]
         given_names = {given.name for given in self._step.inputs}
         parameters += [
-            {"name": name, "value": "{{inputs.parameters." + name + "}}"}
+            {"name": name, "value": variable(f"inputs.parameters.{name}")}
             for name in self._inputs
             if name not in given_names
         ]
@@ -219,7 +220,7 @@ class _Loop:
             here = member(member("tasks", task), "outputs", "parameters", name, optional=True)
             text += f" ?? {here}"
         text += f" ?? {member(member('tasks', self._tasks[0]), 'outputs', 'parameters', name)}"
-        return {"name": name, "valueFrom": {"expression": text}}
+        return {"name": name, "valueFrom": {"expression": Tagged(text)}}
 
 
 def _reads_round(value: Value) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import typing as t
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,13 +26,14 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.runs import pod_settings, run_settings, scheduled_metadata
 from couler.backends.argo.scope import ScopeView, wire_text
+from couler.backends.argo.tags import Tagged
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
 from couler.errors import EngineOptionError
 from couler.ir.kubernetes_volumes import claim_template, volume
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps
-from couler.ir.workflow import ExitHandler, Parameter, Schedule, Workflow
+from couler.ir.workflow import ExitHandler, Parameter, Schedule, Step, Workflow
 
 API_VERSION = "argoproj.io/v1alpha1"
 KINDS = ("Workflow", "WorkflowTemplate", "CronWorkflow")
@@ -58,6 +60,14 @@ class Manifest:
     tree: Tree
     depth: int
     """How many templates deep it nests at run time."""
+    owners: Mapping[str, Step]
+    """The templates by name, each with the first of the steps that use it."""
+
+    @property
+    def spec(self) -> Tree:
+        """The spec of the workflow, which a CronWorkflow has inside of its own."""
+        spec: Tree = self.tree["spec"]
+        return t.cast("Tree", spec.get("workflowSpec", spec))
 
     @cached_property
     def json(self) -> str:
@@ -103,7 +113,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
         head["spec"] = {**cron, "workflowSpec": spec}
     else:
         head["spec"] = spec
-    return Manifest(merge(head, overrides), body.depth)
+    return Manifest(merge(head, overrides), body.depth, body.owners)
 
 
 def _metadata(workflow: Workflow) -> Tree:
@@ -199,6 +209,7 @@ class _Body(t.NamedTuple):
     templates: list[Tree]
     depth: int
     hooks: Tree
+    owners: Mapping[str, Step]
 
 
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
@@ -234,13 +245,14 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     if any(step.loop is not None for step in all_steps(workflow)):
         templates.append(limit_template(options.helper_image))
     state = Renderer(view, {}, "")
-    return _Body(templates, depth, hooks(workflow.hooks, "workflow.status", state, leaves))
+    own_hooks = hooks(workflow.hooks, "workflow.status", state, leaves)
+    return _Body(templates, depth, own_hooks, {**dict(scopes.owners()), **dict(leaves.owners())})
 
 
 def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, str]) -> Tree:
     conditions = {
-        "success": "{{workflow.status}} == Succeeded",
-        "failure": "{{workflow.status}} != Succeeded",
+        "success": Tagged("{{workflow.status}} == Succeeded"),
+        "failure": Tagged("{{workflow.status}} != Succeeded"),
     }
     tasks: list[Tree] = []
     for handler in handlers:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
-from couler.backends.argo import pods
 from couler.backends.argo.pods import Tree
+from couler.backends.argo.tags import Tagged
 
 
 def merge(tree: Tree, overrides: Mapping[str, t.Any]) -> Tree:
@@ -28,5 +28,16 @@ def merge(tree: Tree, overrides: Mapping[str, t.Any]) -> Tree:
         if isinstance(old, dict) and isinstance(value, dict):
             merged[key] = merge(old, value)
         else:
-            merged[key] = pods.thaw(value)
+            merged[key] = _meant(value)
     return merged
+
+
+def _meant(value: object) -> t.Any:
+    """An override as it is; its tags are meant for Argo."""
+    if isinstance(value, str):
+        return Tagged(value)
+    if isinstance(value, Mapping):
+        return {key: _meant(inner) for key, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_meant(inner) for inner in value]
+    return value

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.expressions import json_literal, member, quote, tag
 from couler.backends.argo.scope import literal_type, own_type, wire_text
+from couler.backends.argo.tags import Tagged, variable
 from couler.ir.conditions import Condition
 from couler.ir.values import Field, Literal, OwnRef, Value
 from couler.ir.wire import ValueType
@@ -71,13 +71,13 @@ class Own:
     def _root(self, value: Value) -> str:
         return self._root(value.of) if isinstance(value, Field) else self.expression(value)
 
-    def tag(self, value: Value) -> str:
+    def tag(self, value: Value) -> Tagged:
         """Return a tag for a fact: a plain one if a variable holds it."""
         if isinstance(value, OwnRef) and value.fact == "output" and value.name != STDOUT:
-            return "{{outputs.parameters." + (value.name or "") + "}}"
+            return variable(f"outputs.parameters.{value.name}")
         expression = self.expression(value)
         is_variable = isinstance(value, OwnRef) and not expression.startswith("(")
-        return "{{" + expression + "}}" if is_variable else tag(expression)
+        return variable(expression) if is_variable else tag(expression)
 
 
 def _path(value: Value) -> tuple[str | int, ...]:
@@ -94,15 +94,16 @@ def facts_of_run() -> Own:
     return Own(_of_run, _json_path)
 
 
-def state_condition(condition: Condition, status: str) -> str:
+def state_condition(condition: Condition, status: str) -> Tagged:
     """Return the expression of a hook, from the variable that holds the status."""
-    return Conditions(Own(lambda _: _STATE.format(status), _json_path)).expression(condition)
+    values = Own(lambda _: _STATE.format(status), _json_path)
+    return Tagged(Conditions(values).expression(condition))
 
 
-def response_condition(condition: Condition) -> str:
+def response_condition(condition: Condition) -> Tagged:
     """Return the expression that says whether a response is a success."""
     values = Own(_of_response, _member_of_json)
-    return Conditions(values, to_json="toJSON").expression(condition)
+    return Tagged(Conditions(values, to_json="toJSON").expression(condition))
 
 
 def _of_template(value: OwnRef) -> str:
@@ -137,7 +138,7 @@ def _of_response(value: OwnRef) -> str:
             return "response.body"
         case "header":
             name = "-".join(word.capitalize() for word in (value.name or "").split("-"))
-            values = f"response.headers[{json.dumps(name)}]"
+            values = f"response.headers[{quote(name)}]"
             return f"(len({values}) > 0 ? {values}[0] : '')"
     raise AssertionError(f"a response has no {value.fact}")
 

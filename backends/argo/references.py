@@ -22,6 +22,7 @@ from couler.backends.argo.scope import (
     json_text,
     wire_text,
 )
+from couler.backends.argo.tags import Tagged, tag_in, variable
 from couler.ir.conditions import Condition
 from couler.ir.policies import Foreach
 from couler.ir.values import (
@@ -50,6 +51,9 @@ AT = "couler_at"
 
 INDEX = "couler_i"
 """Input of a template under a foreach, and key of an item: the position of the item."""
+
+_WITH_TEXTS: frozenset[type] = frozenset({Field, FirstOf, OrElse, RoundRef, Template})
+"""Values that can hold texts of the user's in them; a literal is one itself."""
 
 TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 """Types whose values have no characters that a plain tag of Argo breaks on."""
@@ -101,13 +105,17 @@ class Renderer:
             return value
         if isinstance(value, Literal):
             return wire_text(value.value) if want != "json" else json_text(value.value)
+        if value.__class__ in _WITH_TEXTS and (hostile := tag_in(value)) is not None:
+            return hostile  # which the check finds and refuses
         if isinstance(value, Template) and not _ends_in_brace(value):
-            return "".join(
-                part if isinstance(part, str) else self.text(part, step) for part in value.parts
+            return Tagged(
+                "".join(
+                    part if isinstance(part, str) else self.text(part, step) for part in value.parts
+                )
             )
         simple = self._simple(value, step)
         if simple is not None and self._is_tag_safe(value, step, want):
-            return "{{" + simple + "}}"
+            return variable(simple)
         if isinstance(value, StepRef) and self._is_location(value):
             return self.location_of(value)
         return tag(self.expression_as(value, step, want))
@@ -351,7 +359,7 @@ class Renderer:
         output = self.view.output(value)
         return is_file(output.type) and output.value is None
 
-    def location_of(self, value: StepRef) -> str:
+    def location_of(self, value: StepRef) -> Tagged:
         """Return the place of a file that a process of this scope keeps, with tags in it.
 
         The items of a foreach over one process come last, so that the place of the output
@@ -359,8 +367,9 @@ class Renderer:
         """
         owner = self.view.owner
         if owner is not None and is_item_wrapper(owner):
-            return f"{self.location}/{value.output}/{{{{inputs.parameters.{INDEX}}}}}"
-        return f"{self.location}/{value.step}/{value.output}"
+            index = variable(f"inputs.parameters.{INDEX}")
+            return Tagged(f"{self.location}/{value.output}/{index}")
+        return Tagged(f"{self.location}/{value.step}/{value.output}")
 
     def _quoted_location(self, location: str) -> str:
         """An expression for a location, which holds tags of its own."""
@@ -412,7 +421,7 @@ class OutputRenderer(Renderer):
         return "inputs.parameters"
 
     def _fact(self, name: str) -> str:
-        return "'{{" + name + "}}'"
+        return f"'{variable(name)}'"
 
 
 def _ends_in_brace(template: Template) -> bool:

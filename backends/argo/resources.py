@@ -5,7 +5,7 @@ A manifest is YAML in a field of the template. On its way to the cluster it is r
 - Argo, which puts values in: a tag stands for the whole of a scalar, and what it gives is written
   as YAML reads it back: text with Go's quotes, whose escapes are those of YAML, other values as
   JSON. So a value can hold quotes, line breaks and braces, and never becomes a part of the
-  manifest's own structure;
+  manifest's own structure. A tag in a text of the manifest has an escape of YAML in its place;
 - the kubelet, as the template is in the environment of a container: `$$` and `$(NAME)`;
 - Argo once more where the run owns the resource: it reads and writes the YAML anew. Escapes of YAML
   are gone then, so dollars are doubled in the text itself.
@@ -19,11 +19,13 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.backends.argo.expressions import quote, tag
-from couler.backends.argo.text import protect_dollars
+from couler.backends.argo.tags import Tagged, foreign_tags
+from couler.backends.argo.text import has_tag, protect_dollars
 from couler.ir.manifests import JsonType, filled
 from couler.ir.values import Value
 from couler.ir.workflow import Job
 from couler.ir.yaml_writer import dump
+from couler.ir.yaml_writer import quote as quote_yaml
 
 MARK = "couler-value"
 
@@ -67,23 +69,65 @@ def resource_manifest(job: Job, places: Mapping[str, Place]) -> str:
     places
         What fills the parameters of its values, by their names.
     """
-    plain = dump(_protected(job.manifest))
-    mark = MARK
-    while mark in plain:
-        mark += "-"
-    values: list[tuple[tuple[str | int, ...], object]] = []
-    tags: dict[str, str] = {}
-    for index, (given, name) in enumerate(zip(job.values, value_names(job), strict=True)):
-        place = places[name]
-        if place.text is not None:
-            text = protect_dollars(place.text)
-            values.append((given.path, text if given.type == "str" else json.loads(text)))
+    known: list[tuple[tuple[str | int, ...], object]] = []
+    unknown: list[tuple[tuple[str | int, ...], str]] = []
+    for given, name in zip(job.values, value_names(job), strict=True):
+        text = places[name].text
+        if text is None:
+            expression = value_expression(f"inputs.parameters.{places[name].name}", given.type)
+            unknown.append((given.path, tag(expression)))
         else:
-            word = f"{mark}-{index}-"
-            tags[word] = tag(value_expression(f"inputs.parameters.{place.name}", given.type))
-            values.append((given.path, word))
-    text = dump(filled(t.cast("dict[str, t.Any]", _protected(job.manifest)), values))
-    return re.sub(f"{re.escape(mark)}-[0-9]+-", lambda found: tags[found[0]], text)
+            known.append((given.path, text if given.type == "str" else json.loads(text)))
+    tree: t.Any = _protected(filled(job.manifest, known))
+    plain = dump(tree)
+    marks = _Marks(plain)
+    if "{{" in plain and not job.set_owner_reference:
+        tree = _without_tags(tree, marks)
+    text = dump(filled(tree, [(path, marks.mark(written)) for path, written in unknown]))
+    is_foreign = "{{" in text and any(foreign_tags(tree))
+    text = marks.put_in(text)
+    return text if is_foreign else Tagged(text)
+
+
+class _Marks:
+    """Words that stand for what is written into a manifest as it is.
+
+    Parameters
+    ----------
+    text
+        The manifest without marks; none of them is in it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._word = MARK
+        while self._word in text:
+            self._word += "-"
+        self._written: list[str] = []
+
+    def mark(self, written: str) -> str:
+        """Return the word that stands for a text."""
+        self._written.append(written)
+        return f"{self._word}-{len(self._written) - 1}-"
+
+    def put_in(self, text: str) -> str:
+        """Return a text with what was written in place of the words."""
+        if not self._written:
+            return text
+        word = f"{re.escape(self._word)}-([0-9]+)-"
+        return re.sub(word, lambda found: self._written[int(found[1])], text)
+
+
+def _without_tags(tree: t.Any, marks: _Marks) -> t.Any:
+    """Write the texts that hold tags of Argo with an escape of YAML, which Argo does not read."""
+    if isinstance(tree, str):
+        if not has_tag(tree):
+            return tree
+        return marks.mark(quote_yaml(tree).replace("{{", "{\\x7b"))
+    if isinstance(tree, dict):
+        return {key: _without_tags(value, marks) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_without_tags(value, marks) for value in tree]
+    return tree
 
 
 def value_expression(parameter: str, value_type: JsonType) -> str:

@@ -11,6 +11,7 @@ from couler.backends.argo.containers import pod_container
 from couler.backends.argo.pods import Tree, thaw
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
+from couler.backends.argo.tags import Tagged
 from couler.ir.pods import ExecutorPlugin, PodCleanup, PodOptions, PodSettings, RunSettings, StepPod
 from couler.ir.workflow import Workflow
 
@@ -139,7 +140,7 @@ def _run_metadata(workflow: Workflow, runs: RunSettings, *, in_schedule: bool) -
         if isinstance(label.value, str):
             labels[label.name] = label.value
         else:
-            computed[label.name] = {"expression": renderer.expression(label.value)}
+            computed[label.name] = {"expression": Tagged(renderer.expression(label.value))}
     fields: Tree = {"labelsFrom": computed}
     if not in_schedule:
         fields.update(labels=labels, annotations=dict(runs.annotations))

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from couler.backends.argo import files, pods
 from couler.backends.argo.cachekey import memo_key
 from couler.backends.argo.containers import container_settings, pod_container
+from couler.backends.argo.expressions import tag
 from couler.backends.argo.large import argument_flag, way_of_arguments, way_of_script
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
@@ -19,10 +20,10 @@ from couler.backends.argo.pods import Tree
 from couler.backends.argo.resources import resource_manifest
 from couler.backends.argo.runs import DISPLAY_NAME, step_pod
 from couler.backends.argo.scope import is_stdout, wire_text
+from couler.backends.argo.tags import Tagged, variable
 from couler.backends.argo.text import (
     BRACE_VARIABLE,
     protect,
-    protect_dollars,
     uses_brace_variable,
 )
 from couler.ir.actions import MAIN, ContainerSet, Plugin, TemplateCall
@@ -152,13 +153,13 @@ class _Builder:
 
     # texts -----------------------------------------------------------------------------------
 
-    def _reference(self, name: str, *, guarded: bool) -> str:
+    def _reference(self, name: str, *, guarded: bool) -> Tagged:
         """A tag for a parameter; guarded against the kubelet, which would change dollars."""
         if not self._places[name].is_delicate:
-            return "{{inputs.parameters." + name + "}}"
+            return variable(f"inputs.parameters.{name}")
         if guarded:
-            return "{{=replace(inputs.parameters." + name + ", '$', '$$')}}"
-        return "{{=inputs.parameters." + name + "}}"
+            return tag(f"replace(inputs.parameters.{name}, '$', '$$')")
+        return tag(f"inputs.parameters.{name}")
 
     def _text(self, name: str) -> str:
         """A text for a process: command, arguments, environment."""
@@ -246,7 +247,7 @@ class _Builder:
                 output.at, lambda field: self._plain(files.output_text(output, field))
             )
         else:
-            tree["s3"] = {"key": "{{inputs.parameters." + key_parameter(output) + "}}"}
+            tree["s3"] = {"key": variable(f"inputs.parameters.{key_parameter(output)}")}
         if output.optional:
             tree["optional"] = True
         if output.removal is not None:
@@ -319,7 +320,7 @@ class _Builder:
                 for index, word in enumerate(action.command)
             ]
         if action.args:
-            text = self._text if way_of_arguments(action.args) == "kubelet" else self._plain
+            text = self._plain if way_of_arguments(action.args) == "config_map" else self._text
             tree["args"] = [text(f"arg_{index}") for index in range(len(action.args))]
         return self._with_pod_fields(tree)
 
@@ -351,8 +352,7 @@ class _Builder:
         tree: Tree = {"image": action.image, "command": [protect(word) for word in command]}
         way = way_of_script(self._step, action)
         if way != "argument":
-            source = action.source if way == "plain" else protect_dollars(action.source)
-            tree["source"] = source
+            tree["source"] = action.source if way == "plain" else protect(action.source)
             return {"script": self._with_pod_fields(tree)}
         # Nobody protects a source from Argo's tags, and the kubelet reads it by chance only; both
         # are known of an argument.
@@ -446,12 +446,12 @@ class _Builder:
         if self._uses_work_dir:
             environment.append({"name": "COULER_WORK", "value": WORK_DIR})
         environment += self._input_variables()
-        for variable in step.env:
-            if variable.value is None:
-                environment.append(pods.variable_source(variable))
+        for given in step.env:
+            if given.value is None:
+                environment.append(pods.variable_source(given))
             else:
-                value = self._text(f"env_{variable.name}")
-                environment.append({"name": variable.name, "value": value})
+                value = self._text(f"env_{given.name}")
+                environment.append({"name": given.name, "value": value})
         return environment
 
     def _input_variables(self) -> Iterator[Tree]:

@@ -11,6 +11,9 @@ from couler import stages
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.large import json_bytes, way_of_arguments, way_of_script, words_bytes
 from couler.backends.base import Target
+from couler.ir.actions import ContainerSet
+from couler.ir.pods import PodContainer
+from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar
 from couler.ir.values import Literal, StepRef, Template, Text
 from couler.ir.workflow import Container, Input, Output, Script, Step, Workflow
@@ -63,6 +66,10 @@ def test_the_way_of_arguments(args: list[Text], way: str) -> None:
     assert way_of_arguments(args) == way
 
 
+def box(*args: Text) -> PodContainer:
+    return PodContainer(name="box", image="busybox:1.37", command=("true",), args=args)
+
+
 def script(source: str, command: str = "python", **fields: object) -> Step:
     action = Script(image="python:3.12-slim", source=source, command=(command,))
     return Step(name="script", action=action, outputs=(Output(),), **fields)
@@ -89,8 +96,14 @@ FEW = (Input(name="x", value=StepRef(step="a"), type="int"),)
         (script("$$" * 50_000, "sh"), "none"),
         (script("echo $$", "sh", env=(EnvVar(name="A", value=BIG),)), "protected"),
         (script("echo $$", "sh", env=(EnvVar(name="A", value=BIG + BIG),)), "argument"),
+        (script("echo $$", "sh", sidecars=(box(),)), "protected"),
+        (script("echo $$", "sh", sidecars=(box(BIG, BIG),)), "argument"),
+        (script("echo $$", "sh", sidecars=(box(StepRef(step="a")),)), "argument"),
+        (script("echo $$", "sh", init_containers=(box(StepRef(step="a")),)), "argument"),
+        (script("echo $$", "sh", annotations={"a": BIG + BIG}), "argument"),
+        (script("echo $$", "sh", foreach=Foreach(over={"x": StepRef(step="a")})), "protected"),
     ],
-    ids=range(14),
+    ids=range(20),
 )
 def test_the_way_of_a_script(step: Step, way: str) -> None:
     assert isinstance(step.action, Script)
@@ -111,6 +124,11 @@ def container(*args: Text, name: str = "args") -> Step:
     return Step(name=name, action=action, outputs=(Output(),))
 
 
+def containers(beside: PodContainer) -> Step:
+    main = beside.model_copy(update={"name": "main", "args": ()})
+    return Step(name="set", action=ContainerSet(containers=(main, beside)))
+
+
 PRINT = 'for word; do echo "${#word} $(printf %s "$word" | cut -c 1-60)"; done'
 
 A = Step(name="a", action=Container(image="busybox:1.37", command=("sh", "-c", "true")))
@@ -125,8 +143,13 @@ A = Step(name="a", action=Container(image="busybox:1.37", command=("sh", "-c", "
         (script("$$" * 50_000, "sh"), "CLR320"),
         (script("print '$$'", "lua", inputs=MANY), "CLR312"),
         (script(f"print '{TAG}'", "lua"), "CLR312"),
+        (script("true", sidecars=(box(BIG, BIG, BIG, DOLLARS),)), "CLR320"),
+        (script("true", sidecars=(box(BIG, BIG, BIG),)), None),
+        (script("true", init_containers=(box(BIG, BIG, BIG, DOLLARS),)), None),
+        (containers(box(BIG, BIG, BIG, DOLLARS)), "CLR320"),
+        (containers(box(BIG, BIG, BIG)), None),
     ],
-    ids=["tag", "dollars", "fine", "script", "lua-dollars", "lua-tag"],
+    ids=range(11),
 )
 def test_what_has_no_way_is_refused(step: Step, code: str | None) -> None:
     found = [one.code for one in ArgoBackend().check(Workflow(name="w", steps=(A, step)), Target())]

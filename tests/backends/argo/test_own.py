@@ -126,8 +126,8 @@ def test_a_hook_that_is_named_as_the_end_is_has_another_name() -> None:
 def test_conditions_on_a_response() -> None:
     assert response_condition(own("<", 300, "status_code")) == "int(response.statusCode) < 300"
     assert response_condition(own("==", "x", "header", "content-type")) == (
-        '(len(response.headers["Content-Type"]) > 0 ? '
-        "response.headers[\"Content-Type\"][0] : '') == 'x'"
+        "(len(response.headers['Content-Type']) > 0 ? "
+        "response.headers['Content-Type'][0] : '') == 'x'"
     )
     body = Field(of=OwnRef(fact="output", name="result"), path=("a", 0))
     assert response_condition(Compare(left=body, op=">=", right=Literal(value=3))) == (
@@ -204,7 +204,6 @@ def test_argo_runs_hooks_and_takes_metrics(tmp_path: Path) -> None:
 
 
 def test_texts_that_argo_would_read_are_refused() -> None:
-    from couler.backends.argo.check import check
     from couler.ir.actions import Plugin
     from couler.ir.base import FrozenDict
     from couler.ir.workflow import Job
@@ -221,7 +220,7 @@ def test_texts_that_argo_would_read_are_refused() -> None:
         Step(name="c", action=job),
         metrics=[counter(Literal(value=1)).model_copy(update={"help": "{{=1}}"})],
     )
-    assert [one.code for one in check(workflow, "argo")] == ["CLR310"] * 4
+    assert [one.code for one in BACKEND.check(workflow, Target())] == ["CLR310"] * 4
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from couler.ir.manifests import ManifestValue
 from couler.ir.values import Literal
 from couler.ir.workflow import Job, Step, Workflow
 from tests.support import argo_schema
+from tests.support.mills import argo, kubelet
 
 HEAD = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "train-"}}
 
@@ -127,3 +128,32 @@ def test_control_characters_that_argo_loses_are_refused(own: bool) -> None:
         couler.run_job({**HEAD, "spec": "a\x85"}, set_owner_reference=own, step_name="train")
     found = [one.code for one in ArgoBackend().check(wf.to_ir(), Target())]
     assert found == (["CLR318"] if own else [])
+
+
+@pytest.mark.parametrize("text", ["{{workflow.name}}", "a\n{{=1}}: 'b' \\ \" $(X) $$ \x85 {{ open"])
+def test_tags_in_a_manifest_are_text(text: str) -> None:
+    tree = {**HEAD, "spec": {"text": text, "list": ["plain {{x}}", text], "couler-value-0-": "x"}}
+    job = Job(
+        manifest=tree | {"value": None},
+        values=(ManifestValue(path=("value",), value=Literal(value=text)),),
+    )
+    workflow = Workflow(name="w", steps=(Step(name="a", action=job),))
+    assert list(ArgoBackend().check(workflow, Target())) == []
+    made = ArgoBackend().compile(workflow, Target()).to_text()
+    [template] = [one for one in yaml.safe_load(made)["spec"]["templates"] if "resource" in one]
+    arrived = kubelet(argo(template["resource"]["manifest"]), {})
+    assert yaml.safe_load(arrived) == {**tree, "value": text}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "own"), [({"data": {"{{item}}": "x"}}, False), ({"data": "{{item}}"}, True)]
+)
+def test_a_tag_that_cannot_be_protected_in_a_manifest_is_refused(
+    manifest: dict[str, t.Any], own: bool
+) -> None:
+    job = Job(manifest={**HEAD, **manifest}, set_owner_reference=own)
+    workflow = Workflow(name="w", steps=(Step(name="a", action=job),))
+    [problem] = ArgoBackend().check(workflow, Target())
+    assert problem.code == "CLR310"
+    assert 'resource.manifest of step "a" holds ' in problem.message
+    assert ("set_owner_reference=False" in problem.message) is own

@@ -1,0 +1,145 @@
+"""Tags of Argo in a manifest: those that the backend writes, and those that a user's text makes.
+
+Argo reads a manifest as one text and replaces every tag in it, whoever wrote it. So the backend
+marks its own tags as `Tagged` where it writes them. A text of the user's is never that, so one
+with a tag in it is found wherever it stands, whatever field of whatever template it came to.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+
+from couler.backends.argo.scope import wire_text
+from couler.backends.argo.text import has_tag
+from couler.ir.values import Field, Literal, Range, Template, Text, walk
+
+Place: t.TypeAlias = tuple[str | int, ...]
+"""Keys and indexes that lead to a text in a tree."""
+
+_STRICT = frozenset({"metrics", "archiveLocation"})
+"""Fields in which Argo fails on every tag that it does not know."""
+
+
+class Tagged(str):
+    """Tags or an expression that the backend means; what is the user's in it makes no tag."""
+
+    __slots__ = ()
+
+
+def variable(name: str) -> Tagged:
+    """Return the tag for a variable.
+
+    Examples
+    --------
+    >>> variable("workflow.name")
+    '{{workflow.name}}'
+    """
+    return Tagged("{{" + name + "}}")
+
+
+def foreign_tags(tree: t.Any) -> Iterator[tuple[Place, str]]:
+    """Yield the texts of a tree in which Argo would read a tag that the backend does not mean.
+
+    Examples
+    --------
+    >>> list(foreign_tags({"image": "{{item}}", "args": [variable("item"), "{{other}}"]}))
+    [(('image',), '{{item}}')]
+    """
+    if _is_suspect(tree):
+        yield from _foreign_tags(tree, (), has_tag)
+
+
+def _is_suspect(tree: t.Any) -> bool:
+    """Whether two braces stand in a text of the user's. This goes through all of a manifest."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        values = node
+        if node.__class__ is dict:
+            if "{{" in "\0".join(node):
+                return True
+            values = node.values()
+        for value in values:
+            kind = value.__class__
+            if kind is str:
+                if "{{" in value:
+                    return True
+            elif kind is dict or kind is list:
+                waiting.append(value)
+            elif kind is not Tagged and isinstance(value, str | dict | list | tuple):
+                waiting.append([str(value)] if isinstance(value, str) else value)
+    return False
+
+
+def _foreign_tags(
+    tree: t.Any, place: Place, is_read: t.Callable[[str], bool]
+) -> Iterator[tuple[Place, str]]:
+    if isinstance(tree, Tagged):
+        return
+    if isinstance(tree, str):
+        if is_read(tree):
+            yield place, tree
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if is_read(key):
+                yield place, key
+            reads = _has_braces if key in _STRICT else is_read
+            yield from _foreign_tags(value, (*place, key), reads)
+    elif isinstance(tree, list | tuple):
+        for index, value in enumerate(tree):
+            named = value.get("name") if isinstance(value, dict) else None
+            step = named if isinstance(named, str) else index
+            yield from _foreign_tags(value, (*place, step), is_read)
+
+
+def _has_braces(text: str) -> bool:
+    return "{{" in text
+
+
+def tag_in(value: Text | None) -> str | None:
+    """Return a text that is known before the run and would come out of a value as a tag of Argo's.
+
+    An expression can hold any text, but what it gives is read anew in the template that takes it.
+    JSON inside of it holds no tags, as it is written with escapes, but its parts do.
+    """
+    values = list(walk(value))
+    takes_parts = any(isinstance(inner, Field) for inner in values)
+    for inner in values:
+        if isinstance(inner, Literal):
+            texts = _texts(inner.value, deep=takes_parts)
+        elif isinstance(inner, Template):
+            texts = _runs(inner)
+        elif isinstance(inner, Range) and inner.format is not None:
+            texts = iter([inner.format])
+        else:
+            continue
+        for text in texts:
+            if has_tag(text):
+                return text
+    return None
+
+
+def _texts(value: object, *, deep: bool) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            if deep or isinstance(item, str):
+                yield from _texts(item, deep=deep)
+    elif isinstance(value, dict) and deep:
+        for item in value.values():
+            yield from _texts(item, deep=True)
+
+
+def _runs(template: Template) -> Iterator[str]:
+    """The texts between the values that only the run knows."""
+    run = ""
+    for part in template.parts:
+        known = wire_text(part.value) if isinstance(part, Literal) else part
+        if isinstance(known, str):
+            run += known
+        elif run:
+            yield run
+            run = ""
+    yield run

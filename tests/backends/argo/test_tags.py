@@ -1,0 +1,282 @@
+"""Text of the user's that holds tags of Argo reaches what it is for unchanged, or is refused."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from couler.backends.argo import ArgoBackend
+from couler.backends.argo.tags import Tagged, foreign_tags, tag_in, variable
+from couler.backends.base import Target
+from couler.errors import SerializationError
+from couler.ir.actions import Plugin
+from couler.ir.artifacts import GitLocation, S3Location
+from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Foreach, SourceRef
+from couler.ir.storage import EnvVar, HostVolume
+from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Text
+from couler.ir.verify import verify
+from couler.ir.workflow import Container, Http, Input, Step, Workflow
+from tests.support import ir_texts
+from tests.support.ir_texts import Place
+from tests.support.mills import argo, kubelet
+
+MARK = "Zq7"
+"""Text without a meaning for anybody, in place of the hostile one."""
+BRACES = {"COULER_BRACE": "{"}
+TAGS = ["{{item}}{{=1+1}}", "{{workflow.name}} {{", "{$(HOME){{inputs.parameters.x}}$$"]
+PLACES = {
+    key: place
+    for key, place in ir_texts.places().items()
+    if place.field[1] != "engine"  # what that says is meant for Argo, tags included
+}
+hostile = st.sampled_from(TAGS) | st.lists(
+    st.sampled_from(
+        ["{{", "}}", "{", "}", "=", "item", "workflow.name", " ", "$(", "$$", "x", "1"]
+    ),
+    min_size=1,
+    max_size=8,
+).map("".join)
+
+
+def tree_of(workflow: Workflow) -> t.Any | None:
+    """The spec of the manifest, or None if the workflow is refused."""
+    resolved = resolve_defaults(workflow)
+    backend = ArgoBackend()
+    found = verify(resolved)
+    if not any(one.severity == "error" for one in found):
+        found = tuple(backend.check(resolved, Target()))
+    if any(one.severity == "error" for one in found):
+        return None
+    assert backend._last is not None
+    return backend._last[2].tree["spec"]
+
+
+def compiled(place: Place, change: t.Callable[[str], str]) -> t.Any | None:
+    try:
+        workflow = place.with_text(change)
+    except SerializationError:
+        return None
+    return tree_of(workflow)
+
+
+def without_brace_variables(tree: t.Any) -> t.Any:
+    if isinstance(tree, dict):
+        return {
+            key: without_brace_variables(value)
+            for key, value in tree.items()
+            if not (key == "memoize" or (key == "name" and value == "COULER_BRACE"))
+        }
+    if isinstance(tree, list):
+        return [
+            without_brace_variables(value)
+            for value in tree
+            if not (isinstance(value, dict) and value.get("name") == "COULER_BRACE")
+        ]
+    return tree
+
+
+def texts(tree: t.Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[t.Any, str]]:
+    if isinstance(tree, str):
+        yield place, tree
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            yield (*place, "KEY"), key
+            yield from texts(value, (*place, key))
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from texts(value, (*place, index))
+
+
+def simple_tags(text: str) -> list[str]:
+    """The variables that tags name."""
+    return [
+        part.partition("}}")[0]
+        for part in text.split("{{")[1:]
+        if "}}" in part and not part.startswith("=")
+    ]
+
+
+def check_arrives(found: t.Any, model: t.Any, text: str) -> None:
+    """Compare what Argo is given for a hostile text with what it is given for a harmless one."""
+    pairs = list(zip(texts(found), texts(model), strict=False))
+    if [place for place, _ in texts(found)] != [place for place, _ in texts(model)]:
+        # Another way was chosen for the text, such as another template; nothing is read in it.
+        assert not list(foreign_tags(found))
+        return
+    for (place, one), (_, other) in pairs:
+        if isinstance(one, Tagged):
+            assert isinstance(other, Tagged), place
+            assert one.count("{{") == other.count("{{"), (place, one)
+            if MARK.lower() not in other.lower():
+                assert one == other, place
+            continue
+        if MARK not in other:
+            assert one == other, place
+            continue
+        seen = [argo(one), kubelet(argo(one), BRACES)]  # Argo reads nothing in it
+        assert any(is_same(way, other, text) for way in seen), (place, one, other)
+
+
+def is_same(seen: str, model: str, text: str) -> bool:
+    if seen == model.replace(MARK, text):
+        return True
+    for read in (json.loads, yaml.safe_load):
+        try:
+            values = read(seen), read(model)
+        except (ValueError, yaml.YAMLError):
+            continue
+        if [one for _, one in texts(values[0])] == [
+            one.replace(MARK, text) for _, one in texts(values[1])
+        ]:
+            return True
+    return False
+
+
+def check_place(place: Place, text: str) -> None:
+    for keeps in (False, True):
+        found = compiled(place, lambda old, keeps=keeps: old * keeps + text)
+        if found is None:
+            continue
+        model = compiled(place, lambda old, keeps=keeps: old * keeps + MARK)
+        if model is not None:
+            check_arrives(without_brace_variables(found), without_brace_variables(model), text)
+
+
+def test_there_is_a_sample_for_every_field_with_text() -> None:
+    """If this fails, add a workflow that states the field to `tests.support.ir_texts`."""
+    stated = {place.field for place in ir_texts.places().values()}
+    assert ir_texts.text_fields() - stated == set()
+
+
+@pytest.mark.parametrize("key", PLACES, ids=".".join)
+def test_a_tag_in_any_field_is_text_or_refused(key: ir_texts.Key) -> None:
+    for text in TAGS:
+        check_place(PLACES[key], text)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(sorted(PLACES)), hostile)
+def test_any_text_in_any_field_is_text_or_refused(key: ir_texts.Key, text: str) -> None:
+    check_place(PLACES[key], text)
+
+
+def step(**fields: t.Any) -> Workflow:
+    action = fields.pop("action", Container(image="alpine:3", command=("true",)))
+    return Workflow(name="w", steps=(Step(name="a_b", action=action, **fields),))
+
+
+S3 = S3Location(key="k", bucket="b")
+TAG = "{{workflow.name}}"
+
+
+@pytest.mark.parametrize(
+    ("workflow", "field"),
+    [
+        (step(working_dir=f"/{TAG}"), "container.workingDir"),
+        (step(annotations={"note": TAG}), "metadata.annotations.note"),
+        (step(display_name=TAG), "annotations.workflows.argoproj.io/display-name"),
+        (
+            step(inputs=(Input(name="f", type="file", path=f"/{TAG}", at=S3),)),
+            "inputs.artifacts.f.path",
+        ),
+        (
+            step(inputs=(Input(name="f", type="file", at=S3.model_copy(update={"bucket": TAG})),)),
+            "inputs.artifacts.f.s3.bucket",
+        ),
+        (
+            step(
+                inputs=(
+                    Input(
+                        name="f",
+                        type="file",
+                        at=GitLocation(repository="https://x.org", fetch=("refs/x", TAG)),
+                    ),
+                )
+            ),
+            "inputs.artifacts.f.git.fetch.1",
+        ),
+        (step(action=Http(url="https://x.org", body=TAG)), "http.body"),
+        (
+            step(
+                action=Http(url="https://x.org", headers=(EnvVar(name="X", value=TAG),)),
+            ),
+            "http.headers.X.value",
+        ),
+        (step(action=Plugin(name="p", body={TAG: "x"})), "plugin.p"),
+        (
+            Workflow(
+                name="w",
+                steps=step().steps,
+                volumes=(HostVolume(name="v", path=f"/{TAG}"),),
+            ),
+            "volumes.v.hostPath.path",
+        ),
+        (
+            step(foreach=Foreach(over={"item": Literal(value=("x", TAG))})),
+            "withItems.1",
+        ),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_the_message_names_the_field_and_the_step(workflow: Workflow, field: str) -> None:
+    problems = list(ArgoBackend().check(workflow, Target()))
+    assert {problem.code for problem in problems} == {"CLR310"}
+    whose = "the workflow" if field.startswith("volumes") else 'step "a_b"'
+    assert any(f"argo: {field} of {whose} holds " in one.message for one in problems), problems
+
+
+def test_the_message_shows_the_tag_of_a_long_text() -> None:
+    [problem] = ArgoBackend().check(step(annotations={"a": "x" * 500 + TAG + "y" * 500}), Target())
+    assert TAG in problem.message
+    assert len(problem.message) < 300
+
+
+def test_steps_whose_texts_hold_tags_do_not_hand_them_on_as_parameters() -> None:
+    """A text of one template that differs between steps becomes a parameter, which Argo reads."""
+    steps = tuple(
+        Step(
+            name=f"a{number}",
+            action=Container(image="alpine:3", command=("true",)),
+            inputs=(Input(name="x", value=Literal(value=f"{{{{item}}}} {number}")),),
+            source=SourceRef(file="flow.py", line=1),
+        )
+        for number in range(3)
+    )
+    workflow = Workflow(name="w", steps=steps)
+    assert list(ArgoBackend().check(workflow, Target())) == []
+    text = ArgoBackend().compile(workflow, Target(), format="json").to_text()
+    templates = json.loads(text)["spec"]["templates"]
+    assert [one["name"] for one in templates if "container" in one] == ["a0", "a1", "a2"]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (Literal(value="{{item}}"), "{{item}}"),
+        (Literal(value=("a", "{{=1}}")), "{{=1}}"),
+        (Literal(value={"a": "{{item}}"}), None),  # JSON has an escape for a brace
+        (Field(of=Literal(value={"a": "{{item}}"}), path=("a",)), "{{item}}"),
+        (OrElse(value=StepRef(step="a"), default=Literal(value="{{item}}")), "{{item}}"),
+        (FirstOf(options=(StepRef(step="a"), Literal(value="{{=1}}"))), "{{=1}}"),
+        (Template(parts=("{", "{item}}")), "{{item}}"),
+        (Template(parts=("{", Literal(value="{item}}"))), "{{item}}"),
+        (Template(parts=("{{", StepRef(step="a"), "}}")), "{{"),
+        (Template(parts=("{", StepRef(step="a"), "{item}}")), None),
+        (StepRef(step="a"), None),
+        ("{{item}}", None),
+    ],
+)
+def test_tags_that_would_come_out_of_a_value(value: Text, found: str | None) -> None:
+    assert tag_in(value) == found
+
+
+def test_what_the_backend_means_is_no_tag_of_the_user() -> None:
+    tree = {"a": variable("item"), "b": ["{{item}}", "{{x}}"], "metrics": {"help": "{{x}}"}}
+    assert list(foreign_tags(tree)) == [(("b", 0), "{{item}}"), (("metrics", "help"), "{{x}}")]
