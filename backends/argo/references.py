@@ -52,7 +52,7 @@ AT = "couler_at"
 INDEX = "couler_i"
 """Input of a template under a foreach, and key of an item: the position of the item."""
 
-_WITH_TEXTS: frozenset[type] = frozenset({Field, FirstOf, OrElse, RoundRef, Template})
+_WITH_TEXTS: frozenset[type] = frozenset({Field, FirstOf, OrElse, Range, RoundRef, Template})
 """Values that can hold texts of the user's in them; a literal is one itself."""
 
 TAG_SAFE: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
