@@ -13,7 +13,7 @@ from couler.backends.argo.items import fan_out
 from couler.backends.argo.leaves import Hole, Leaves
 from couler.backends.argo.loops import ROUND, LoopPlan, initial, loop_template
 from couler.backends.argo.lower import writes_gather_files
-from couler.backends.argo.names import Names, legal
+from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import (
@@ -143,7 +143,8 @@ class Scopes:
             templates of steps only, not from DAGs; the scope then has one step.
         """
         location = ROOT_LOCATION if view.owner is None else INNER_LOCATION
-        task_names = {name: legal(name) for name in view.steps}
+        names = Names()
+        task_names = {name: names.take(name) for name in view.steps}
         nodes: t.Literal["tasks", "steps"] = "tasks" if kept is None else "steps"
         renderer = Renderer(view, task_names, location, nodes)
         rules = StartRules(view.steps, task_names)

@@ -29,6 +29,7 @@ def hooks(given: Sequence[Hook], status: str, renderer: Renderer, leaves: Leaves
         The templates of their steps.
     """
     tree: Tree = {}
+    taken = {hook.step.name for hook in given}
     for hook in given:
         entry: Tree = {
             "expression": state_condition(hook.when, status),
@@ -41,5 +42,7 @@ def hooks(given: Sequence[Hook], status: str, renderer: Renderer, leaves: Leaves
         if parameters:
             entry["arguments"] = {"parameters": parameters}
         name = hook.step.name
-        tree[f"{name}-hook" if name == AT_END else name] = entry
+        while name == AT_END or (name != hook.step.name and name in taken):
+            name += "-hook"
+        tree[name] = entry
     return tree

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from couler.backends.argo.containers import container_place
 from couler.backends.argo.files import input_text, kept_holes
 from couler.backends.argo.metrics import is_hole, label_hole, value_hole
-from couler.backends.argo.names import Names
+from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import TAG_SAFE
@@ -27,7 +27,7 @@ from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_
 from couler.backends.argo.shapes import all_plain, shape_key
 from couler.backends.argo.templates import Filled, TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
-from couler.ir.actions import ContainerSet, TemplateCall
+from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import location_texts
 from couler.ir.metrics import Metric
 from couler.ir.pods import container_texts
@@ -186,7 +186,7 @@ class Leaves:
         """Return the places of a step's template that its task must fill."""
         if step.action.__class__ is TemplateCall:
             values = [given for given in step.inputs if not is_file(given.type)]
-            return [hole for given in values for hole in _holes_of_input(given)]
+            return [hole for given in values for hole in _holes_of_input(given, given.name)]
         shape, holes = self._of_step[id(step)]
         texts = shape.final().texts
         return [hole for hole, text in zip(holes, texts, strict=True) if text is None]
@@ -262,7 +262,8 @@ def holes_of(step: Step) -> list[Hole]:
 
 def _holes_beside_action(step: Step) -> Iterator[Hole]:
     for given in step.inputs:
-        yield from _holes_of_input(given)
+        name = given.name if isinstance(step.action, Plugin) else input_place(given.name)
+        yield from _holes_of_input(given, name)
     for variable in step.env:
         if variable.value is not None:
             yield Hole(f"env_{variable.name}", variable.value)
@@ -278,9 +279,9 @@ def _holes_beside_action(step: Step) -> Iterator[Hole]:
             yield Hole(name, text)
 
 
-def _holes_of_input(given: Input) -> Iterator[Hole]:
+def _holes_of_input(given: Input, name: str) -> Iterator[Hole]:
     if given.value is not None:
-        yield Hole(given.name, given.value, travels_as(given), is_folder(given))
+        yield Hole(name, given.value, travels_as(given), is_folder(given))
     if given.at is not None:
         for field, text in location_texts(given.at):
             yield Hole(input_text(given, field), text)

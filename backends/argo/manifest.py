@@ -19,7 +19,7 @@ from couler.backends.argo.locks import synchronization
 from couler.backends.argo.loops import limit_template
 from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.metrics import metrics
-from couler.backends.argo.names import Names, legal
+from couler.backends.argo.names import Names
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.own import facts_of_run
 from couler.backends.argo.pods import Tree
@@ -255,8 +255,9 @@ def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, 
         "failure": Tagged("{{workflow.status}} != Succeeded"),
     }
     tasks: list[Tree] = []
+    names = Names()
     for handler in handlers:
-        task: Tree = {"name": legal(handler.name), "template": templates[handler.name]}
+        task: Tree = {"name": names.take(handler.name), "template": templates[handler.name]}
         if handler.on in conditions:
             task["when"] = conditions[handler.on]
         tasks.append(task)

@@ -1,4 +1,4 @@
-"""Names of templates: legal for Kubernetes, unique, and as near to the user's as can be."""
+"""Names in a manifest: legal for Kubernetes, unique, and as near to the user's as can be."""
 
 from __future__ import annotations
 
@@ -6,6 +6,21 @@ import re
 
 _LEGAL = re.compile(r"[a-zA-Z](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9-]+")
+_TEXT_PLACE = re.compile(
+    r"(?:arg|header|value|word)_[0-9]+|(?:container|couler|env|input|metric)_.*|body|cache_salt|url"
+)
+"""Names of the parameters by which a template takes texts that are no inputs."""
+
+
+def input_place(name: str) -> str:
+    """Return the name of the parameter by which the template of a process takes an input.
+
+    Examples
+    --------
+    >>> input_place("text"), input_place("url")
+    ('text', 'input_url')
+    """
+    return f"input_{name}" if _TEXT_PLACE.fullmatch(name) else name
 
 
 def legal(name: str) -> str:

@@ -478,5 +478,8 @@ def is_item_wrapper(step: Step) -> bool:
 
 
 def global_name(reference: StepRef) -> str:
-    """Return the name under which an output is kept for the exit handlers."""
-    return f"{reference.step}_{reference.output}".replace("-", "_")
+    """Return the name under which an output is kept for the exit handlers.
+
+    Names of a scope differ in more than dashes, so one dash can tell where the second begins.
+    """
+    return "-".join(name.replace("-", "_") for name in (reference.step, reference.output))

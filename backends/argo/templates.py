@@ -15,6 +15,7 @@ from couler.backends.argo.large import argument_flag, way_of_arguments, way_of_s
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.metrics import metrics
+from couler.backends.argo.names import input_place
 from couler.backends.argo.own import facts_of_template, response_condition
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.resources import resource_manifest
@@ -227,7 +228,7 @@ class _Builder:
                 given.at, lambda field: self._plain(files.input_text(given, field))
             )
         else:
-            tree["s3"] = {"key": self._plain(given.name)}
+            tree["s3"] = {"key": self._plain(input_place(given.name))}
         if given.optional:
             tree["optional"] = True
         if given.mode is not None:
@@ -456,7 +457,10 @@ class _Builder:
 
     def _input_variables(self) -> Iterator[Tree]:
         for given in self._step.inputs:
-            value = input_path(given) if is_file(given.type) else self._text(given.name)
+            if is_file(given.type):
+                value = input_path(given)
+            else:
+                value = self._text(input_place(given.name))
             yield {"name": f"COULER_INPUT_{given.name}", "value": value}
 
     def _resource(self, action: Job) -> Tree:

@@ -12,6 +12,9 @@ from couler.ir.verify.scope import ScopeView
 RESERVED_PREFIX = "couler-"
 """Names that begin so are made by passes."""
 
+RESERVED_VALUE_PREFIX = "couler_"
+"""Names of inputs, outputs and items that begin so are made by engines."""
+
 MAX_STEP_NAME = 128
 MAX_VALUE_NAME = 128
 MAX_WORKFLOW_NAME = 63
@@ -100,6 +103,12 @@ def check_value_names(names: Iterable[str], what: str, add: Add) -> None:
         if _VALUE_NAME.fullmatch(name) is None:
             fixed = re.sub(r"[^-_a-zA-Z0-9]+", "_", _unaccented(name)).strip("_")[:MAX_VALUE_NAME]
             add("CLR150", _illegal(what, name, fixed, first='a letter or "_"'))
+        elif name.startswith(RESERVED_VALUE_PREFIX):
+            add(
+                "CLR153",
+                f'the {what} "{name}" begins with "{RESERVED_VALUE_PREFIX}", which is kept for '
+                "what engines add. Choose another name.",
+            )
         key = name.replace("-", "_")
         first = seen.get(key)
         if first is None:
