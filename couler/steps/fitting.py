@@ -13,15 +13,36 @@ from couler.dsl.builder import Builder, current_scope
 from couler.dsl.checks import checked_text, checked_texts, name_step
 from couler.dsl.drafts import Draft, Returns
 from couler.dsl.handles import ProcessHandle, Value, literal
+from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration
 from couler.dsl.processes import finish
 from couler.dsl.scope import Scope, make_input
 from couler.dsl.shipping import default_image
 from couler.dsl.types import DICT, FILE, FLOAT, is_json
-from couler.ir.verify.credentials import has_password, without_password
 from couler.ir.workflow import Input, Output, Script
 from couler.steps.dataset import Dataset
+from couler.steps.dataset_check import columns_of, dataset_problems
+from couler.steps.pods import Amount
 
-TABLE = "table.py"
+SHARED = ("table.py", "judge.py")
+"""What all programs of the zoo import."""
+
+
+class FitOptions(t.TypedDict, total=False):
+    """What every step takes that trains in one process."""
+
+    packages: Sequence[str] | None
+    resources: Mapping[str, object] | None
+    cpu: Amount | None
+    memory: Amount | None
+    gpu: int | Gpu | None
+    env: Mapping[str, object] | None
+    secret: str | Sequence[str] | None
+    node_selector: Mapping[str, str] | None
+    tolerations: Sequence[Toleration] | None
+    timeout: Duration | None
+    retry: int | Retry | None
+    cache: bool | Cache | None
+    step_name: str | None
 
 
 def fit(
@@ -30,15 +51,14 @@ def fit(
     program: str,
     dataset: Dataset,
     model_params: Mapping[str, object] | None,
-    train_params: Mapping[str, object] | None,
-    model_file: str,
+    train_params: Mapping[str, object] | None = None,
+    model_path: str,
+    scoring: str | None,
     image: str | None,
-    packages: Sequence[str] | None,
     needs: Sequence[str],
-    step_name: str | None,
     own_image: str | None = None,
     more: Mapping[str, object] | None = None,
-    options: Mapping[str, t.Any],
+    options: FitOptions,
 ) -> ProcessHandle:
     """Make a step that trains.
 
@@ -52,16 +72,15 @@ def fit(
         The data.
     model_params, train_params
         Parameters of the model and of its training; values can be those of the workflow.
-    model_file
+    model_path
         Name of the file that the model is written to.
+    scoring
+        What judges the model, in place of what does by default.
     image
         The image; by default Python's, into which the packages are installed.
-    packages
-        What is installed before; by default what is needed, or nothing where an image is given.
     needs
-        The packages that the program imports.
-    step_name
-        Name of the step.
+        The packages that the program imports; installed where neither packages nor an image is
+        given.
     own_image
         The image where none is given; by default the Python of this program.
     more
@@ -72,24 +91,18 @@ def fit(
     scope = current_scope()
     builder = scope.builder
     own_name, place = builder.locate(kind)
-    name = name_step(builder, own_name, step_name)
-    outputs = (
-        Output(
-            name="model", type="file", path=checked_text(builder, "model_path", model_file, name)
-        ),
-        Output(name="score", type="float", path="outputs/score"),
-        Output(name="metrics", type="dict", path="outputs/metrics"),
-    )
-    returns = Returns(outputs, {"model": FILE, "score": FLOAT, "metrics": DICT}, main="model")
-    draft = Draft(scope, None, returns, place)
+    name = name_step(builder, own_name, options.get("step_name"))
+    draft = Draft(scope, None, _returns(builder, name, model_path, dataset), place)
+    told = {"save_as": model_path, **({} if scoring is None else {"scoring": scoring})}
+    if scoring is not None and not dataset.test_fraction:
+        message = f'step "{name}": scoring has no effect: the Dataset holds out no rows'
+        builder.report("CLR106", message, step=name)
     draft.inputs = [
         *_dataset_inputs(scope, name, dataset),
-        _json_input(scope, name, "save_as", model_file),
-        *(_json_input(scope, name, key, value) for key, value in (more or {}).items()),
-        *_parameter_inputs(scope, name, "model", model_params),
-        *_parameter_inputs(scope, name, "train", train_params),
+        *(_json_input(scope, name, key, value) for key, value in {**told, **(more or {})}.items()),
+        *_parameter_inputs(scope, name, {"model": model_params, "train": train_params}),
     ]
-    installed = packages
+    installed = options.get("packages")
     if installed is None:
         installed = () if image is not None else (*needs, *_needs_of(dataset))
     draft.action = Script(
@@ -100,18 +113,33 @@ def fit(
         command=("python",),
         packages=checked_texts(builder, "packages", list(installed), name),
     )
-    return finish(scope, draft, name, None, {**options, "working_dir": "."})
+    others = {key: one for key, one in options.items() if key not in ("packages", "step_name")}
+    return finish(scope, draft, name, None, {**others, "working_dir": "."})
+
+
+def _returns(builder: Builder, step: str, model_path: str, dataset: Dataset) -> Returns:
+    """Return what training gives: without rows held out, no score."""
+    path = checked_text(builder, "model_path", model_path, step)
+    outputs = [
+        Output(name="model", type="file", path=path),
+        Output(name="metrics", type="dict", path="outputs/metrics"),
+    ]
+    specs = {"model": FILE, "metrics": DICT}
+    if dataset.test_fraction:
+        outputs.append(Output(name="score", type="float", path="outputs/score"))
+        specs["score"] = FLOAT
+    return Returns(tuple(outputs), specs, main="model")
 
 
 def _dataset_inputs(scope: Scope, step: str, dataset: Dataset) -> Iterator[Input]:
-    builder = scope.builder
-    _check(builder, step, dataset)
-    columns = dataset.feature_cols
-    if isinstance(columns, str):
-        columns = [name.strip() for name in columns.split(",")]
+    for problem in dataset_problems(dataset):
+        message = f'step "{step}": the Dataset: {problem.message}'
+        scope.builder.report(problem.code, message, step=step)
+        return
+    columns = columns_of(dataset)
     spec: dict[str, object] = {
         "table_name": dataset.table_name,
-        "feature_cols": None if columns is None else list(columns),
+        "feature_cols": columns,
         "label_col": dataset.label_col,
         "name": dataset.name,
         "format": dataset.format,
@@ -136,25 +164,6 @@ def _dataset_inputs(scope: Scope, step: str, dataset: Dataset) -> Iterator[Input
     yield make_plain_input("dataset", literal(told), "dict")
 
 
-def _check(builder: Builder, step: str, dataset: Dataset) -> None:
-    given = [name for name in ("table_name", "data", "name") if getattr(dataset, name) is not None]
-    problem = None
-    if isinstance(dataset.source, str) and has_password(dataset.source):
-        told = (
-            f'step "{step}": the source of the Dataset "{without_password(dataset.source)}" has a '
-            "password in it. Leave it out, and give the step the variable DATASET_URL by env= from "
-            "an entry of a secret"
-        )
-        builder.report("CLR467", told, step=step)
-    if len(given) != 1:
-        told = " and ".join(given) or "nothing"
-        problem = f"it says {told}; say one of table_name, data and name"
-    elif not 0 <= dataset.test_fraction < 1:
-        problem = f"test_fraction is {dataset.test_fraction}; it goes from 0 to less than 1"
-    if problem is not None:
-        builder.report("CLR105", f'step "{step}": the Dataset: {problem}', step=step)
-
-
 def _needs_of(dataset: Dataset) -> Iterator[str]:
     if dataset.name is not None:
         yield "scikit-learn"
@@ -166,17 +175,22 @@ def _needs_of(dataset: Dataset) -> Iterator[str]:
 
 
 def _parameter_inputs(
-    scope: Scope, step: str, kind: str, given: Mapping[str, object] | None
+    scope: Scope, step: str, given: Mapping[str, Mapping[str, object] | None]
 ) -> Iterator[Input]:
-    for name, value in (given or {}).items():
-        if not name.isidentifier():
-            scope.builder.report(
-                "CLR105",
-                f'step "{step}": "{name}" is no name of a parameter of a model',
-                step=step,
-            )
-            continue
-        yield _json_input(scope, step, f"{kind}_{name}", value)
+    told: set[str] = set()
+    for kind, parameters in given.items():
+        for name, value in (parameters or {}).items():
+            problem = None
+            if not name.isidentifier():
+                problem = "is no name of a parameter of a model"
+            elif name in told:
+                problem = "is given twice, to the model and to its training. Remove one"
+            if problem is None:
+                yield _json_input(scope, step, f"{kind}_{name}", value)
+            else:
+                message = f'step "{step}": the parameter "{name}" {problem}'
+                scope.builder.report("CLR105", message, step=step)
+            told.add(name)
 
 
 def _json_input(scope: Scope, step: str, name: str, value: object) -> Input:
@@ -200,7 +214,7 @@ def source_of(program: str) -> str:
     folder = files("couler.steps") / "programs"
     parts = [
         _without_own_imports((folder / name).read_text(encoding="utf-8"))
-        for name in (TABLE, program)
+        for name in (*SHARED, program)
     ]
     return "from __future__ import annotations\n\n" + "\n\n".join(parts)
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from couler.dsl.handles import ProcessHandle
-from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration
 from couler.dsl.shipping import default_image
 from couler.steps.dataset import Dataset
-from couler.steps.fitting import fit
+from couler.steps.fitting import FitOptions, fit
 from couler.steps.parameters import STATIC
-from couler.steps.pods import Amount
 from couler.steps.registry import zoo_step
 
 
@@ -23,19 +21,8 @@ def train(
     image: str | None = None,
     *,
     model_path: t.Annotated[str, STATIC] = "model.txt",
-    packages: Sequence[str] | None = None,
-    resources: Mapping[str, object] | None = None,
-    cpu: Amount | None = None,
-    memory: Amount | None = None,
-    gpu: int | Gpu | None = None,
-    env: Mapping[str, object] | None = None,
-    secret: str | Sequence[str] | None = None,
-    node_selector: Mapping[str, str] | None = None,
-    tolerations: Sequence[Toleration] | None = None,
-    timeout: Duration | None = None,
-    retry: int | Retry | None = None,
-    cache: bool | Cache | None = None,
-    step_name: str | None = None,
+    scoring: str | None = None,
+    **options: t.Unpack[FitOptions],
 ) -> ProcessHandle:
     """Train boosted trees with LightGBM.
 
@@ -52,6 +39,9 @@ def train(
         Name of the file that the model is written to, in LightGBM's text form.
     image
         Where it runs on a cluster; by default a Python, into which the packages are installed.
+    scoring
+        What judges the model on the rows held out: a metric of LightGBM, such as `auc`; by default
+        the share of right classes, or R squared.
     packages
         What is installed before; by default what is needed, or nothing where an image is given.
     resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
@@ -61,8 +51,8 @@ def train(
     Returns
     -------
     ProcessHandle
-        The step: `model` (a file), which is its value, `score` (of the rows held out: the share of
-        right classes, or R squared) and `metrics` (a dict by name).
+        The step: `model` (a file), which is its value, `score` (of the rows held out; where there
+        are none, there is none) and `metrics` (a dict by name).
 
     Examples
     --------
@@ -80,26 +70,13 @@ def train(
         dataset=datasource,
         model_params=model_params,
         train_params=train_params,
-        model_file=model_path,
+        model_path=model_path,
+        scoring=scoring,
         image=image,
-        packages=packages,
         needs=("lightgbm",),
         # LightGBM needs OpenMP of the image, which the slim ones have not.
         own_image=default_image().removesuffix("-slim"),
-        step_name=step_name,
-        options={
-            "resources": resources,
-            "cpu": cpu,
-            "memory": memory,
-            "gpu": gpu,
-            "env": env,
-            "secret": secret,
-            "node_selector": node_selector,
-            "tolerations": tolerations,
-            "timeout": timeout,
-            "retry": retry,
-            "cache": cache,
-        },
+        options=options,
     )
 
 

@@ -176,13 +176,19 @@ class Parameters:
         told = dict(_descriptions(inspect.getdoc(function) or ""))
         self.prefix = prefix
         self.signature = inspect.signature(function)
-        self.named = {
-            one.name: Parameter(
-                one.name, hints.get(one.name, object), one.default, told.get(one.name, "")
-            )
-            for one in self.signature.parameters.values()
-            if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)
-        }
+        self.named: dict[str, Parameter] = {}
+        self._positional = []
+        for one in self.signature.parameters.values():
+            hint = hints.get(one.name, object)
+            if one.kind is one.VAR_KEYWORD and t.get_origin(hint) is t.Unpack:
+                for name, own in t.get_type_hints(t.get_args(hint)[0], include_extras=True).items():
+                    self.named[name] = Parameter(name, own, None, told.get(name, ""))
+            elif one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
+                self.named[one.name] = Parameter(
+                    one.name, hint, one.default, told.get(one.name, "")
+                )
+            if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+                self._positional.append(one.name)
 
     def schema(self) -> dict[str, t.Any]:
         """Return the JSON Schema of the arguments, as an object."""
@@ -207,10 +213,12 @@ class Parameters:
     ) -> tuple[dict[str, object], list[Problem]]:
         """Return the arguments that are right, by name, and what is wrong with the others."""
         problems: list[Problem] = []
-        names = list(self.named)
+        names = self._positional
         given = dict(zip(names, args, strict=False))
         if len(args) > len(names):
-            problems.append(Problem("CLR102", f"{len(names)} arguments at most, not {len(args)}"))
+            problems.append(
+                Problem("CLR102", f"{len(names)} arguments at most without a name, not {len(args)}")
+            )
         missing = [name for name, one in self.named.items() if one.required]
         for name, value in named.items():
             if name in given:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from couler.dsl.handles import ProcessHandle
-from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration
 from couler.steps.dataset import Dataset
-from couler.steps.fitting import fit
+from couler.steps.fitting import FitOptions, fit
 from couler.steps.parameters import STATIC
-from couler.steps.pods import Amount
 from couler.steps.registry import zoo_step
 
 
@@ -22,19 +20,8 @@ def train(
     image: str | None = None,
     *,
     model_path: t.Annotated[str, STATIC] = "model.joblib",
-    packages: Sequence[str] | None = None,
-    resources: Mapping[str, object] | None = None,
-    cpu: Amount | None = None,
-    memory: Amount | None = None,
-    gpu: int | Gpu | None = None,
-    env: Mapping[str, object] | None = None,
-    secret: str | Sequence[str] | None = None,
-    node_selector: Mapping[str, str] | None = None,
-    tolerations: Sequence[Toleration] | None = None,
-    timeout: Duration | None = None,
-    retry: int | Retry | None = None,
-    cache: bool | Cache | None = None,
-    step_name: str | None = None,
+    scoring: str | None = None,
+    **options: t.Unpack[FitOptions],
 ) -> ProcessHandle:
     """Train an estimator of scikit-learn.
 
@@ -51,6 +38,10 @@ def train(
         Name of the file that the model is written to, for `joblib.load`.
     image
         Where it runs on a cluster; by default a Python, into which the packages are installed.
+    scoring
+        What judges the model on the rows held out: a scorer of scikit-learn, such as `f1_macro`; by
+        default the share of right classes, or R squared. What is neither a classifier nor
+        a regressor needs one.
     packages
         What is installed before; by default what is needed, or nothing where an image is given.
     resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
@@ -60,8 +51,8 @@ def train(
     Returns
     -------
     ProcessHandle
-        The step: `model` (a file), which is its value, `score` (of the rows held out: the share of
-        right classes, or R squared) and `metrics` (a dict by name).
+        The step: `model` (a file), which is its value, `score` (of the rows held out; where there
+        are none, there is none) and `metrics` (a dict by name).
 
     Examples
     --------
@@ -79,24 +70,10 @@ def train(
         program="fit_sklearn.py",
         dataset=datasource,
         model_params=hyperparameters,
-        train_params=None,
-        model_file=model_path,
+        model_path=model_path,
+        scoring=scoring,
         image=image,
-        packages=packages,
         needs=("scikit-learn",),
-        step_name=step_name,
         more={"estimator": estimator},
-        options={
-            "resources": resources,
-            "cpu": cpu,
-            "memory": memory,
-            "gpu": gpu,
-            "env": env,
-            "secret": secret,
-            "node_selector": node_selector,
-            "tolerations": tolerations,
-            "timeout": timeout,
-            "retry": retry,
-            "cache": cache,
-        },
+        options=options,
     )

@@ -137,9 +137,8 @@ def test_lightgbm_and_its_estimator() -> None:
     ("call", "message"),
     [
         (lambda path: sklearn.train("LogisticRegresion", Dataset(name="iris")), "Did you mean Log"),
-        (lambda path: sklearn.train("SVC", Dataset(name="irsi")), "has no data set 'irsi'"),
         (lambda path: sklearn.train("SVC", Dataset(data=path, label_col="x")), "no column 'x'"),
-        (lambda path: sklearn.train("SVC", Dataset(data=path)), "more than numbers"),
+        (lambda path: sklearn.train("SVC", Dataset(data=path)), "'red' in row 1 is no number"),
         (lambda path: sklearn.train("SVC", Dataset("t")), "give Dataset(source=...)"),
     ],
 )
@@ -162,6 +161,16 @@ def test_what_is_wrong_with_the_data_is_told_where_it_runs(
         (Dataset(), "it says nothing"),
         (Dataset("t", name="iris"), "table_name and name"),
         (Dataset("t", test_fraction=1.0), "from 0 to less than 1"),
+        (Dataset(name="irsi"), "breast_cancer, diabetes, digits, iris, wine. Did you mean "),
+        (Dataset(data=3), "data is 3"),
+        (Dataset("t", seed=-1), "seed is -1"),
+        (Dataset(data="a.csv", source="sqlite://"), "goes with table_name"),
+        (Dataset("t", format="csv"), "goes with data"),
+        (Dataset(data="a.csv", delimiter=", "), "not one character"),
+        (Dataset("t", "a,,b"), "names no column, or an empty one"),
+        (Dataset("t", []), "names no column"),
+        (Dataset("t", "a,b,a"), 'names "a" twice'),
+        (Dataset("t", "a,b", "b"), '"b" is the label'),
     ],
 )
 def test_a_wrong_dataset_is_reported(dataset: Dataset, words: str) -> None:
@@ -173,8 +182,55 @@ def test_a_wrong_dataset_is_reported(dataset: Dataset, words: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "fields",
+    [
+        {"test_fraction": "0.2"},
+        {"seed": 1.5},
+        {"task": "clustering"},
+        {"feature_cols": [1, 2]},
+        {"label_col": 3},
+        {"format": "xlsx"},
+        {"name": 3},
+    ],
+)
+def test_a_field_of_a_wrong_type_is_one_diagnostic(fields: dict[str, t.Any]) -> None:
+    with couler.Workflow("w") as wf:
+        sklearn.train("SVC", Dataset(**{"name": "iris", **fields}), step_name="fit")
+    [problem] = problems(wf)
+    assert (problem.code, problem.step) == ("CLR107", "fit")
+    assert f'the Dataset: the argument "{next(iter(fields))}" must be' in problem.message
+
+
+def test_what_shapes_a_dataset_is_known_when_the_workflow_is_built() -> None:
+    with couler.Workflow("w", label="y", url="sqlite://") as wf:
+        data = Dataset("t", label_col=t.cast(str, wf.params.label), source=wf.params.url)
+        sklearn.train("SVC", data, step_name="fit")
+    [problem] = problems(wf)
+    assert problem.code == "CLR105"
+    assert '"label_col" shapes the step' in problem.message
+
+
+def test_without_rows_held_out_there_is_no_score_to_read() -> None:
+    with couler.Workflow("w") as wf:
+        trained = sklearn.train("KMeans", Dataset(name="iris", test_fraction=0), step_name="fit")
+        wf.output("metrics", trained.metrics)
+    assert outputs(wf)["metrics"] == {"train_rows": 150}
+    with couler.Workflow("w") as wf:
+        trained = sklearn.train("KMeans", Dataset(name="iris", test_fraction=0), step_name="fit")
+        with pytest.raises(AttributeError, match="score"):
+            wf.output("score", trained.score)
+
+
+SOME = Dataset(name="iris")
+ALL = Dataset(name="iris", test_fraction=0)
+
+
+@pytest.mark.parametrize(
     ("call", "code"),
     [
+        (lambda: xgboost.train(SOME, {"eta": 1}, {"eta": 2}), "CLR105"),
+        (lambda: sklearn.train("SVC", ALL, scoring="f1"), "CLR106"),
+        (lambda: sklearn.train("SVC", SOME, None, None, "m"), "CLR102"),
         (lambda: xgboost.train("iris"), "CLR107"),
         (lambda: xgboost.train(), "CLR101"),
         (lambda: sklearn.train("SVC", Dataset(name="iris"), {"C": object()}), "CLR103"),

@@ -129,7 +129,11 @@ def test_right_arguments_are_no_problem() -> None:
         (lambda wf: say("a", wf.params.count), "CLR105", "known when the workflow is built"),
         (lambda wf: say("a", tone=wf.params.count), "CLR107", "which is int"),
         (lambda wf: say("a", text="b"), "CLR102", "given twice"),
-        (lambda wf: say("a", 1, None, (), None, None, 7), "CLR102", "6 arguments at most, not 7"),
+        (
+            lambda wf: say("a", 1, None, (), None, None, 7),
+            "CLR102",
+            "6 arguments at most without a name, not 7",
+        ),
     ],
 )
 def test_each_mistake_is_one_diagnostic(
