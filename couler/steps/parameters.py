@@ -216,9 +216,7 @@ class Parameters:
         names = self._positional
         given = dict(zip(names, args, strict=False))
         if len(args) > len(names):
-            problems.append(
-                Problem("CLR102", f"{len(names)} arguments at most without a name, not {len(args)}")
-            )
+            problems.append(Problem("CLR102", f"{len(names)} arguments at most, not {len(args)}"))
         missing = [name for name, one in self.named.items() if one.required]
         for name, value in named.items():
             if name in given:

@@ -133,7 +133,7 @@ def test_step_is_in_the_manifest(couler: Callable, tmp_path: Path) -> None:
         ('urgent="yes"', "CLR107", "must be bool, not 'yes', which is str"),
         ("channels=['a', 3]", "CLR107", "must be Sequence[str]"),
         ("channels=best", "CLR105", "must be known when the workflow is built"),
-        ("['x'], True, 0, 1, 2", "CLR102", "4 arguments at most without a name, not 6"),
+        ("['x'], True, 0, 1, 2", "CLR102", "4 arguments at most, not 6"),
         ("text='twice'", "CLR102", "given twice"),
     ],
 )
