@@ -234,6 +234,7 @@ def run(
         "metricsCollectorSpec": metrics_collector,
         "trialTemplate": {key: value for key, value in template.items() if value is not None},
     }
+    failures = f"status.trialsFailed > {max(0, max_failed_trial_count)}"
     kind = JobKind(
         manifest={
             "apiVersion": "kubeflow.org/v1beta1",
@@ -242,9 +243,7 @@ def run(
         },
         success_condition="status.completionTime",
         # Trials without metrics count as failed as well, which only the condition tells.
-        failure_condition=",".join(
-            (f"status.trialsFailed > {max_failed_trial_count}", condition_anywhere("Failed"))
-        ),
+        failure_condition=f"{failures},{condition_anywhere('Failed')}",
         outputs=_outputs(parameters, objective),
         main="best_trial",
     )
@@ -339,7 +338,7 @@ def _read_template(
             _report(builder, step, problem)
     known = [one.name for one in parameters]
     for name in dict.fromkeys(found for text in texts for found in _MARK.findall(text)):
-        if name not in known:
+        if known and name not in known:
             problem = f'raw_template uses "{name}", which is not tuned.{did_you_mean(name, known)}'
             _report(builder, step, problem)
     return dict(tree)

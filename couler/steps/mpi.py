@@ -24,6 +24,7 @@ from couler.steps.training import (
     JobOptions,
     Local,
     RestartPolicy,
+    check_least,
     current_builder,
     make_job,
     run_policy,
@@ -159,7 +160,7 @@ def train(
             *args,
             *hyperparameter_words(builder, name, hyperparameters or {}, named_inputs(inputs)),
         ],
-        env=with_model_path(env, model_path),
+        env=with_model_path(builder, name, env, model_path),
         secret=secret,
         resources=resources,
         cpu=cpu,
@@ -188,6 +189,8 @@ def train(
             "couler.LocalForm with what runs here",
             step=name,
         )
+    check_least(builder, name, 1, slots_per_worker=slots_per_worker)
+    check_least(builder, name, 0, backoff_limit=backoff_limit)
     replicas = [
         Replica(
             "Launcher",
@@ -208,7 +211,7 @@ def train(
         ),
     ]
     # The launcher is tried again in new pods, each of which counts.
-    tries = backoff_limit if launcher_restart_policy == "Never" else 0
+    tries = max(0, backoff_limit) if launcher_restart_policy == "Never" else 0
     success, failure = ended(
         builder, name, replicas, deciding=("Launcher",), may_fail={"Launcher": tries}
     )

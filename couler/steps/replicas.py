@@ -86,16 +86,16 @@ def ended(
         if count < 0:
             builder.report("CLR105", f'step "{step}": {count} {name} replicas', step=step)
     type_ = next((one for one in deciding if counts[one] > 0), None)
-    if type_ is None:
+    if type_ is None and all(counts[one] == 0 for one in deciding):
         builder.report(
             "CLR105",
             f'step "{step}": the job has no {" and no ".join(deciding)}, so it would never end. '
             "Say how many there are",
             step=step,
         )
-        type_ = deciding[-1]
+    type_ = type_ or deciding[-1]
     bounds = may_fail or {name: 0 for name, count in counts.items() if count > 0}
     failure = ",".join(
         f"status.replicaStatuses.{name}.failed > {bound}" for name, bound in bounds.items()
     )
-    return f"status.replicaStatuses.{type_}.succeeded == {counts[type_]}", failure
+    return f"status.replicaStatuses.{type_}.succeeded == {max(0, counts[type_])}", failure

@@ -167,7 +167,7 @@ def train(
             *args,
             *hyperparameter_words(builder, name, hyperparameters or {}, named_inputs(inputs)),
         ],
-        env=with_model_path(env, model_path),
+        env=with_model_path(builder, name, env, model_path),
         secret=secret,
         resources=resources,
         cpu=cpu,

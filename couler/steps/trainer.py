@@ -33,6 +33,7 @@ from couler.steps.training import (
     JobKind,
     JobOptions,
     Local,
+    check_least,
     condition_anywhere,
     current_builder,
     make_job,
@@ -174,7 +175,7 @@ def train(
             *args,
             *hyperparameter_words(builder, name, hyperparameters or {}, named_inputs(inputs)),
         ],
-        env=with_model_path(env, model_path),
+        env=with_model_path(builder, name, env, model_path),
         secret=secret,
         resources=resources,
         cpu=cpu,
@@ -195,6 +196,7 @@ def train(
         failure_condition=failure_condition,
         labels={} if queue is None else {"kueue.x-k8s.io/queue-name": queue},
     )
+    check_least(builder, name, 1, num_nodes=num_nodes, procs_per_node=procs_per_node)
     reference = {
         "apiGroup": "trainer.kubeflow.org",
         "kind": "TrainingRuntime" if namespaced else "ClusterTrainingRuntime",

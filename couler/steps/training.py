@@ -178,9 +178,25 @@ def single_process(
     )
 
 
-def with_model_path(env: Mapping[str, object] | None, model_path: object) -> dict[str, object]:
+def with_model_path(
+    builder: Builder, step: str, env: Mapping[str, object] | None, model_path: object
+) -> dict[str, object]:
     """Return an environment that also tells where the model is to be written."""
-    return {**(env or {}), **({} if model_path is None else {MODEL_PATH: model_path})}
+    found = dict(env or {})
+    if model_path is None:
+        return found
+    if MODEL_PATH in found:
+        message = f'step "{step}": both model_path and env say what {MODEL_PATH} is. Remove one'
+        builder.report("CLR105", message, step=step)
+    return {**found, MODEL_PATH: model_path}
+
+
+def check_least(builder: Builder, step: str, least: int, **counts: object) -> None:
+    """Report counts that are too small; those known only when the workflow runs are not checked."""
+    for name, count in counts.items():
+        if isinstance(count, int) and count < least:
+            message = f'step "{step}": {name} is {count}; it must be at least {least}'
+            builder.report("CLR105", message, step=step)
 
 
 def run_policy(

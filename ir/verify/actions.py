@@ -15,6 +15,7 @@ from couler.ir.verify.credentials import has_password, shape, without_password
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
 from couler.ir.verify.own import OF_RESPONSE, check_own_condition
+from couler.ir.verify.resources import condition_problem, json_path_problem
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.typed import check_typed
 from couler.ir.verify.values import Reader
@@ -206,6 +207,11 @@ def _check_job(reader: Reader, step: Step, action: Job) -> None:
             if getattr(action, field):
                 past = "deleted" if action.action == "delete" else "read"
                 view.add("CLR419", step, f"{field} has no meaning when a resource is {past}.")
+    for field in ("success_condition", "failure_condition"):
+        condition = getattr(action, field)
+        problem = condition_problem(condition) if condition else None
+        if problem is not None:
+            view.add("CLR419", step, f'{field} "{condition}": {problem}.')
     if action.manifest_from is not None:
         if action.manifest:
             view.add("CLR419", step, "it has a manifest and a file that holds it. Remove one.")
@@ -327,6 +333,8 @@ def check_outputs_of_process(view: ScopeView, step: Step) -> None:
             problem = "has a path, which is for containers and scripts. Remove it"
         elif isinstance(action, Job) and output.json_path is None and output.jq is None:
             problem = "has no json_path or jq. Name the field of the job's resource"
+        elif output.json_path is not None and (wrong := json_path_problem(output.json_path)):
+            problem = f"has a json_path that {wrong}"
         elif is_file(output.type) and output.path is None:
             problem = f"is a {output.type} without a path. Name the path that the process writes"
         elif step.daemon:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import couler
+from couler.errors import InvalidWorkflowError
 from couler.ir.manifests import filled
 from couler.ir.workflow import Job
 from couler.steps import katib, mpi, pytorch, tensorflow, trainer
@@ -142,6 +143,20 @@ def test_workers_of_mpi_take_no_arguments() -> None:
     with couler.Workflow("w") as wf:
         mpi.train("a:1", "mpirun train", worker_command="a; b", input_lr=1)
     assert codes(wf) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["/usr/local/bin/absent --fast", "absent", ["absent", "a b"], ["/no/such/program"]],
+)
+def test_a_program_that_is_not_here_is_told_before_it_runs(command: str | list[str]) -> None:
+    with couler.Workflow("w") as wf:
+        pytorch.train("a:1", command, model_path="/m", step_name="fit")
+        pytorch.train("a:1", "sh train.sh", step_name="shell")
+    program = command.split()[0] if isinstance(command, str) else command[0]
+    with pytest.raises(InvalidWorkflowError, match=f'step "fit" runs "{program}"') as caught:
+        wf.run()
+    assert [one.code for one in caught.value.diagnostics] == ["CLR363"]
 
 
 def expanded(text: str, names: t.Mapping[str, str]) -> str:

@@ -132,7 +132,7 @@ def test_right_arguments_are_no_problem() -> None:
         (
             lambda wf: say("a", 1, None, (), None, None, 7),
             "CLR102",
-            "6 arguments at most without a name, not 7",
+            "6 arguments at most, not 7",
         ),
     ],
 )

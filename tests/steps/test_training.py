@@ -395,6 +395,20 @@ def test_katib_with_a_template() -> None:
         (lambda: pytorch.train("a:1", "x", resources="cpu"), "CLR105", "cpu=0.5"),
         (lambda: pytorch.train("a:1", "x", clean_pod_policy="Most"), "CLR107", "'Running'"),
         (lambda: mpi.train("a:1", "x", local=True), "CLR105", "several machines"),
+        (lambda: mpi.train("a:1", "x", slots_per_worker=0), "CLR105", "slots_per_worker is 0"),
+        (lambda: mpi.train("a:1", "x", backoff_limit=-1), "CLR105", "backoff_limit is -1"),
+        (lambda: trainer.train("r", num_nodes=0), "CLR105", "num_nodes is 0"),
+        (
+            lambda: pytorch.train("a:1", "x", env={"MODEL_PATH": "a"}, model_path="b"),
+            "CLR105",
+            "both model_path and env",
+        ),
+        (lambda: pytorch.train("a:1", "x", input_a=1, hyperparameters={"a": 1}), "CLR105", "twice"),
+        (lambda: pytorch.train("a:1", "x", input_a=None), "CLR105", "is None"),
+        (lambda: pytorch.train("a:1", "x", input_a=float("nan")), "CLR105", "nan"),
+        (lambda: pytorch.train(3, "x"), "CLR107", "must be str | None, not 3"),
+        (lambda: tensorflow.train("a:1", "x", num_workers="2"), "CLR107", "must be int"),
+        (lambda: pytorch.train("a:1", "x", rate=1), "CLR104", 'Did you mean "input_rate"'),
         (lambda: trainer.train("r", secret="nokeys"), "CLR105", "couler.obtain_secret"),
         (lambda: katib.run(TRIAL, objective=OBJECTIVE), "CLR105", "names no hyperparameter"),
         (lambda: katib.run(TRIAL, TUNED[:2]), "CLR101", '"objective" is missing'),
@@ -416,9 +430,9 @@ def test_katib_with_a_template() -> None:
 def test_mistakes_are_reported(call: t.Callable[[], object], code: str, words: str) -> None:
     with couler.Workflow("w") as wf:
         call()
-    found = problems(wf)
-    assert code in [one.code for one in found]
-    assert words in " ".join(one.message for one in found)
+    [problem] = problems(wf)
+    assert problem.code == code
+    assert words in problem.message
 
 
 def test_a_claim_of_the_run_is_none_of_a_job() -> None:

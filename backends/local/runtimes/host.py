@@ -32,6 +32,8 @@ _Which: t.TypeAlias = Callable[..., str | None]
 PROGRAM_CODE = "CLR363"
 """A program that this machine does not have."""
 
+_HANDS_OVER = 'exec "$@"'
+
 PYTHON = frozenset({"python", "python3"})
 """Programs that are the interpreter which runs the engine."""
 
@@ -244,4 +246,6 @@ def _literal_program(step: Step) -> str | None:
     if not isinstance(action, Container):
         return None
     words = (*action.command, *action.args)
+    if len(words) > 4 and words[:2] == ("sh", "-c") and str(words[2]).endswith(_HANDS_OVER):
+        words = words[4:]  # the shell prepares what it then becomes
     return words[0] if words and isinstance(words[0], str) else None
