@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping, Sequence
 
@@ -45,6 +46,8 @@ from couler.steps.training import step_name as name_of
 
 NODE = "node"
 """Name of the training job, and of its container, in the runtimes that come with Trainer."""
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+|/.*")
 
 _REASON = '{.status.conditions[?(@.type=="Complete")].reason}'
 
@@ -197,6 +200,12 @@ def train(
         labels={} if queue is None else {"kueue.x-k8s.io/queue-name": queue},
     )
     check_least(builder, name, 1, num_nodes=num_nodes, procs_per_node=procs_per_node)
+    if isinstance(dataset_uri, str) and not _URI.fullmatch(dataset_uri):
+        message = (
+            f'step "{name}": dataset_uri: "{dataset_uri}" is no URI; write such as '
+            f"hf://{dataset_uri}, s3://{dataset_uri} or an absolute path"
+        )
+        builder.report("CLR105", message, step=name)
     reference = {
         "apiGroup": "trainer.kubeflow.org",
         "kind": "TrainingRuntime" if namespaced else "ClusterTrainingRuntime",
