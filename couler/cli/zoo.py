@@ -62,7 +62,8 @@ def show(session: Session, name: str, format_: str | None) -> None:
     step, source = get_step(name), origin(name)
     if session.settings.choose("format", format_, FORMATS) == "json":
         parameters = step.parameters.schema()
-        _echo_json({**_head(step, source), "parameters": parameters, "example": step.example})
+        rest = {"parameters": parameters, "returns": step.returns, "example": step.example}
+        _echo_json({**_head(step, source), **rest})
         return
     click.echo(f"{step.name} {step.version}, of {source}")
     click.echo(step.summary)
@@ -71,12 +72,21 @@ def show(session: Session, name: str, format_: str | None) -> None:
         for parameter in told:
             default = "" if parameter.required else f" = {parameter.default!r}"
             click.echo(f"{parameter.name}: {parameter.label}{default}")
-        for line in textwrap.wrap(description, _WIDTH - 4):
-            click.echo(f"    {line}")
+        _echo_described(description)
     if step.parameters.prefix is not None:
         click.echo(f"{step.parameters.prefix}<NAME>: any")
+        _echo_described(step.parameters.others)
+    if step.returns:
+        click.echo("\nGives:")
+        _echo_described(step.returns)
     if step.example:
-        click.echo(f"\n{step.example}")
+        click.echo("\nExample:")
+        click.echo(textwrap.indent(step.example, "    "))
+
+
+def _echo_described(text: str) -> None:
+    for line in textwrap.wrap(text, _WIDTH - 4):
+        click.echo(f"    {line}")
 
 
 def _head(step: ZooStep[..., t.Any], source: str) -> dict[str, t.Any]:

@@ -29,7 +29,8 @@ def train(
     Parameters
     ----------
     datasource
-        The data.
+        The data: a `couler.Dataset`, which is a file, a table of a database or a set of
+        scikit-learn.
     model_params
         Parameters of the booster, such as `{"num_leaves": 63}`; values can be those of the
         workflow.

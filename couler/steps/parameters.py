@@ -17,7 +17,7 @@ from pydantic_core import core_schema
 
 from couler.dsl.checks import first_problem
 from couler.dsl.handles import Value
-from couler.dsl.types import TypeSpec, UnsupportedTypeError, fits, spec_of
+from couler.dsl.types import TypeSpec, UnsupportedTypeError, fits, is_json, spec_of
 from couler.ir.diagnostics import did_you_mean
 
 
@@ -96,8 +96,9 @@ class Parameter:
         found.pop("title", None)
         if self.description:
             found["description"] = self.description
-        if not self.required:
-            found["default"] = self.default if _is_plain(self.default) else repr(self.default)
+        default = list(self.default) if isinstance(self.default, tuple) else self.default
+        if not self.required and is_json(default):
+            found["default"] = default
         return found
 
     def problem(self, value: object) -> Problem | None:
@@ -156,10 +157,6 @@ def _detail(error: ValidationError) -> str:
     return f" ({first_problem(error)})"
 
 
-def _is_plain(value: object) -> bool:
-    return value is None or isinstance(value, str | int | float | bool)
-
-
 class Parameters:
     """All parameters of a step of the zoo.
 
@@ -178,6 +175,8 @@ class Parameters:
         self.signature = inspect.signature(function)
         self.named: dict[str, Parameter] = {}
         self._positional = []
+        self.others = ""
+        """What those are that are taken by `**`."""
         for one in self.signature.parameters.values():
             hint = hints.get(one.name, object)
             if one.kind is one.VAR_KEYWORD and t.get_origin(hint) is t.Unpack:
@@ -187,6 +186,8 @@ class Parameters:
                 self.named[one.name] = Parameter(
                     one.name, hint, one.default, told.get(one.name, "")
                 )
+            elif one.kind is one.VAR_KEYWORD:
+                self.others = told.get(one.name, "")
             if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
                 self._positional.append(one.name)
 
@@ -205,7 +206,8 @@ class Parameters:
             "additionalProperties": False,
         }
         if self.prefix is not None:
-            found["patternProperties"] = {f"^{re.escape(self.prefix)}": {}}
+            described = {"description": self.others} if self.others else {}
+            found["patternProperties"] = {f"^{re.escape(self.prefix)}.": described}
         return {**found, "$defs": definitions} if definitions else found
 
     def bind(

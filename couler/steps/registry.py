@@ -44,6 +44,10 @@ class ZooStep(t.Generic[P, R]):
         Of what it makes and takes.
     summary
         What it is for, in one sentence.
+    example
+        How it is used, as a program.
+    returns
+        What it gives.
     parameters
         What it takes.
     """
@@ -57,6 +61,7 @@ class ZooStep(t.Generic[P, R]):
         told = sections(inspect.getdoc(function) or "")
         self.summary = told[""].partition("\n")[0]
         self.example = _without_prompts(told.get("Examples", ""))
+        self.returns = _described(told.get("Returns", ""))
         self._prefix = prefix
         functools.update_wrapper(self, function)
 
@@ -141,6 +146,11 @@ def zoo_step(
     ('Greet somebody.', 'string')
     """
     return lambda function: ZooStep(function, name, version, extra)
+
+
+def _described(text: str) -> str:
+    """Return what a section of a docstring says, without the type above it."""
+    return " ".join(line.strip() for line in text.splitlines() if line.startswith(" "))
 
 
 def _without_prompts(text: str) -> str:

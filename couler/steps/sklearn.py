@@ -31,7 +31,8 @@ def train(
         Its name, such as `RandomForestClassifier`, or its path, such as `sklearn.svm.SVC`; can be
         a value of the workflow.
     datasource
-        The data.
+        The data: a `couler.Dataset`, which is a file, a table of a database or a set of
+        scikit-learn.
     hyperparameters
         Arguments of the estimator; values can be those of the workflow.
     model_path

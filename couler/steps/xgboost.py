@@ -28,7 +28,8 @@ def train(
     Parameters
     ----------
     datasource
-        The data.
+        The data: a `couler.Dataset`, which is a file, a table of a database or a set of
+        scikit-learn.
     model_params
         Parameters of the booster, such as `{"objective": "binary:logistic"}`; values can be those
         of the workflow.

@@ -31,6 +31,15 @@ def test_show(couler: Callable) -> None:
     assert "model_path: str = 'model.joblib'" in lines
     assert "    Name of the file that the model is written to, for `joblib.load`." in lines
     assert lines[-1].strip().startswith("wf.output(")
+    [gives] = [index for index, line in enumerate(lines) if line == "Gives:"]
+    assert lines[gives + 1].startswith("    The step: `model` (a file)")
+    assert "Example:" in lines
+
+
+def test_show_tells_of_hyperparameters(couler: Callable) -> None:
+    lines = couler("zoo", "show", "pytorch.train").out.splitlines()
+    place = lines.index("input_<NAME>: any")
+    assert lines[place + 1].strip().startswith("Hyperparameters as keywords")
 
 
 def test_show_as_json(couler: Callable) -> None:

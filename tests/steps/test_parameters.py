@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import typing as t
 from collections.abc import Mapping, Sequence
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import couler
 from couler import steps
@@ -83,7 +86,7 @@ def test_summary_example_and_schema() -> None:
         {"enum": ["loud", "soft"], "type": "string"},
         {"type": "null"},
     ]
-    assert schema["patternProperties"] == {"^with_": {}}
+    assert schema["patternProperties"] == {"^with_.": {}}
     jsonschema.validate({"text": "a", "words": ["b"], "with_x": 1}, schema)
     for wrong in ({}, {"text": 1}, {"text": "a", "tone": "flat"}, {"text": "a", "txt": 1}):
         with pytest.raises(jsonschema.ValidationError):
@@ -210,3 +213,61 @@ def test_modules_and_names_are_reached_from_the_package() -> None:
     assert isinstance(couler.steps.sklearn.train, ZooStep)
     with pytest.raises(AttributeError, match='Did you mean "pytorch"'):
         _ = couler.steps.pytroch
+
+
+NAMES = {
+    "sklearn.train": {"estimator": "SVC", "datasource": couler.Dataset(name="iris")},
+    "xgboost.train": {"datasource": couler.Dataset(name="iris")},
+    "lightgbm.train": {"datasource": couler.Dataset(name="iris")},
+}
+SIMPLE = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.floats(-2, 2).filter(lambda one: not one.is_integer())
+    | st.sampled_from(["a", "Never", "Running", "OpenMPI", "categorical", "maximize"])
+)
+ARGUMENTS = (
+    SIMPLE
+    | st.lists(SIMPLE, max_size=2)
+    | st.dictionaries(st.sampled_from(["name", "type", "metric_name", "a"]), SIMPLE, max_size=3)
+)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_the_schema_takes_what_the_step_takes(name: str, data: st.DataObject) -> None:
+    parameters = get_step(name).parameters
+    chosen = data.draw(st.sampled_from([*parameters.named, "input_a", "input_", "unknown"]))
+    value = data.draw(ARGUMENTS)
+    schema = _schema(name)
+    if chosen in parameters.named and _holds_objects(schema, chosen):
+        return  # objects of Python, which JSON cannot be
+    required = {key: one for key, one in NAMES.get(name, {}).items() if key != chosen}
+    _, refused = parameters.bind((), {**required, chosen: value})
+    validator = jsonschema.Draft202012Validator(schema)
+    assert validator.is_valid({chosen: value}) is (not refused), (chosen, value, refused)
+
+
+@functools.cache
+def _schema(name: str) -> dict[str, t.Any]:
+    """The schema of a step's arguments, of which any may be missing."""
+    return {**get_step(name).parameters.schema(), "required": []}
+
+
+def _holds_objects(schema: dict[str, t.Any], name: str) -> bool:
+    """Whether an argument can be an object of Python, by the definitions that its schema names."""
+    if name == "datasource":
+        return True
+    told = str(schema["properties"][name])
+    dicts = ("TuningParameter", "Objective")
+    return "$ref" in told and not any(f"#/$defs/{one}" in told for one in dicts)
+
+
+@pytest.mark.parametrize("name", BUILT_IN)
+def test_defaults_fit_the_schema(name: str) -> None:
+    schema = get_step(name).parameters.schema()
+    validator = jsonschema.Draft202012Validator(schema)
+    told = {key: one["default"] for key, one in schema["properties"].items() if "default" in one}
+    assert [error.message for error in validator.iter_errors(told) if error.path] == []
