@@ -17,6 +17,21 @@ from couler.ir.workflow import Group, Hook, Input, Job, LocalForm, Output, Step,
 Storages: t.TypeAlias = Mapping[str, Mapping[str, t.Any]]
 """Fields of locations by their kind, such as `{"s3": {"bucket": "data"}}`."""
 
+_KEYS: dict[type[SecretKey | ConfigKey], str] = {
+    SecretKey: "secret/key or { secret = ..., key = ... }",
+    ConfigKey: "config-map/key or { config_map = ..., key = ... }",
+}
+"""How entries are named in settings."""
+
+_LETS_IN = frozenset(
+    (
+        *("access_key", "secret_key", "session_token", "role_arn", "use_sdk_credentials"),
+        *("account_key", "service_account_key", "user"),
+        *(name for name in LOCATIONS["hdfs"].model_fields if name.startswith("kerberos_")),
+    )
+)
+"""By what a storage lets in: a location that says its own way takes none of these."""
+
 _TEXTS = {"key", "path", "blob", "security_token", "kind"}
 
 
@@ -94,6 +109,11 @@ def read_storage(kind: str, fields: Mapping[str, t.Any]) -> Location:
                 f"{did_you_mean(name, known)}"
             )
         read[name] = _value(cls, name, value)
+    for name, value in read.items():
+        for key, shown in _KEYS.items():
+            is_key = isinstance(value, Mapping | key)
+            if key.__name__ in str(cls.model_fields[name].annotation) and not is_key:
+                raise EngineOptionError(f"the storage {kind}: {name} is no entry: write {shown}")
     blank = {name: "" for name in ("key", "path", "blob") if name in cls.model_fields}
     try:
         return cls.model_validate({**blank, **read})
@@ -125,10 +145,13 @@ def _filled(location: Location, storage: Location) -> Location:
         own = getattr(location, name, None)
         if own and own != getattr(storage, name):
             return location
+    fields = type(location).model_fields
+    says_how = any(getattr(location, name) for name in _LETS_IN & fields.keys())
     update = {
         name: getattr(storage, name)
-        for name, field in type(location).model_fields.items()
+        for name, field in fields.items()
         if name not in _TEXTS
+        and not (says_how and name in _LETS_IN)
         and getattr(location, name) == field.get_default()
         and getattr(storage, name) != field.get_default()
     }

@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from couler.dsl.checks import OptionError, attempt
 from couler.dsl.environment import text_of
 from couler.dsl.handles import Value
+from couler.dsl.location_fields import check_file, check_keys, make_location, texts_of
 from couler.dsl.locations import (
     FileRemoval,
     FileSettings,
     GitArtifact,
     HttpArtifact,
     LocatedFile,
+    OAuth2,
     S3Encryption,
 )
 from couler.dsl.secrets import Secret
@@ -171,6 +173,7 @@ def location_of(scope: Scope, file: LocatedFile) -> ir.Location:
     ValueError, TypeError
         Something of it is wrong or missing.
     """
+    check_file(file)
     fields: dict[str, t.Any] = {}
     for one in dataclasses.fields(file):
         value = getattr(file, one.name)
@@ -187,14 +190,19 @@ def location_of(scope: Scope, file: LocatedFile) -> ir.Location:
     if isinstance(file, HttpArtifact):
         _add_web(scope, file, fields)
     encryption = getattr(file, "encryption", None)
-    if encryption:
+    if encryption is not None and encryption is not False:
         fields["encryption"] = _encryption(encryption)
     for name in ("addresses", "fetch"):
         if name in fields:
-            fields[name] = tuple(fields[name])
+            fields[name] = texts_of(fields[name], name)
+    if isinstance(fields.get("security_token"), str):
+        raise OptionError(
+            "security_token: a text is refused, as workflows hold no credentials. Take it from a "
+            "parameter or a step"
+        )
     if isinstance(file, GitArtifact) and file.archive is not None:
         raise OptionError("archive: a working tree of Git is in none")
-    return file._KIND.model_validate(fields)
+    return make_location(file, fields)
 
 
 def removal_of(given: object, *, whole: bool = False) -> ir.FileRemoval:
@@ -294,10 +302,15 @@ def _text(scope: Scope, value: object) -> t.Any:
 def _add_credentials(builder: Builder, file: LocatedFile, fields: dict[str, t.Any]) -> None:
     secret = getattr(file, "secret", None)
     if secret is not None:
+        if not isinstance(secret, str):
+            raise OptionError(
+                f"secret: a value of type {type(secret).__name__} is no name of a secret, whose "
+                "entries are accessKey and secretKey"
+            )
         if fields.keys() & {"access_key", "secret_key"}:
             raise OptionError("secret and the credentials themselves are given. Leave one out")
         for name in ("access_key", "secret_key"):
-            fields[name] = SecretKey(secret=str(secret), key=_CREDENTIALS[name])
+            fields[name] = SecretKey(secret=secret, key=_CREDENTIALS[name])
     plain = {
         name: entry
         for name, entry in _CREDENTIALS.items()
@@ -324,7 +337,11 @@ def _secret_of(builder: Builder, base: str, data: Mapping[str, str]) -> str:
 
 
 def _add_web(scope: Scope, file: HttpArtifact, fields: dict[str, t.Any]) -> None:
+    if not isinstance(file.headers, Mapping):
+        raise OptionError(f"headers: {type(file.headers).__name__} is no dict of texts")
     if file.headers:
+        if any(value is None for value in file.headers.values()):
+            raise OptionError("headers: one of them is None. Leave it out")
         fields["headers"] = tuple(
             ir.HttpHeader(name=str(name), value=_text(scope, value))
             for name, value in file.headers.items()
@@ -341,22 +358,36 @@ def _add_web(scope: Scope, file: HttpArtifact, fields: dict[str, t.Any]) -> None
         if given and len(given) != len(names):
             raise OptionError(f"{' and '.join(names)} go together")
         if given:
+            check_keys(cls, given)
             fields[whole] = cls.model_validate(given)
     if file.oauth2 is not None:
-        given_oauth2 = file.oauth2
-        fields["oauth2"] = ir.OAuth2(
-            client_id=given_oauth2.client_id,
-            client_secret=given_oauth2.client_secret,
-            token_url=given_oauth2.token_url,
-            scopes=tuple(given_oauth2.scopes),
-            parameters=dict(given_oauth2.parameters),
-        )
+        fields["oauth2"] = _oauth2(file.oauth2)
 
 
-def _encryption(given: S3Encryption | bool) -> ir.Encryption:
-    if isinstance(given, bool):
+def _oauth2(given: object) -> ir.OAuth2:
+    if not isinstance(given, OAuth2):
+        raise OptionError(f"oauth2: a value of type {type(given).__name__} is no couler.OAuth2")
+    fields = {
+        "client_id": given.client_id,
+        "client_secret": given.client_secret,
+        "token_url": given.token_url,
+        "scopes": texts_of(given.scopes, "scopes"),
+        "parameters": dict(given.parameters),
+    }
+    check_keys(ir.OAuth2, fields)
+    return ir.OAuth2.model_validate(fields)
+
+
+def _encryption(given: object) -> ir.Encryption:
+    if given is True:
         return ir.Encryption()
+    if not isinstance(given, S3Encryption):
+        raise OptionError(f"encryption: {given!r:.60} is neither True nor a couler.S3Encryption")
     context = freeze_json(dict(given.kms_context))
-    return ir.Encryption(
-        kms_key=given.kms_key, kms_context=context, customer_key=given.customer_key
-    )
+    fields = {
+        "kms_key": given.kms_key,
+        "kms_context": context,
+        "customer_key": given.customer_key,
+    }
+    check_keys(ir.Encryption, fields)
+    return ir.Encryption.model_validate(fields)

@@ -7,6 +7,7 @@ Texts such as the key may be values of the workflow.
 
 from __future__ import annotations
 
+import os
 import typing as t
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -116,12 +117,15 @@ class LocatedFile:
     """The text that is by default the path without the slash before it."""
 
     def __post_init__(self) -> None:
-        """Refuse a path that is no text, where the program names it."""
-        if self.path is not None and not isinstance(self.path, str):
+        """Take a path of `pathlib` as text; refuse what is none where the program names it."""
+        path: object = self.path
+        if isinstance(path, os.PathLike):
+            object.__setattr__(self, "path", os.fspath(path))
+        elif path is not None and not isinstance(path, str):
             raise ProgramError(
                 "CLR105",
-                f"{type(self).__name__}: its path is {shown(self.path)}, which is no text; "
-                f"{advice(self.path)}",
+                f"{type(self).__name__}: its path is {shown(path)}, which is no text; "
+                f"{advice(path)}",
             )
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from pathlib import Path
 
 import pytest
 
@@ -351,7 +352,32 @@ def test_the_ancestors_functions() -> None:
         (couler.HttpArtifact("/a", "https://a/b", user=KEY), "go together"),
         (couler.GitArtifact("/a", "https://a/b", archive="tar"), "in none"),
         (couler.GcsArtifact("/a", bucket=t.cast("t.Any", 3)), "bucket"),
-        (couler.HttpArtifact("/a"), "url"),
+        (couler.HttpArtifact("/a"), "it needs url"),
+        (couler.GitArtifact("/a"), "it needs repo"),
+        (couler.RawArtifact("/a"), "it needs data"),
+        (couler.ArtifactoryArtifact("/a", "https://a/b", "me"), "it needs password"),
+        (couler.S3Artifact("/a", mode=600), "mode: 600 are no permissions; write them as in 0o600"),
+        (couler.S3Artifact("/a", archive="tar", compression_level=12), "compression_level: 12"),
+        (couler.S3Artifact("/a", directory=t.cast("t.Any", "yes")), "directory: 'yes'"),
+        (couler.S3Artifact("/a", secret=t.cast("t.Any", KEY)), "is no name of a secret"),
+        (couler.S3Artifact("/a", encryption=t.cast("t.Any", "aes")), "encryption: 'aes'"),
+        (couler.S3Artifact("/a", ca=t.cast("t.Any", "-----BEGIN")), "ca: a value of type str"),
+        (
+            couler.S3Artifact("/a", encryption=couler.S3Encryption("k", {}, t.cast("t.Any", "x"))),
+            "customer_key: a value of type str is not an entry of a secret",
+        ),
+        (couler.GcsArtifact("/a", "b", "k", t.cast("t.Any", {})), "service_account_key: a value"),
+        (couler.OssArtifact("/a", key="k", security_token="t0ken"), "security_token: a text"),
+        (couler.HdfsArtifact("/a", t.cast("t.Any", {1})), "addresses: {1} is no list of texts"),
+        (couler.HdfsArtifact("/a", kerberos_cache=t.cast("t.Any", "x")), "kerberos_cache: a value"),
+        (couler.HttpArtifact("/a", "https://a/b", headers=t.cast("t.Any", [])), "no dict"),
+        (couler.HttpArtifact("/a", "https://a/b", headers={"A": None}), "one of them is None"),
+        (couler.HttpArtifact("/a", "https://a/b", oauth2=t.cast("t.Any", {})), "couler.OAuth2"),
+        (
+            couler.HttpArtifact("/a", "https://a/b", oauth2=couler.OAuth2("id", KEY, KEY)),  # type: ignore[arg-type]
+            "client_id: a value of type str",
+        ),
+        (couler.PluginArtifact("/a", "p", "k", "c", timeout=0), "timeout: "),
         (couler.S3Artifact("/a", removal="completion"), "what lies there stays"),
     ],
     ids=str,
@@ -365,6 +391,26 @@ def test_wrong_values_are_told_with_the_step(file: LocatedFile, told: str) -> No
     assert told in problem.message
     assert problem.source is not None
     assert problem.source.file.endswith("test_locations.py")
+
+
+def test_one_text_where_a_list_of_them_can_be() -> None:
+    at = taken(couler.GitArtifact("/a", "https://a/b", fetch="refs/x")).at
+    assert isinstance(at, ir.GitLocation)
+    assert at.fetch == ("refs/x",)
+    at = taken(couler.HdfsArtifact("/a", "n:8020", user="u")).at
+    assert isinstance(at, ir.HdfsLocation)
+    assert at.addresses == ("n:8020",)
+    oauth2 = couler.OAuth2(KEY, KEY, KEY, "read")
+    at = taken(couler.HttpArtifact("/a", "https://a/b", oauth2=oauth2)).at
+    assert isinstance(at, ir.HttpLocation)
+    assert at.oauth2 is not None
+    assert at.oauth2.scopes == ("read",)
+
+
+def test_paths_of_pathlib() -> None:
+    assert taken(couler.S3Artifact(Path("/data/a"))).path == "/data/a"
+    with pytest.raises(TypeError, match="path: 3 is no path"):
+        couler.S3Artifact(t.cast("t.Any", 3))
 
 
 def test_wrong_uses() -> None:

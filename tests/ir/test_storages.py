@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.errors import EngineOptionError
-from couler.ir.artifacts import GitLocation, Location, S3Location
+from couler.ir.artifacts import GitLocation, HdfsLocation, Location, S3Location
 from couler.ir.storage import SecretKey
 from couler.ir.storages import Storages, fill_locations
 from couler.ir.values import ParamRef
@@ -69,6 +69,16 @@ def test_credentials_do_not_go_to_another_server() -> None:
     assert filled(code) == code
 
 
+def test_a_location_that_says_how_it_is_let_in_takes_no_other_way() -> None:
+    role = filled(S3Location(key="a", role_arn="arn:aws:iam::1:role/r"))
+    assert isinstance(role, S3Location)
+    assert (role.bucket, role.access_key, role.secret_key) == ("data", None, None)
+    user = {"hdfs": {"addresses": ["n:1"], "kerberos_cache": "krb/cache", "user": "storage"}}
+    own = filled(HdfsLocation(path="/a", user="me"), user)
+    assert isinstance(own, HdfsLocation)
+    assert (own.addresses, own.user, own.kerberos_cache) == (("n:1",), "me", None)
+
+
 def test_every_place_of_a_workflow() -> None:
     at = S3Location(key="k")
     given = Input(name="data", type="file", at=at)
@@ -97,6 +107,8 @@ def test_every_place_of_a_workflow() -> None:
         ({"s3": {"buckett": "b"}}, 'Did you mean "bucket"?'),
         ({"s3": {"key": "b"}}, "has no 'key'"),
         ({"s3": {"bucket": 3}}, "bucket"),
+        ({"s3": {"access_key": "AKIA"}}, "access_key is no entry: write secret/key"),
+        ({"hdfs": {"kerberos_config": 3}}, "kerberos_config is no entry: write config-map/key"),
     ],
 )
 def test_what_cannot_be_stated(storages: Storages, told: str) -> None:

@@ -28,6 +28,9 @@ from couler.ir.artifacts import (
 )
 from couler.ir.storage import SecretKey
 
+_OF_URLS = "!#$%&'()*+,/:;=?@[]~"
+"""What else than letters and digits stands in a URL as it is; other letters are encoded."""
+
 _TIMEOUT_S = 300.0
 """Without a word from the other side."""
 
@@ -88,7 +91,8 @@ class Url:
     def _answer(
         self, method: str, body: t.BinaryIO | None, size: int = 0
     ) -> Iterator[http.client.HTTPResponse]:
-        request = urllib.request.Request(self._url, body, method=method)
+        url = urllib.parse.quote(self._url, safe=_OF_URLS)
+        request = urllib.request.Request(url, body, method=method)
         if body is not None:
             request.add_header("Content-Length", str(size))
             request.add_header("Content-Type", "application/octet-stream")

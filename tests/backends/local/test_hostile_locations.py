@@ -42,6 +42,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     server: Server
 
     def do_GET(self) -> None:
+        self.server.paths.append(self.path)
         self.server.asked.append({name.lower(): value for name, value in self.headers.items()})
         self.send_response(self.server.code)
         for name, value in self.server.answer.items():
@@ -60,6 +61,7 @@ class Server(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.code, self.answer = code, answer
         self.asked: list[dict[str, str]] = []
+        self.paths: list[str] = []
         self.url = f"http://127.0.0.1:{self.server_port}/a"
 
 
@@ -153,6 +155,30 @@ def test_an_answer_that_breaks_off_is_no_file(serve: Callable[..., Server], tmp_
     ended = run(flow("w", reads(HttpLocation(url=server.url))), tmp_path)
     assert ended.status == "failed"
     assert "broke off 997 bytes early" in str(ended.steps["read"].message)
+
+
+def test_a_part_that_breaks_off_is_no_file(serve: Callable[..., Server], tmp_path: Path) -> None:
+    server = serve(**{"Transfer-Encoding": "chunked"})  # whose first part is to have 0xabc bytes
+    ended = run(flow("w", reads(HttpLocation(url=server.url))), tmp_path)
+    assert ended.status == "failed"
+    assert f"GET {server.url}: " in str(ended.steps["read"].message)
+
+
+def test_letters_beyond_ascii_in_a_url(serve: Callable[..., Server], tmp_path: Path) -> None:
+    server = serve()
+    ended = run(flow("w", reads(HttpLocation(url=f"{server.url}/größe%20b?x=ä&y=1+2"))), tmp_path)
+    assert ended.status == "succeeded"
+    assert server.paths == ["/a/gr%C3%B6%C3%9Fe%20b?x=%C3%A4&y=1+2"]
+
+
+def test_a_password_that_a_value_brings_into_an_address(tmp_path: Path) -> None:
+    ended = hostile_run(
+        HttpLocation(url=ref("say")), "http://ada:hunter2222@127.0.0.1:1/a", tmp_path
+    )
+    step = ended.steps["read"]
+    assert (step.status, step.attempts) == ("failed", 0)
+    assert "has a password in it" in str(step.message)
+    assert "hunter2222" not in str(step.message)
 
 
 def test_an_address_that_is_a_secret_is_told_nowhere(tmp_path: Path) -> None:
