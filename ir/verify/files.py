@@ -16,7 +16,7 @@ from couler.ir.artifacts import (
     RawLocation,
     location_texts,
 )
-from couler.ir.values import ItemRef, Literal, RunRef, StepRef, Text, Value, walk
+from couler.ir.values import ItemRef, StepRef, Text, Value, walk
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_object_name
 from couler.ir.verify.locations import check_location
 from couler.ir.verify.names import Add
@@ -142,25 +142,18 @@ def _check_place(reader: Reader, location: Location, field: str) -> None:
 
 
 def _check_items(reader: Reader, step: Step, location: Location, field: str) -> None:
-    """Refuse a place that all items of a foreach would write to."""
+    """Refuse a place that all items of a step's own foreach would write to."""
     texts = [text for _, text in location_texts(location)]
-    owner = reader.view.owner
     if step.foreach is not None and not _reads(texts, ItemRef):
-        problem = "all items are put at one place, where only the last one stays"
-    elif owner is not None and owner.foreach is not None and _is_same_everywhere(texts):
-        problem = f'all items of "{owner.name}" are put at one place, where only the last one stays'
-    else:
-        return
-    reader.add("CLR464", f"{field}.at: {problem}. Let the location depend on the item.")
+        reader.add(
+            "CLR464",
+            f"{field}.at: all items are put at one place, where only the last one stays. Let the "
+            "location depend on the item.",
+        )
 
 
 def _reads(texts: Iterable[Text], kind: type[Value]) -> bool:
     return any(isinstance(value, kind) for text in texts for value in walk(text))
-
-
-def _is_same_everywhere(texts: Iterable[Text]) -> bool:
-    values = (value for text in texts for value in walk(text))
-    return all(isinstance(value, Literal | RunRef) for value in values)
 
 
 def _check_logs(reader: Reader, logs: LogSettings) -> None:

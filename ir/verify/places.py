@@ -149,12 +149,13 @@ def check_places(workflow: Workflow, report: Report) -> None:
     """
     by_place: dict[Place, list[Use]] = {}
     reads = []
+    order = _Order(workflow)
     for use in sorted(report.places, key=_place_in_program):
         if use.writes:
+            _check_items_around(use, order)
             by_place.setdefault(use.place, []).append(use)
         else:
             reads.append(use)
-    order = _Order(workflow)
     for uses in by_place.values():
         if len(uses) > 1:
             _check_writers(uses, order)
@@ -164,6 +165,21 @@ def check_places(workflow: Workflow, report: Report) -> None:
 
 def _place_in_program(use: Use) -> tuple[int, ...]:
     return (*use.view.order, use.view.position[use.step.name])
+
+
+def _check_items_around(use: Use, order: _Order) -> None:
+    """Refuse a place that all items of a group around a step would write to."""
+    if use.place.scope is not None:  # it depends on what the group is given
+        return
+    for name, group in order.around(use):
+        if group.foreach is not None:
+            use.view.add(
+                "CLR464",
+                use.step,
+                f'{use.field}.at: all items of "{name}" are put at one place, where only the last '
+                "one stays. Let the location depend on the item.",
+            )
+            return
 
 
 def _check_writers(uses: list[Use], order: _Order) -> None:
@@ -283,20 +299,24 @@ class _Order:
 
     def is_doubtful(self, use: Use) -> bool:
         """Return whether a step, or a group around it, may be skipped."""
+        around = (group for _, group in self.around(use))
+        return _can_be_skipped(use.step) or any(map(_can_be_skipped, around))
+
+    def around(self, use: Use) -> Iterator[tuple[str, Step]]:
+        """Yield the groups around a step with their names, outermost first."""
         names = _names(use)
-        found = [
-            self._scope(use.view.handler, names[:depth]).get(name)
-            for depth, name in enumerate(names)
-        ]
-        return any(step is not None and _can_be_skipped(step) for step in found)
+        for depth, name in enumerate(names[:-1]):
+            group = self._scope(use.view.handler, names[:depth]).get(name)
+            if group is not None:
+                yield name, group
 
     def _scope(self, handler: str | None, path: tuple[str, ...]) -> dict[str, Step]:
         known = self._scopes.get((handler, path))
         if known is None:
             steps = self._steps[handler]
             if path:
-                action = self._scope(handler, path[:-1])[path[-1]].action
-                steps = action.steps if isinstance(action, Group) else ()
+                group = self._scope(handler, path[:-1]).get(path[-1])
+                steps = group.action.steps if group and isinstance(group.action, Group) else ()
             known = self._scopes[handler, path] = {step.name: step for step in steps}
         return known
 
@@ -305,7 +325,10 @@ class _Order:
             return "before"
         if self._waits(scope, left, right):
             return "after"
-        return "apart" if self._exclude(scope[left], scope[right]) else "together"
+        one, other = scope.get(left), scope.get(right)
+        if one is None or other is None:  # another group has the name of theirs
+            return "apart"
+        return "apart" if self._exclude(one, other) else "together"
 
     def _waits(self, scope: dict[str, Step], later: str, earlier: str) -> bool:
         seen, ahead = {later}, [later]

@@ -180,3 +180,29 @@ def test_many_places_are_compared_in_little_time() -> None:
     started = time.monotonic()
     assert {code for code, _, _ in found(*same, *reads, *own)} == {"CLR465"}
     assert time.monotonic() - started < 5
+
+
+def test_items_of_groups_around() -> None:
+    over = Foreach(over={"item": Literal(value=["x", "y"])})
+
+    def group(name: str, *steps: Step, **fields: t.Any) -> Step:
+        return Step(name=name, action=Group(steps=steps), **fields)
+
+    assert found(group("g", puts("a"), foreach=over)) == [("CLR464", "error", "g/a")]
+    inner = group("g", group("h", puts("a")), foreach=over)
+    assert found(inner) == [("CLR464", "error", "g/h/a")]
+    at = S3Location(key=Template(parts=("m/", ItemRef())))
+    assert found(group("g", puts("a", at, foreach=over), foreach=over)) == [
+        ("CLR464", "error", "g/a")
+    ]
+    given = (Input(name="day", type="str", value=ItemRef()),)
+    both = S3Location(key=Template(parts=(ParamRef(name="day"), "/", ItemRef())))
+    step = puts("a", both, foreach=over)
+    assert found(group("g", step, foreach=over, inputs=given)) == []
+
+
+def test_names_that_are_used_twice() -> None:
+    one = Step(name="g", action=Group(steps=(puts("a"), puts("b"))))
+    other = Step(name="g", action=Group(steps=(puts("c"), takes("d"))))
+    for steps in ((one, other), (one, puts("g")), (puts("g"), one)):
+        assert "CLR151" in [code for code, _, _ in found(*steps)]
