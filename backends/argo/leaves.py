@@ -20,12 +20,13 @@ from couler.backends.argo.files import input_text, kept_holes
 from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.overrides import merge
+from couler.backends.argo.places import Filled
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import TAG_SAFE
 from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.shapes import all_plain, shape_key
-from couler.backends.argo.templates import Filled, TemplateOptions, build_template
+from couler.backends.argo.templates import TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import location_texts

@@ -19,6 +19,7 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.backends.argo.expressions import quote, tag
+from couler.backends.argo.places import Places
 from couler.backends.argo.tags import Tagged, foreign_tags
 from couler.backends.argo.text import has_tag, protect_dollars
 from couler.ir.manifests import JsonType, filled
@@ -28,18 +29,6 @@ from couler.ir.yaml_writer import dump
 from couler.ir.yaml_writer import quote as quote_yaml
 
 MARK = "couler-value"
-
-
-class Place(t.Protocol):
-    """A place for a text in a template, and what fills it."""
-
-    @property
-    def name(self) -> str:
-        """Name of the parameter."""
-
-    @property
-    def text(self) -> str | None:
-        """The text, or None where it is a parameter."""
 
 
 _LOST = re.compile(r"[\x7f-\x9f\ufffe\uffff]")
@@ -59,7 +48,7 @@ def value_names(job: Job) -> list[str]:
     ]
 
 
-def resource_manifest(job: Job, places: Mapping[str, Place]) -> str:
+def resource_manifest(job: Job, places: Places) -> str:
     """Return the manifest of a job as YAML, with tags where values go.
 
     Parameters
