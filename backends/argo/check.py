@@ -11,6 +11,7 @@ from couler.backends.argo.large import (
     argument_flag,
     constant_text,
     way_of_arguments,
+    way_of_manifest,
     way_of_script,
 )
 from couler.backends.argo.manifest import Manifest
@@ -95,6 +96,9 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
                 step=path,
                 source=step.source,
             )
+    if isinstance(action, Job):
+        if way_of_manifest(action) == "none":
+            yield _too_large(f'the manifest of step "{path}"', path, step)
     elif isinstance(action, Script):
         yield from _check_script(step, action, path)
     elif isinstance(action, Http):

@@ -17,8 +17,9 @@ from couler.backends.argo.scope import wire_text
 from couler.backends.argo.text import has_tag, needs_dollars, protect
 from couler.ir.values import Literal, Text
 from couler.ir.walk import step_values
-from couler.ir.wire import ValueType
-from couler.ir.workflow import Script, Step
+from couler.ir.wire import ValueType, dump_json
+from couler.ir.workflow import Job, Script, Step
+from couler.ir.yaml_writer import dump as dump_yaml
 
 OFFLOAD_BYTES = 131_072
 """Most bytes of a template, or of the arguments of a container, that the kubelet reads."""
@@ -34,6 +35,9 @@ ScriptWay: t.TypeAlias = t.Literal["plain", "protected", "argument", "none"]
 
 _BOUNDED: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 """Types of values that are short, whatever they are."""
+
+ManifestWay: t.TypeAlias = t.Literal["plain", "protected", "none"]
+"""How a manifest travels: past the kubelet or protected from it; `none` if nobody can tell."""
 
 _FLAGS = {
     **dict.fromkeys(("python", "sh", "bash", "dash", "ash", "zsh", "ksh"), "-c"),
@@ -98,6 +102,18 @@ def way_of_script(step: Step, action: Script) -> ScriptWay:
     if _is_surely_kept(step, source):
         return "protected"
     return _as_argument(action)
+
+
+def way_of_manifest(job: Job) -> ManifestWay:
+    """Return how the manifest of a resource travels, as far as it is known before the run."""
+    text = dump_json(job.manifest)
+    if len(text) * 12 < _SURELY_KEPT:  # all of it escaped and protected
+        return "protected"
+    size = json_bytes(dump_yaml(job.manifest))
+    if size > OFFLOAD_BYTES:
+        return "plain"
+    is_read = needs_dollars(text) or any(given.type not in _BOUNDED for given in job.values)
+    return "none" if is_read and size * 2 >= _SURELY_KEPT else "protected"
 
 
 def _as_argument(action: Script) -> ScriptWay:

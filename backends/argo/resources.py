@@ -6,7 +6,8 @@ A manifest is YAML in a field of the template. On its way to the cluster it is r
   as YAML reads it back: text with Go's quotes, whose escapes are those of YAML, other values as
   JSON. So a value can hold quotes, line breaks and braces, and never becomes a part of the
   manifest's own structure. A tag in a text of the manifest has an escape of YAML in its place;
-- the kubelet, as the template is in the environment of a container: `$$` and `$(NAME)`;
+- the kubelet, as the template is in the environment of a container: `$$` and `$(NAME)`; a template
+  that is too large for that goes past it;
 - Argo once more where the run owns the resource: it reads and writes the YAML anew. Escapes of YAML
   are gone then, so dollars are doubled in the text itself.
 """
@@ -19,6 +20,7 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.backends.argo.expressions import quote, tag
+from couler.backends.argo.large import way_of_manifest
 from couler.backends.argo.places import Places
 from couler.backends.argo.tags import Tagged, foreign_tags
 from couler.backends.argo.text import has_tag, protect_dollars
@@ -58,16 +60,20 @@ def resource_manifest(job: Job, places: Places) -> str:
     places
         What fills the parameters of its values, by their names.
     """
+    is_read = way_of_manifest(job) != "plain"
     known: list[tuple[tuple[str | int, ...], object]] = []
     unknown: list[tuple[tuple[str | int, ...], str]] = []
     for given, name in zip(job.values, value_names(job), strict=True):
         text = places[name].text
         if text is None:
-            expression = value_expression(f"inputs.parameters.{places[name].name}", given.type)
+            parameter = f"inputs.parameters.{places[name].name}"
+            expression = value_expression(parameter, given.type, is_read=is_read)
             unknown.append((given.path, tag(expression)))
         else:
             known.append((given.path, text if given.type == "str" else json.loads(text)))
-    tree: t.Any = _protected(filled(job.manifest, known))
+    tree: t.Any = filled(job.manifest, known)
+    if is_read:
+        tree = _protected(tree)
     plain = dump(tree)
     marks = _Marks(plain)
     if "{{" in plain and not job.set_owner_reference:
@@ -119,8 +125,10 @@ def _without_tags(tree: t.Any, marks: _Marks) -> t.Any:
     return tree
 
 
-def value_expression(parameter: str, value_type: JsonType) -> str:
-    r"""Return an expression for a value as YAML, on one line and with its dollars doubled.
+def value_expression(parameter: str, value_type: JsonType, *, is_read: bool = True) -> str:
+    r"""Return an expression for a value as YAML, on one line.
+
+    Where the kubelet reads it, its dollars are doubled.
 
     Examples
     --------
@@ -134,7 +142,7 @@ def value_expression(parameter: str, value_type: JsonType) -> str:
     if value_type in ("float", "bool"):
         return f"toJson(fromJSON({parameter}))"
     text = parameter if value_type == "str" else f"toJson(fromJSON({parameter}))"
-    quoted = f"sprig.quote(replace({text}, '$', '$$'))"
+    quoted = f"sprig.quote(replace({text}, '$', '$$'))" if is_read else f"sprig.quote({text})"
     if value_type != "str":
         # Of the quoted JSON, without what quoting did to JSON's own quotes and backslashes, there
         # remain escapes of characters that YAML does not take as they are.

@@ -9,15 +9,23 @@ import pytest
 
 from couler import stages
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.large import json_bytes, way_of_arguments, way_of_script, words_bytes
+from couler.backends.argo.large import (
+    json_bytes,
+    way_of_arguments,
+    way_of_manifest,
+    way_of_script,
+    words_bytes,
+)
 from couler.backends.base import Target
 from couler.ir.actions import ContainerSet
+from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach
 from couler.ir.storage import EnvVar
 from couler.ir.values import Literal, StepRef, Template, Text
-from couler.ir.workflow import Container, Input, Output, Script, Step, Workflow
+from couler.ir.workflow import Container, Input, Job, Output, Script, Step, Workflow
 from tests.support import argo_oracle
+from tests.support.mills import kubelet
 
 DOLLARS = "$$ $(ARGO_POD_NAME) $(date) $HOME"
 TAG = "{{workflow.name}}"
@@ -154,6 +162,38 @@ A = Step(name="a", action=Container(image="busybox:1.37", command=("sh", "-c", "
 def test_what_has_no_way_is_refused(step: Step, code: str | None) -> None:
     found = [one.code for one in ArgoBackend().check(Workflow(name="w", steps=(A, step)), Target())]
     assert found == ([] if code is None else [code])
+
+
+NAMED = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"generateName": "a-"}}
+
+
+@pytest.mark.parametrize(
+    ("size", "given", "way"),
+    [
+        (100, None, "protected"),
+        (50_000, None, "protected"),
+        (100_000, None, "none"),
+        (131_072, None, "plain"),
+        (131_072, StepRef(step="a"), "plain"),
+    ],
+)
+@pytest.mark.parametrize("own", [False, True])
+def test_the_way_of_a_manifest(size: int, given: StepRef | None, way: str, own: bool) -> None:
+    values = () if given is None else (ManifestValue(path=("value",), value=given),)
+    manifest = {**NAMED, "text": DOLLARS, "long": "x" * size, "value": None}
+    job = Job(manifest=manifest, values=values, set_owner_reference=own)
+    assert way_of_manifest(job) == way
+    bare = job.model_copy(update={"manifest": manifest | {"text": "x"}})
+    assert way_of_manifest(bare) == ("protected" if way == "none" else way)
+    workflow = Workflow(name="w", steps=(A, Step(name="job", action=job)))
+    found = [one.code for one in ArgoBackend().check(workflow, Target())]
+    assert found == (["CLR320"] if way == "none" else [])
+    text = ArgoBackend().compile(workflow, Target(), format="json").to_text()
+    [template] = [one for one in json.loads(text)["spec"]["templates"] if "resource" in one]
+    read = template["resource"]["manifest"]
+    if way != "none":
+        assert DOLLARS in (kubelet(read, {}) if way == "protected" else read)
+    assert ("'$$'" in read) is False
 
 
 def test_steps_share_a_template_only_if_their_arguments_go_one_way() -> None:

@@ -116,3 +116,18 @@ def test_a_job_whose_failure_condition_holds_fails(tmp_path: Path) -> None:
     )
     assert done.phase == "Failed"
     assert "failure condition" in done.node("a").message
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_large_manifest_reaches_the_resource_unchanged(own: bool, tmp_path: Path) -> None:
+    """Argo hands it on past the kubelet, so nothing in it may be protected from that."""
+    text = "$$ $(HOST) " + "x" * 150_000
+    with couler.Workflow("w", dollars="$$ $(HOST)") as wf:
+        couler.run_job(
+            {**HEAD, "spec": {"text": text, "value": wf.params.dollars}},
+            "status.succeeded > 0",
+            set_owner_reference=own,
+            step_name="train",
+        )
+    _, created = run(wf, tmp_path)
+    assert created["spec"] == {"text": text, "value": "$$ $(HOST)"}
