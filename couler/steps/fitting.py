@@ -132,9 +132,11 @@ def _returns(builder: Builder, step: str, model_path: str, dataset: Dataset) -> 
 
 
 def _dataset_inputs(scope: Scope, step: str, dataset: Dataset) -> Iterator[Input]:
-    for problem in dataset_problems(dataset):
+    problems = list(dataset_problems(dataset))
+    for problem in problems:
         message = f'step "{step}": the Dataset: {problem.message}'
         scope.builder.report(problem.code, message, step=step)
+    if problems:
         return
     columns = columns_of(dataset)
     spec: dict[str, object] = {

@@ -201,6 +201,12 @@ def test_a_field_of_a_wrong_type_is_one_diagnostic(fields: dict[str, t.Any]) -> 
     assert f'the Dataset: the argument "{next(iter(fields))}" must be' in problem.message
 
 
+def test_several_mistakes_of_a_dataset_are_told_together() -> None:
+    with couler.Workflow("w") as wf:
+        sklearn.train("SVC", Dataset(name="irsi", test_fraction=2), step_name="fit")
+    assert codes(wf) == ["CLR105", "CLR105"]
+
+
 def test_what_shapes_a_dataset_is_known_when_the_workflow_is_built() -> None:
     with couler.Workflow("w", label="y", url="sqlite://") as wf:
         data = Dataset("t", label_col=t.cast(str, wf.params.label), source=wf.params.url)
