@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import json
 import os
 import re
-import tempfile
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
+from couler.backends.local.locations.private import write_private
 from couler.backends.local.locations.trees import Tree
 from couler.backends.local.secrets import Entries
 from couler.errors import ArtifactError, ConfigurationError
@@ -49,9 +48,8 @@ def in_repository(url: str, key: str) -> Tree:
     return Tree(url, key, {})
 
 
-@contextlib.contextmanager
-def open_bucket(location: Bucket, entries: Entries) -> Iterator[Tree]:
-    """Give what is at a location; files with credentials are there meanwhile.
+def open_bucket(location: Bucket, entries: Entries, private: Path) -> Tree:
+    """Return what is at a location.
 
     Parameters
     ----------
@@ -59,35 +57,35 @@ def open_bucket(location: Bucket, entries: Entries) -> Iterator[Tree]:
         Its texts are known.
     entries
         The secrets of this machine.
+    private
+        An empty folder for files with entries, which must be there as long as it is used.
 
     Raises
     ------
     ConfigurationError
         An entry is missing, or this machine cannot be let in so.
     """
-    with tempfile.TemporaryDirectory(prefix="couler-") as folder:
-        match location:
-            case S3Location():
-                yield _s3(location, entries, Path(folder))
-            case OssLocation():
-                yield _oss(location, entries)
-            case GcsLocation():
-                yield _gcs(location, entries)
-            case HdfsLocation():
-                yield _hdfs(location)
-            case AzureLocation():
-                yield _azure(location, entries)
-            case _:
-                t.assert_never(location)
+    match location:
+        case S3Location():
+            return _s3(location, entries, private)
+        case OssLocation():
+            return _oss(location, entries)
+        case GcsLocation():
+            return _gcs(location, entries)
+        case HdfsLocation():
+            return _hdfs(location)
+        case AzureLocation():
+            return _azure(location, entries)
+    t.assert_never(location)
 
 
-def _s3(location: S3Location, entries: Entries, folder: Path) -> Tree:
+def _s3(location: S3Location, entries: Entries, private: Path) -> Tree:
     client: dict[str, t.Any] = {}
     if location.region is not None:
         client["region_name"] = location.region
     ca = None
     if location.ca is not None:
-        ca = client["verify"] = str(_write(folder / "ca.pem", entries.require(location.ca)))
+        ca = client["verify"] = str(write_private(private / "ca.pem", entries.require(location.ca)))
     stated: dict[str, t.Any] = {}
     if location.endpoint is not None:
         scheme = "http" if location.insecure else "https"
@@ -245,9 +243,3 @@ def _azure(location: AzureLocation, entries: Entries) -> Tree:
         options["account_host"] = host
         options["anon"] = not location.use_sdk_credentials
     return Tree(f"abfs://{location.container}", str(location.blob), options)
-
-
-def _write(path: Path, text: str | None) -> Path:
-    path.touch(mode=0o600)
-    path.write_text(text or "", encoding="utf-8")
-    return path

@@ -206,8 +206,8 @@ class Exchange:
         elif isinstance(location, GitLocation | RawLocation | PluginLocation):
             raise ArtifactError(f"nothing can be put at a {location.kind} location here")
         else:
-            with open_bucket(location, self.entries) as tree:
-                yield tree
+            with self._folder() as private:
+                yield open_bucket(location, self.entries, private)
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:

@@ -285,9 +285,11 @@ def what_is_done(location: Location, folder: Path, monkeypatch: pytest.MonkeyPat
     with monkeypatch.context() as patch:
         seen = Seen(patch)
         if isinstance(location, buckets.Bucket):
-            with buckets.open_bucket(location, entries) as tree:
-                options = _without_paths(tree.options)
-                found = (tree.root, tree.key, options, tree.bucket, tree.create, tree.replaces)
+            private = folder / "private"
+            private.mkdir()
+            tree = buckets.open_bucket(location, entries, private)
+            options = _without_paths(tree.options)
+            found = (tree.root, tree.key, options, tree.bucket, tree.create, tree.replaces)
             return found, seen.all
         store = ObjectStore(str(folder / "store"))
         exchange = Exchange(store, "", entries, folder / "scratch", {})
