@@ -22,7 +22,17 @@ DagFile = Callable[[str], str]
 FIRST_S = 120.0
 """How long a run may take when the process and its database have to start first."""
 
-NAMES = ["endings", "jobs", "mapped", "pods", "teardown", "two_pods"]
+NAMES = [
+    "deferred",
+    "endings",
+    "jobs",
+    "late_jobs",
+    "mapped",
+    "pods",
+    "teardown",
+    "two_pods",
+    "values",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -173,6 +183,27 @@ def test_jobs_and_a_custom_resource(airflow: Worker, dag_file: DagFile, tmp_path
     assert len(run.pods_of("fails")) == 2
     replicas = [pod for pod in run.pods if pod.name.startswith("train-")]
     assert "0 of 3\n" in [pod.container("pytorch").stdout for pod in replicas]
+
+
+def test_pods_of_a_job_that_come_late_are_not_looked_for_long(
+    airflow: Worker, dag_file: DagFile, tmp_path: Path
+) -> None:
+    with FakeCluster(tmp_path / "cluster", job_delay_s=0.5) as cluster:
+        run = airflow.run(dag_file("late_jobs"), "late_jobs", cluster=cluster, limit_s=FIRST_S)
+    assert run.states == {
+        ("not_waited_for", -1): "success",
+        ("not_seen", -1): "failed",
+        ("seen", -1): "success",
+    }
+    assert "No pods running with labels" in run.logs["not_seen", -1]
+
+
+def test_large_values_arrive_if_they_are_written_in_ascii(
+    airflow: Worker, dag_file: DagFile, cluster: FakeCluster
+) -> None:
+    run = airflow.run(dag_file("values"), "values", cluster=cluster, limit_s=FIRST_S)
+    # The operator decodes each message of the stream alone, which cuts letters of several bytes.
+    assert run.xcoms["compare", -1] == [True, True, True]
 
 
 def test_a_run_has_a_time_limit(airflow: Worker, dag_file: DagFile) -> None:

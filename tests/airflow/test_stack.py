@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -37,17 +39,45 @@ def test_a_file_runs_under_the_real_scheduler(
         stack.upload("from airflow.sdk import DAG\nraise RuntimeError('on load')\n", "broken")
         with pytest.raises(AirflowError, match="on load"):
             stack.wait_visible("broken", limit_s=60)
-    assert _left(tmp_path) == []
+        assert len(_processes(tmp_path / "airflow")) >= 4
+        assert _strangers(tmp_path / "airflow") == []
+    assert _processes(tmp_path / "airflow") == []
 
 
-def _left(folder: Path) -> list[str]:
-    """The processes whose environment names a folder."""
+def _processes(home: Path) -> list[Path]:
+    """The processes that have a folder as Airflow's home."""
     found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            text = path.read_bytes()
-        except OSError:
-            continue
-        if f"AIRFLOW_HOME={folder}".encode() in text:
-            found.append(path.parent.name)
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if f"AIRFLOW_HOME={home}\0".encode() in (path / "environ").read_bytes():
+                found.append(path)
     return found
+
+
+def _strangers(home: Path) -> list[str]:
+    """The addresses that these processes listen at, but for those of this machine alone."""
+    inodes = {
+        os.readlink(link).removeprefix("socket:[").removesuffix("]")
+        for path in _processes(home)
+        for link in _links(path / "fd")
+    }
+    found = []
+    for table, own in (("tcp", "0100007F"), ("tcp6", "00000000000000000000000001000000")):
+        for line in Path("/proc/net", table).read_text().splitlines()[1:]:
+            fields = line.split()
+            address, state, inode = fields[1], fields[3], fields[9]
+            if state == "0A" and inode in inodes and address.partition(":")[0] != own:
+                found.append(f"{table} {address}")
+    return found
+
+
+def _links(folder: Path) -> list[Path]:
+    with contextlib.suppress(OSError):
+        return [one for one in folder.iterdir() if one.is_symlink() and _is_socket(one)]
+    return []
+
+
+def _is_socket(link: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return os.readlink(link).startswith("socket:")
+    return False

@@ -30,7 +30,13 @@ from tests.support.airflow_runs import (
     python,
 )
 
-_PARTS = ("api-server", "scheduler", "dag-processor", "triggerer")
+# No servers of logs: they would listen at every address, and the files lie on this machine.
+_PARTS = {
+    "api-server": (),
+    "scheduler": ("--skip-serve-logs",),
+    "dag-processor": (),
+    "triggerer": ("--skip-serve-logs",),
+}
 _POLL_S = 0.3
 _PAGE = 100
 _ENDED = ("success", "failed")
@@ -62,7 +68,7 @@ class AirflowStack:
         self.home = home
         self.cluster = cluster
         self._start_s = start_s
-        api, workers, triggers = _free_ports(3)
+        api = _free_port()
         self.address = f"http://127.0.0.1:{api}"
         self._environment = {
             **environment(home),
@@ -78,9 +84,6 @@ class AirflowStack:
             "AIRFLOW__DAG_PROCESSOR__REFRESH_INTERVAL": "1",
             "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "2",
             "AIRFLOW__DAG_PROCESSOR__BUNDLE_REFRESH_CHECK_INTERVAL": "1",
-            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_HOST": "127.0.0.1",
-            "AIRFLOW__LOGGING__WORKER_LOG_SERVER_PORT": str(workers),
-            "AIRFLOW__LOGGING__TRIGGER_LOG_SERVER_PORT": str(triggers),
             **(settings or {}),
         }
         if cluster is not None:
@@ -259,7 +262,7 @@ class AirflowStack:
 
     def _start(self, part: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [str(python()), "-m", "airflow", part],
+            [str(python()), "-m", "airflow", part, *_PARTS[part]],
             env=self._environment,
             cwd=self.home,
             stdin=subprocess.DEVNULL,
@@ -310,9 +313,7 @@ def _quoted(text: str) -> str:
     return urllib.parse.quote(text, safe="")
 
 
-def _free_ports(number: int) -> list[int]:
-    with contextlib.ExitStack() as kept:
-        sockets = [kept.enter_context(socket.socket()) for _ in range(number)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
