@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.dsl._problems import ProgramError
-from couler.dsl.advice import advice, shown
+from couler.dsl.advice import shown
 from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey
 
@@ -124,8 +124,8 @@ class LocatedFile:
         elif path is not None and not isinstance(path, str):
             raise ProgramError(
                 "CLR105",
-                f"{type(self).__name__}: its path is {shown(path)}, which is no text; "
-                f"{advice(path)}",
+                f"{type(self).__name__}: its path is {shown(path)}, which is no path of a file "
+                "in the step; give it as text",
             )
 
     @property

@@ -9,6 +9,7 @@ import pytest
 
 import couler
 import couler.argo as ancestor
+from couler.dsl._problems import ProgramError
 from couler.dsl.locations import LocatedFile
 from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey
@@ -409,7 +410,7 @@ def test_one_text_where_a_list_of_them_can_be() -> None:
 
 def test_paths_of_pathlib() -> None:
     assert taken(couler.S3Artifact(Path("/data/a"))).path == "/data/a"
-    with pytest.raises(TypeError, match="path: 3 is no path"):
+    with pytest.raises(ProgramError, match="its path is 3, which is no path of a file"):
         couler.S3Artifact(t.cast("t.Any", 3))
 
 
