@@ -102,6 +102,7 @@ __all__ = [
     "get_step_output",
     "group",
     "http",
+    "list_files",
     "loop",
     "map",
     "not_equal",
@@ -168,6 +169,7 @@ if _t.TYPE_CHECKING:
     from couler.dsl.iteration import map as map
     from couler.dsl.jobs import Jq as Jq
     from couler.dsl.jobs import run_job as run_job
+    from couler.dsl.listing import list_files as list_files
     from couler.dsl.locations import ArtifactoryArtifact as ArtifactoryArtifact
     from couler.dsl.locations import AzureArtifact as AzureArtifact
     from couler.dsl.locations import FileRemoval as FileRemoval
@@ -343,6 +345,7 @@ _EXPORTS: dict[str, str] = {
     "get_step_output": "couler.dsl.settings",
     "group": "couler.dsl.control",
     "http": "couler.dsl.calls",
+    "list_files": "couler.dsl.listing",
     "loop": "couler.dsl.loops",
     "map": "couler.dsl.iteration",
     "not_equal": "couler.dsl.conditions",

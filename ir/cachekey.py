@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import Location, without_texts
+from couler.ir.listing import ListFiles
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar, Mount, Volume
 from couler.ir.walk import pod_containers
@@ -37,6 +38,8 @@ def definition_digest(step: Step, volumes: Mapping[str, Volume]) -> str:
         ]
     elif isinstance(step.action, Job) and step.action.values:
         action["values"] = [[list(given.path), given.type] for given in step.action.values]
+    elif isinstance(step.action, ListFiles):
+        action["at"] = _location(step.action.at)
     elif isinstance(step.action, ContainerSet):
         del action["containers"]  # they are among those of the pod
     elif isinstance(step.action, Http):

@@ -117,6 +117,7 @@ CODES: dict[str, str] = {
     "CLR320": "text that Argo would change for its size",
     "CLR321": "log kept where Argo would look for files",
     "CLR322": "file that Argo would not find again in its archive",
+    "CLR323": "files that Argo cannot list",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",
@@ -157,6 +158,7 @@ CODES: dict[str, str] = {
     "CLR432": "fact of a step that is not known there",
     "CLR433": "bad hook",
     "CLR434": "bad container set",
+    "CLR435": "stored workflow beside steps",
     # 460-469: files outside of a workflow
     "CLR460": "input without exactly one source",
     "CLR461": "location that is not complete",
@@ -166,6 +168,7 @@ CODES: dict[str, str] = {
     "CLR465": "files that take each other's place",
     "CLR466": "file that may be read before it is there",
     "CLR467": "credential as text",
+    "CLR468": "files that cannot be listed",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

@@ -31,6 +31,7 @@ class Feature(enum.StrEnum):
     SUSPEND = "suspend"
     SUSPEND_SECONDS = "suspend-seconds"
     SUSPEND_OUTPUTS = "suspend-with-outputs"
+    LIST_FILES = "list-files"
     CONTAINER_SET = "container-set"
     TEMPLATE_CALL = "template-call"
     PLUGIN = "plugin"
@@ -64,6 +65,7 @@ class Feature(enum.StrEnum):
     FOREACH_IN_LOOP = "foreach-in-loop"
     # values
     PARAMETER = "parameter"
+    PARAMETER_CONFIG = "parameter-from-config-map"
     STDOUT = "output-stdout"
     OUTPUT_FILE_VALUE = "output-from-file"
     OUTPUT_DEFAULT = "output-default"
@@ -173,6 +175,7 @@ class Feature(enum.StrEnum):
     PENDING_TIMEOUT = "pending-timeout"
     DISPLAY_NAME = "display-name"
     # whole workflows
+    STORED_WORKFLOW = "stored-workflow"
     EXIT_HANDLER = "exit-handler"
     EXIT_HANDLER_READS_OUTPUT = "exit-handler-reads-output"
     SCHEDULE = "schedule"

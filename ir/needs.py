@@ -64,6 +64,9 @@ _REFERRING = frozenset(
 def _references(workflow: Workflow) -> Iterator[tuple[str, str, str | None]]:
     for required in workflow.secrets:
         yield "secret", required.secret, required.key
+    for parameter in workflow.parameters:
+        if parameter.config is not None and parameter.default is None:
+            yield "config map", parameter.config.config_map, parameter.config.key
     for step in all_steps(workflow):
         if step.gives(_REFERRING) or step.action.__class__ is not Container:
             yield from _of_step(step)

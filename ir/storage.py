@@ -25,6 +25,11 @@ class ConfigKey(Node):
     key: str
     optional: bool = False
 
+    @property
+    def text(self) -> str:
+        """Both names, for people."""
+        return f"{self.config_map}/{self.key}"
+
 
 class EnvVar(Node):
     """An environment variable: text or a value, or an entry of a secret or a config map."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from couler.errors import EngineOptionError
 from couler.ir.artifacts import LOCATIONS, STORED, Location
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.listing import ListFiles
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.walk import all_steps, locations
 from couler.ir.workflow import Group, Hook, Input, Job, LocalForm, Output, Step, Workflow
@@ -179,6 +180,8 @@ def _step(step: Step, fill: Callable[[Location], Location]) -> Step:
         inner = tuple(_step(one, fill) for one in action.steps)
         if inner != action.steps:
             update["action"] = action.model_copy(update={"steps": inner})
+    elif isinstance(action, ListFiles):
+        update["action"] = action.model_copy(update={"at": fill(action.at)})
     elif isinstance(action, Job) and action.local is not None:
         form = _files(action.local, fill)
         if form:

@@ -15,6 +15,7 @@ from couler.ir.flow_uses import (
     add_order_features,
     surroundings,
 )
+from couler.ir.listing import ListFiles
 from couler.ir.local_forms import local_form
 from couler.ir.locks import lock_features, locks_of
 from couler.ir.metrics import metric_features
@@ -150,6 +151,8 @@ def _add_action_features(step: Step, add: Add) -> None:
             add(Feature.SUSPEND if suspend.seconds is None else Feature.SUSPEND_SECONDS)
             if step.outputs:
                 add(Feature.SUSPEND_OUTPUTS)
+        case ListFiles():
+            add(Feature.LIST_FILES)
         case ContainerSet():
             add(Feature.CONTAINER_SET)
         case TemplateCall():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import Location, location_texts
 from couler.ir.conditions import operands
+from couler.ir.listing import ListFiles
 from couler.ir.manifests import place_text
 from couler.ir.metrics import metric_texts
 from couler.ir.paths import HANDLER_PREFIX
@@ -142,6 +143,9 @@ def step_values(step: Step) -> Iterator[tuple[str, Text]]:
                 yield f"manifest.{place_text(filling.path)}", filling.value
             if action.local is not None:
                 yield from _form_values(action.local)
+        case ListFiles():
+            for name, text in location_texts(action.at):
+                yield f"files.at.{name}", text
         case Script() | Suspend() | ContainerSet() | TemplateCall() | Plugin() | Group():
             pass
         case _:
@@ -196,6 +200,8 @@ def locations(step: Step) -> Iterator[Location]:
             yield output.at
     if step.logs is not None and step.logs.at is not None:
         yield step.logs.at
+    if step.action.__class__ is ListFiles:
+        yield step.action.at
 
 
 _READ_BESIDE_ACTION = frozenset(
@@ -241,6 +247,8 @@ def own_values(step: Step) -> list[Value]:
             found.append(action.body)
     elif isinstance(action, Job):
         found += [given.value for given in action.values]
+    elif isinstance(action, ListFiles):
+        found += [text for _, text in location_texts(action.at)]
     return [value for value in found if not isinstance(value, str)]
 
 

@@ -11,6 +11,7 @@ from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import Archive, FileRemoval, FileSettings, Location, LogSettings
 from couler.ir.base import FrozenDict, Json, JsonMap, Node, TextMap, Variant
 from couler.ir.conditions import Condition
+from couler.ir.listing import ListFiles
 from couler.ir.locks import Lock
 from couler.ir.manifests import ManifestValue
 from couler.ir.metrics import Metric
@@ -28,7 +29,7 @@ from couler.ir.policies import (
     Retry,
     SourceRef,
 )
-from couler.ir.storage import EnvFrom, EnvVar, Mount, SecretKey, Volume
+from couler.ir.storage import ConfigKey, EnvFrom, EnvVar, Mount, SecretKey, Volume
 from couler.ir.values import Text, Value
 from couler.ir.wire import ValueType
 
@@ -122,7 +123,16 @@ class Group(Variant):
 
 
 Action = t.Annotated[
-    Container | Script | Job | Http | Suspend | ContainerSet | TemplateCall | Plugin | Group,
+    Container
+    | Script
+    | Job
+    | Http
+    | Suspend
+    | ListFiles
+    | ContainerSet
+    | TemplateCall
+    | Plugin
+    | Group,
     ModelField(discriminator="kind"),
 ]
 
@@ -269,6 +279,8 @@ class Parameter(Node):
     """No default: a run must give a value."""
     choices: tuple[Json, ...] = ()
     description: str | None = None
+    config: ConfigKey | None = None
+    """Its value is taken where a run gives none; the default is for want of the entry."""
 
 
 class ExitHandler(Node):
@@ -307,6 +319,14 @@ class Defaults(Node):
     env: tuple[EnvVar, ...] = ()
 
 
+class StoredWorkflow(Node):
+    """A workflow that the engine keeps under a name."""
+
+    name: str
+    cluster_wide: bool = False
+    """It is one of all namespaces."""
+
+
 class Workflow(Node):
     """A whole workflow: the root of the IR."""
 
@@ -315,6 +335,8 @@ class Workflow(Node):
     description: str | None = None
     parameters: tuple[Parameter, ...] = ()
     steps: tuple[Step, ...] = ()
+    stored: StoredWorkflow | None = None
+    """What runs in place of steps; the parameters are given to it."""
     outputs: tuple[Output, ...] = ()
     exit_handlers: tuple[ExitHandler, ...] = ()
     schedule: Schedule | None = None

@@ -48,6 +48,10 @@ def add_workflow_features(workflow: Workflow, add: Add) -> None:
     """Add the features of a workflow without those of its steps."""
     if workflow.parameters:
         add(Feature.PARAMETER)
+        if any(parameter.config is not None for parameter in workflow.parameters):
+            add(Feature.PARAMETER_CONFIG)
+    if workflow.stored is not None:
+        add(Feature.STORED_WORKFLOW)
     for handler in workflow.exit_handlers:
         add(Feature.EXIT_HANDLER)
         own = {step.name for step in handler.steps}

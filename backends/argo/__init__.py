@@ -45,7 +45,8 @@ class ArgoBackend:
         yield from check(workflow, profile)
         manifest = self._manifest(workflow, _options(target))
         yield from check_tags(manifest, workflow)
-        yield from check_size(manifest, profile)
+        if workflow.stored is None:
+            yield from check_size(manifest, profile)
 
     def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
         """Turn a verified workflow into one manifest.

@@ -14,6 +14,7 @@ from couler.backends.argo.large import (
     way_of_manifest,
     way_of_script,
 )
+from couler.backends.argo.listing import check_listing
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.names import legal
 from couler.backends.argo.pods import Tree
@@ -25,6 +26,7 @@ from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import Zip, is_in_repository
 from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.listing import ListFiles
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
 from couler.ir.values import ParamRef, StepRef, Text
@@ -110,6 +112,8 @@ def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
                 step=path,
                 source=step.source,
             )
+    elif isinstance(action, ListFiles):
+        yield from check_listing(step, path)
     elif isinstance(action, ContainerSet):
         yield from _check_arguments(step, action.containers, path)
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 
 from couler.backends.argo.containers import container_place
 from couler.backends.argo.files import input_text, kept_holes
+from couler.backends.argo.listing import listed_text
 from couler.backends.argo.metrics import is_hole, label_hole, value_hole
 from couler.backends.argo.names import Names, input_place
 from couler.backends.argo.overrides import merge
@@ -30,6 +31,7 @@ from couler.backends.argo.templates import TemplateOptions, build_template
 from couler.backends.argo.text import has_tag, needs_dollars
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import location_texts
+from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import container_texts
 from couler.ir.values import Literal, Text, Value
@@ -253,6 +255,8 @@ def holes_of(step: Step) -> list[Hole]:
         )
         if action.body is not None:
             holes.append(Hole("body", action.body))
+    elif isinstance(action, ListFiles):
+        holes += [Hole(listed_text(name), text) for name, text in location_texts(action.at)]
     elif isinstance(action, Job):
         named = dict(zip(value_names(action), action.values, strict=True))
         holes += [Hole(name, given.value, given.type) for name, given in named.items()]

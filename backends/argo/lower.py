@@ -24,6 +24,7 @@ from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_o
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import Location, map_texts
 from couler.ir.conditions import map_operands
+from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.policies import Foreach
@@ -395,6 +396,9 @@ def _replace_values(step: Step, capture: _Capture) -> Step:
                 for one in action.containers
             )
             update["action"] = action.model_copy(update={"containers": containers})
+        case ListFiles():
+            at = _captured_location(action.at, capture)
+            update["action"] = action.model_copy(update={"at": at})
         case Script() | Suspend() | TemplateCall() | Plugin() | Group():
             pass
         case _:

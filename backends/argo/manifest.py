@@ -33,7 +33,7 @@ from couler.ir.kubernetes_volumes import claim_template, volume
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import all_steps
-from couler.ir.workflow import ExitHandler, Parameter, Schedule, Step, Workflow
+from couler.ir.workflow import ExitHandler, Parameter, Schedule, Step, StoredWorkflow, Workflow
 
 API_VERSION = "argoproj.io/v1alpha1"
 KINDS = ("Workflow", "WorkflowTemplate", "CronWorkflow")
@@ -81,7 +81,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     Raises
     ------
     EngineOptionError
-        A CronWorkflow is asked for, but there is no schedule.
+        A CronWorkflow is asked for, but there is no schedule; or a template of a stored workflow.
     """
     kind = options.kind or ("Workflow" if workflow.schedule is None else "CronWorkflow")
     head: Tree = {"apiVersion": API_VERSION, "kind": kind, "metadata": {}}
@@ -92,13 +92,20 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     if options.namespace is not None:
         head["metadata"]["namespace"] = options.namespace
     head["metadata"].update(_metadata(workflow))
-    body = _body(workflow, options)
+    if workflow.stored is not None and kind == "WorkflowTemplate":
+        raise EngineOptionError(
+            f'argo: the workflow "{workflow.name}" runs a template that is stored already. Choose '
+            "another kind."
+        )
+    body = _NO_BODY if workflow.stored is not None else _body(workflow, options)
     overrides = dict(workflow.engine.get("argo", {}))
     # The workflow's own spec, wherever it stands: the same override fits all kinds.
     own = _spec(workflow, in_schedule=kind == "CronWorkflow")
     if body.hooks:
         own["hooks"] = body.hooks
-    spec = merge({**own, "templates": body.templates}, overrides.pop("spec", {}))
+    if workflow.stored is None:
+        own["templates"] = body.templates
+    spec = merge(own, overrides.pop("spec", {}))
     if kind == "CronWorkflow":
         if workflow.schedule is None:
             raise EngineOptionError(
@@ -157,6 +164,8 @@ def _stop(schedule: Schedule) -> Tree | None:
 
 def _spec(workflow: Workflow, *, in_schedule: bool) -> Tree:
     spec: Tree = {"entrypoint": ENTRYPOINT}
+    if workflow.stored is not None:
+        spec = {"workflowTemplateRef": _stored(workflow.stored)}
     if workflow.exit_handlers:
         spec["onExit"] = ON_EXIT
     if workflow.parameters:
@@ -181,6 +190,11 @@ def _spec(workflow: Workflow, *, in_schedule: bool) -> Tree:
     return spec
 
 
+def _stored(stored: StoredWorkflow) -> Tree:
+    tree: Tree = {"name": stored.name}
+    return {**tree, "clusterScope": True} if stored.cluster_wide else tree
+
+
 def _metrics(workflow: Workflow) -> Tree | None:
     if not workflow.metrics:
         return None
@@ -192,7 +206,12 @@ def _metrics(workflow: Workflow) -> Tree | None:
 
 def _parameter(given: Parameter) -> Tree:
     tree: Tree = {"name": given.name}
-    if not given.required:
+    if given.config is not None:
+        key: Tree = {"name": given.config.config_map, "key": given.config.key}
+        tree["valueFrom"] = {"configMapKeyRef": key}
+        if given.default is not None:
+            tree["valueFrom"]["default"] = wire_text(given.default)
+    elif not given.required:
         tree["value"] = wire_text(given.default) if given.default is not None else "null"
         if given.default is None and given.type == "str":
             tree["value"] = ""
@@ -210,6 +229,10 @@ class _Body(t.NamedTuple):
     depth: int
     hooks: Tree
     owners: Mapping[str, Step]
+
+
+_NO_BODY = _Body([], 1, {}, {})
+"""Of a workflow that is stored elsewhere."""
 
 
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:

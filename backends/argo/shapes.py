@@ -10,6 +10,7 @@ from couler.backends.argo.resources import value_names
 from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import without_texts
 from couler.ir.cachekey import definition_digest
+from couler.ir.listing import ListFiles
 from couler.ir.pods import PodContainer, map_container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Text
@@ -46,6 +47,8 @@ def shape_key(
         headers = tuple((h.name, h.secret, h.config) for h in action.headers)
         fixed = action.model_copy(update={"url": "", "headers": (), "body": None})
         what = (fixed, headers, action.body is None)
+    elif isinstance(action, ListFiles):
+        what = action.model_copy(update={"at": without_texts(action.at)})
     elif isinstance(action, Job):
         names = value_names(action)
         places = tuple(

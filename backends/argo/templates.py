@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import files, pods
 from couler.backends.argo.cachekey import memo_key
+from couler.backends.argo.listing import data
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.metrics import metrics
@@ -22,6 +23,7 @@ from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.tags import variable
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.cachekey import definition_digest
+from couler.ir.listing import ListFiles
 from couler.ir.locks import locks_of
 from couler.ir.storage import Volume
 from couler.ir.wire import is_file
@@ -264,6 +266,8 @@ class _Builder:
             case Suspend():
                 wait = {} if action.seconds is None else {"duration": pods.duration(action.seconds)}
                 return {"suspend": wait}
+            case ListFiles():
+                return {"data": data(action, self._places)}
             case ContainerSet():
                 return {"containerSet": self._processes.container_set(action)}
             case Plugin():

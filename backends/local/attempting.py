@@ -10,14 +10,19 @@ from couler.backends.local.container import Start, attempt_process
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off
 from couler.backends.local.limits import Limits
+from couler.backends.local.locations.exchange import OUTSIDE_ERRORS
 from couler.backends.local.locks import Locks
 from couler.backends.local.outputs import KEEP_BYTES, read_entered, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.recording import Recorder
 from couler.backends.local.request import RequestError, Response, send
 from couler.backends.local.resuming import Doorbell, Entered
+from couler.backends.local.threads import CutOffError, in_thread
 from couler.backends.local.values import VALUE_ERRORS, RunFacts, Single, View, holds
+from couler.errors import WireError
 from couler.ir import workflow as ir
+from couler.ir.listing import ListFiles
+from couler.ir.wire import MAX_VALUE_BYTES, check_size, dump_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +72,9 @@ class LocalAttempter:
                 return await self._attempt_request(bound, action, limits)
             case ir.Suspend():
                 return await self._attempt_pause(bound, action, limits)
+            case ListFiles():
+                await self.recorder.commit()
+                return await self._attempt_listing(bound, action, limits)
         raise TypeError(f"a {action.kind} is refused before the start")
 
     async def _attempt_pause(self, bound: Bound, action: ir.Suspend, limits: Limits) -> Attempt:
@@ -83,6 +91,21 @@ class LocalAttempter:
         except VALUE_ERRORS as error:
             return Attempt(False, message=str(error))
         return Attempt(True, outputs)
+
+    async def _attempt_listing(self, bound: Bound, action: ListFiles, limits: Limits) -> Attempt:
+        location = bound.listed
+        assert location is not None, "it was bound with the step"
+        try:
+            keys = await in_thread(
+                lambda _stop: self.place.exchange.names(location, action.pattern), limits
+            )
+            listed = Single(dump_json(keys), "list")
+            check_size(listed.text, MAX_VALUE_BYTES, "the list of files")
+        except CutOffError:
+            return cut_off(limits)
+        except (*OUTSIDE_ERRORS, WireError) as error:
+            return Attempt(False, message=str(error), kind="failure")
+        return Attempt(True, {output.name: listed for output in bound.outputs})
 
     async def _attempt_request(self, bound: Bound, action: ir.Http, limits: Limits) -> Attempt:
         try:

@@ -56,6 +56,9 @@ _SPECIAL: dict[Feature, Support] = {
         "there are no pods here whose containers share a folder. Run each in a step of its own, "
         "and pass files between them"
     ),
+    Feature.STORED_WORKFLOW: Unsupported(
+        "workflows that a cluster keeps are not known here. Run the program that it was made from"
+    ),
     Feature.TEMPLATE_CALL: Unsupported(
         "there are no templates of a cluster here. Write what the template does as steps"
     ),
@@ -98,6 +101,9 @@ _SPECIAL: dict[Feature, Support] = {
         "variables COULER_SECRET_<secret>_<key> or files of COULER_SECRETS_DIR"
     ),
     Feature.CONFIG_ENV: Lowered(
+        "variables COULER_CONFIG_<name>_<key> or files of COULER_CONFIGS_DIR"
+    ),
+    Feature.PARAMETER_CONFIG: Lowered(
         "variables COULER_CONFIG_<name>_<key> or files of COULER_CONFIGS_DIR"
     ),
     Feature.ENV_FROM: Lowered("the variables and files of the secret or config map"),
@@ -205,6 +211,7 @@ _NATIVE = frozenset(
         Feature.SUSPEND,
         Feature.SUSPEND_OUTPUTS,
         Feature.SUSPEND_SECONDS,
+        Feature.LIST_FILES,
         Feature.GROUP,
         Feature.MAX_PARALLEL,
         Feature.MAX_PARALLEL_GROUP,

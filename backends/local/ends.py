@@ -11,6 +11,7 @@ from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.locations.exchange import (
     Files,
     Locations,
+    bind_location,
     bind_sources,
     bind_targets,
 )
@@ -20,6 +21,8 @@ from couler.backends.local.retries import FailureKind
 from couler.backends.local.status import State
 from couler.backends.local.values import Outputs, Stored, View, bind_input, resolve_text
 from couler.errors import MissingOutputError
+from couler.ir.artifacts import Location
+from couler.ir.listing import ListFiles
 from couler.ir.paths import StepPath
 from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Group, Http, Output, Step
@@ -157,6 +160,8 @@ class Bound:
     """Where outputs are put, outside of the workflow."""
     files: Files = field(default_factory=dict)
     """What has come from the sources already."""
+    listed: Location | None = None
+    """Where the files are that are listed."""
 
 
 def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) -> Bound:
@@ -171,13 +176,15 @@ def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) ->
     inputs = bind_inputs(step, view)
     words: tuple[str, ...] = ()
     variables: tuple[EnvVar, ...] = step.env
-    url, body = "", None
+    url, body, listed = "", None, None
     if isinstance(action, Container):
         words = tuple(resolve_text(word, view) for word in (*action.command, *action.args))
     elif isinstance(action, Http):
         variables = action.headers
         url = resolve_text(action.url, view)
         body = None if action.body is None else resolve_text(action.body, view)
+    elif isinstance(action, ListFiles):
+        listed = bind_location(action.at, view)
     texts = {
         variable.name: resolve_text(variable.value, view)
         for variable in variables
@@ -185,7 +192,20 @@ def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) ->
     }
     around = companions(step, lambda text: resolve_text(text, view))
     sources, targets = bind_sources(step, view), bind_targets(step, view)
-    return Bound(step, path, outputs, inputs, words, texts, url, body, around, sources, targets)
+    return Bound(
+        step,
+        path,
+        outputs,
+        inputs,
+        words,
+        texts,
+        url,
+        body,
+        around,
+        sources,
+        targets,
+        listed=listed,
+    )
 
 
 def bind_inputs(step: Step, view: View) -> dict[str, Stored]:

@@ -17,6 +17,7 @@ from couler.backends.local.values import (
 )
 from couler.ir.artifacts import location_texts
 from couler.ir.cachekey import cache_key, definition_digest, text_digest
+from couler.ir.listing import ListFiles
 from couler.ir.pods import container_texts
 from couler.ir.storage import Volume
 from couler.ir.values import Text
@@ -92,6 +93,8 @@ def _texts(step: Step, view: View, files: Files) -> Iterator[str]:
         texts += [header.value for header in action.headers if header.value is not None]
         if action.body is not None:
             texts.append(action.body)
+    elif isinstance(action, ListFiles):
+        texts += [text for _, text in location_texts(action.at)]
     for text in texts:
         yield _text_of_word(text, view)
     inputs = bind_inputs(step, view) if step.inputs else {}

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from couler.backends.local.secrets import Entries, missing_entry
 from couler.backends.local.stored import read_outputs, write_outputs
 from couler.backends.local.values import Single, as_type, from_json
 from couler.errors import ParameterError, WireError
@@ -41,6 +42,33 @@ class Parameters:
         for name, text in self.defaults.items():
             record[name]["default"] = text
         return record
+
+
+def with_entries(declared: tuple[Parameter, ...], entries: Entries) -> tuple[Parameter, ...]:
+    """Return parameters whose defaults are the entries of config maps that they name.
+
+    Raises
+    ------
+    ParameterError
+        An entry is not of the type of its parameter.
+    ConfigurationError
+        An entry cannot be read.
+    """
+    if all(parameter.config is None for parameter in declared):
+        return declared
+    return tuple(_with_entry(parameter, entries) for parameter in declared)
+
+
+def _with_entry(parameter: Parameter, entries: Entries) -> Parameter:
+    text = None if parameter.config is None else entries.find(parameter.config)
+    if text is None:
+        is_missing = parameter.config is not None and parameter.default is None
+        return parameter.model_copy(update={"required": True}) if is_missing else parameter
+    try:
+        check_size(text, MAX_VALUE_BYTES, "its entry of a config map")
+        return parameter.model_copy(update={"default": decode(text, parameter.type)})
+    except WireError as error:
+        raise ParameterError(f'parameter "{parameter.name}": {error}') from error
 
 
 def merge_parameters(
@@ -139,7 +167,8 @@ def _bind(parameter: Parameter, given: Mapping[str, object], kept: Mapping[str, 
         return kept[name]
     if name not in given:
         if parameter.required:
-            raise ParameterError("a value is required")
+            mend = "" if parameter.config is None else f": {missing_entry(parameter.config)}"
+            raise ParameterError(f"a value is required{mend}")
         return _default(parameter)
     value = _read(parameter, given[name])
     _check_choice(parameter, value)

@@ -27,7 +27,7 @@ from couler.backends.local.locks import Locks, hold_of
 from couler.backends.local.loops import run_coroutine
 from couler.backends.local.masking import masked
 from couler.backends.local.orphans import begun_in, end_orphans, end_run
-from couler.backends.local.parameters import Parameters, merge_parameters
+from couler.backends.local.parameters import Parameters, merge_parameters, with_entries
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now
 from couler.backends.local.replay import PlannedStep, plan_retry
@@ -53,7 +53,7 @@ from couler.state.database import Database, open_database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
-from couler.state.records import AttemptStatus, RunRecord, StepRecord
+from couler.state.records import AttemptStatus, Json, RunRecord, StepRecord
 from couler.store import ObjectStore
 
 ENGINE = "local"
@@ -88,7 +88,7 @@ def begin(
     StateError
         What happens cannot be written down.
     """
-    bound = merge_parameters(workflow.parameters, parameters, {})
+    bound = _bind(workflow, around, parameters, {})
     _require_files(bound)
     require_surroundings(workflow, around)
     home = around.home
@@ -151,7 +151,7 @@ def take_up(
     RunBusyError
         Another process works on the run.
     """
-    bound = merge_parameters(workflow.parameters, parameters, run.parameters)
+    bound = _bind(workflow, around, parameters, run.parameters)
     _require_files(bound)
     require_surroundings(workflow, around)
     store = ObjectStore(around.home.store_url)
@@ -180,7 +180,7 @@ def plan(
     StateError
         What is recorded of the run cannot be read.
     """
-    bound = merge_parameters(workflow.parameters, parameters, run.parameters)
+    bound = _bind(workflow, around, parameters, run.parameters)
     _require_files(bound)
     store = ObjectStore(around.home.store_url, read_only=True)
     _store_files(bound, store, around.home)  # gives their references
@@ -389,6 +389,17 @@ def _text(workflow: Workflow) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _bind(
+    workflow: Workflow,
+    around: Surroundings,
+    given: Mapping[str, object],
+    recorded: Mapping[str, Json],
+) -> Parameters:
+    """Return the parameters of a run; the errors are those of `merge_parameters`."""
+    declared = with_entries(workflow.parameters, around.entries(workflow))
+    return merge_parameters(declared, given, recorded)
 
 
 def _require_files(parameters: Parameters) -> None:

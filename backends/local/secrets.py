@@ -74,7 +74,7 @@ class Entries:
         """
         value = self.find(key)
         if value is None and not key.optional:
-            raise ConfigurationError(_missing(key))
+            raise ConfigurationError(missing_entry(key))
         return value
 
     def variable(self, name: str) -> str | None:
@@ -160,7 +160,7 @@ def require_entries(workflow: Workflow, entries: Entries) -> None:
         Entries are missing; the message names all of them.
     """
     missing = [
-        _missing(key)
+        missing_entry(key)
         for key in dict.fromkeys(_named_entries(workflow))
         if not key.optional and entries.find(key) is None
     ]
@@ -220,7 +220,8 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9]", "_", name)
 
 
-def _missing(key: SecretKey | ConfigKey) -> str:
+def missing_entry(key: SecretKey | ConfigKey) -> str:
+    """Return the message for an entry that is not there."""
     kind, name = _place(key)
     what = "secret" if kind == _SECRET else "config map"
     return (

@@ -43,6 +43,13 @@ def set_fields(builder: Builder, **fields: object) -> None:
         warn_of_engines(builder, fields["engine"])
 
 
+def set_stored(builder: Builder, template: object, cluster_wide: object) -> None:
+    """Let a workflow that the engine has run in place of steps."""
+    stored = {"name": template, "cluster_wide": cluster_wide}
+    found = attempt(builder, "from_template", lambda: ir.StoredWorkflow.model_validate(stored))
+    builder.fields["stored"] = found or ir.StoredWorkflow(name="unknown")
+
+
 def set_pod(builder: Builder, **fields: object) -> None:
     """Set fields of what all pods of the workflow share; None leaves one as it is."""
     builder.pod.update(fitting(builder, ir_pods.PodSettings(), fields))
@@ -209,6 +216,7 @@ def add_parameter(builder: Builder, name: object, value: object) -> None:
             required=given.required,
             choices=tuple(json_form(choice) for choice in given.choices),
             description=given.description,
+            config=given.config,
         ),
     )
     builder.parameters[name] = made or ir.Parameter(name=name, type=spec.wire, default=default)

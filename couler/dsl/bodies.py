@@ -13,6 +13,7 @@ from couler.dsl.lifted import LiftedHandle
 from couler.dsl.scope import Scope, new_group
 from couler.ir import values as ir
 from couler.ir.artifacts import Location, LogSettings, map_texts
+from couler.ir.listing import ListFiles
 from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Http, Input, Job, Output
 
@@ -109,6 +110,9 @@ def _replace_params(draft: Draft, given: Mapping[str, ir.Value]) -> None:
         draft.action = action.model_copy(update=parts)
     elif isinstance(action, Job):
         draft.action = _in_job(action, replace, replace_text)
+    elif isinstance(action, ListFiles):
+        at = map_texts(action.at, lambda _, text: replace_text(text))
+        draft.action = action.model_copy(update={"at": at})
     if draft.options:
         draft.options = {name: _in_option(value, replace) for name, value in draft.options.items()}
 

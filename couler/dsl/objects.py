@@ -9,6 +9,8 @@ import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from couler.ir.storage import ConfigKey
+
 Duration: t.TypeAlias = int | float | str
 """Seconds, or text such as `"90s"`, `"20m"`, `"1h30m"` or `"2d"`."""
 
@@ -389,6 +391,9 @@ class Parameter:
         The only values allowed; empty for any.
     description
         For people.
+    config
+        An entry of a config map, whose value is taken where a run gives none; the default is for
+        want of the entry.
     """
 
     default: object = None
@@ -396,3 +401,4 @@ class Parameter:
     required: bool = False
     choices: Sequence[object] = field(default=())
     description: str | None = None
+    config: ConfigKey | None = None

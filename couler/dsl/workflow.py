@@ -214,6 +214,42 @@ class Workflow:
             context.collected.append(self)
 
     @classmethod
+    def from_template(
+        cls,
+        template: str,
+        parameters: Mapping[str, object] | None = None,
+        *,
+        cluster_wide: bool = False,
+        name: str | None = None,
+        **settings: t.Any,
+    ) -> Workflow:
+        """Return a workflow that runs one which the cluster keeps under a name.
+
+        Parameters
+        ----------
+        template
+            Its name: on Argo that of a WorkflowTemplate.
+        parameters
+            The values that it is given, by name; as those of a workflow.
+        cluster_wide
+            It is one of all namespaces, on Argo a ClusterWorkflowTemplate.
+        name
+            Of the workflow; by default that of the template.
+        settings
+            Further arguments of `Workflow`, such as `schedule`, `labels` and `timeout`.
+
+        Examples
+        --------
+        >>> import couler
+        >>> nightly = couler.Workflow.from_template("train", {"rate": 0.1}, schedule="0 3 * * *")
+        >>> nightly.to_ir().stored.name
+        'train'
+        """
+        made = cls(name or template, params=parameters, **settings)
+        assembly.set_stored(made._builder, template, cluster_wide)
+        return made
+
+    @classmethod
     def _implicit(cls, name: str) -> Workflow:
         """Return the workflow that a program is which opens none."""
         workflow = cls.__new__(cls)

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
+from couler.ir.artifacts import location_texts
 from couler.ir.conditions import operands
+from couler.ir.listing import ListFiles
 from couler.ir.policies import AnyOf
 from couler.ir.ranges import known_items
 from couler.ir.values import Literal, StepRef, walk
@@ -18,6 +20,7 @@ from couler.ir.workflow import (
     Group,
     Http,
     Job,
+    Parameter,
     Script,
     Step,
     Suspend,
@@ -108,8 +111,7 @@ class Scene:
 def scene_of(workflow: Workflow) -> Scene:
     """Return what a picture of a workflow shows; the workflow need not be valid."""
     parameters = tuple(
-        f"{parameter.name}: {parameter.type}"
-        + ("" if parameter.required else f" = {value_text(Literal(value=parameter.default))}")
+        f"{parameter.name}: {parameter.type}{_given_text(parameter)}"
         for parameter in workflow.parameters
     )
     handlers = tuple(
@@ -117,6 +119,14 @@ def scene_of(workflow: Workflow) -> Scene:
         for handler in workflow.exit_handlers
     )
     return Scene(workflow.name, parameters, _layer(workflow.steps, ""), handlers)
+
+
+def _given_text(parameter: Parameter) -> str:
+    """What stands for a value that a run does not give."""
+    given = [] if parameter.config is None else [parameter.config.text]
+    if not parameter.required and (parameter.default is not None or not given):
+        given.append(value_text(Literal(value=parameter.default)))
+    return f" = {' or else '.join(given)}" if given else ""
 
 
 def render_json(workflow: Workflow) -> str:
@@ -193,6 +203,10 @@ def _detail(step: Step) -> str:
             return f"{action.method} {url}"
         case Suspend():
             return "until resumed" if action.seconds is None else f"{action.seconds:g} s"
+        case ListFiles():
+            [(_, where), *_] = location_texts(action.at)
+            below = f"{where if isinstance(where, str) else value_text(where)}/"
+            return below if action.pattern is None else f"{below}{action.pattern}"
         case ContainerSet():
             count = len(action.containers)
             return f"{count} container{'' if count == 1 else 's'}"

@@ -16,6 +16,7 @@ from couler.ir.verify.actions import (
     check_output_defaults,
     check_outputs_of_process,
 )
+from couler.ir.verify.cluster import check_stored
 from couler.ir.verify.conditions import check_when
 from couler.ir.verify.environment import check_environment, check_paths
 from couler.ir.verify.files import check_files, check_optional_reads, check_scope_outputs
@@ -72,7 +73,10 @@ def verify(workflow: Workflow) -> tuple[Diagnostic, ...]:
     view = ScopeView(report, workflow, workflow.steps, parameters=parameters, domains=domains)
     if workflow.defaults is not None:
         check_default_values(view, workflow.defaults)
-    _check_scope(view, depth=0)
+    if workflow.stored is None:
+        _check_scope(view, depth=0)
+    else:
+        check_stored(view, workflow, workflow.stored)
     check_value_names((o.name for o in workflow.outputs), "output", view.add_to_scope)
     check_outputs(view, workflow.outputs)
     check_run_labels(view, workflow)

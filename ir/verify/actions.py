@@ -8,19 +8,21 @@ import typing as t
 
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.listing import ListFiles
 from couler.ir.manifests import Path, is_hole, place_text
 from couler.ir.storage import EnvVar
 from couler.ir.verify.cluster import check_container_set, check_plugin, check_template_call
 from couler.ir.verify.credentials import has_password, shape, without_password
 from couler.ir.verify.environment import check_sources
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
+from couler.ir.verify.listing import check_listing
 from couler.ir.verify.own import OF_RESPONSE, check_own_condition
 from couler.ir.verify.resources import condition_problem, json_path_problem
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.typed import check_typed
 from couler.ir.verify.values import Reader
 from couler.ir.wire import is_file, matches
-from couler.ir.workflow import Container, Group, Http, Job, Script, Step, Suspend
+from couler.ir.workflow import STDOUT, Container, Group, Http, Job, Script, Step, Suspend
 
 _PROCESS_ONLY = (
     "env",
@@ -43,6 +45,7 @@ _WITHOUT_EFFECT: dict[type, tuple[str, ...]] = {
     Job: (*_PROCESS_ONLY, "max_parallel"),
     Http: (*_PROCESS_ONLY, "pod", "inputs", "max_parallel"),
     Suspend: (*_PROCESS_ONLY, "pod", *_LOCKS, "inputs", "max_parallel", "retry", "cache", "loop"),
+    ListFiles: (*_PROCESS_ONLY, "inputs", "cache", "max_parallel"),
     ContainerSet: (
         "env",
         "env_from",
@@ -84,6 +87,7 @@ _WORDS: dict[type, str] = {
     Job: "job",
     Http: "HTTP request",
     Suspend: "suspend",
+    ListFiles: "list of files",
     ContainerSet: "container set",
     TemplateCall: "call of a template",
     Plugin: "plugin",
@@ -109,6 +113,8 @@ def check_action(reader: Reader, step: Step) -> None:
             _check_job(reader, step, action)
         case Http():
             _check_http(reader, step, action)
+        case ListFiles():
+            check_listing(reader, step, action)
         case ContainerSet():
             check_container_set(view, step, action)
         case TemplateCall():
@@ -323,6 +329,8 @@ def check_outputs_of_process(view: ScopeView, step: Step) -> None:
             problem = "has a value, which only the output of a group has. Remove it"
         elif isinstance(action, Suspend | TemplateCall | Plugin) and is_file(output.type):
             problem = f"is a {output.type}, which such a step cannot give. Let it give a value"
+        elif isinstance(action, ListFiles) and (output.name, output.type) != (STDOUT, "list"):
+            problem = f"is none of a list of files. Declare {STDOUT}, of the type list, alone"
         elif isinstance(action, Suspend) and action.seconds is not None and output.default is None:
             problem = "is never entered: the step goes on by itself. Give it a default"
         elif (output.json_path or output.jq) is not None and not isinstance(action, Job):

@@ -9,7 +9,7 @@ from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.kubernetes import check_object_name
 from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.types import has_main
-from couler.ir.workflow import STDOUT, Step
+from couler.ir.workflow import STDOUT, Step, StoredWorkflow, Workflow
 
 _TEMPLATE = re.compile(r"[a-zA-Z0-9][-a-zA-Z0-9]{0,127}")
 
@@ -62,6 +62,30 @@ def check_template_call(view: ScopeView, step: Step, action: TemplateCall) -> No
     check_object_name(action.collection, "collection of templates", add)
     if _TEMPLATE.fullmatch(action.template) is None:
         add("CLR411", f'"{action.template}" is no name of a template: letters, digits and "-".')
+
+
+_OF_STEPS = (
+    "steps",
+    "outputs",
+    "exit_handlers",
+    "hooks",
+    "metrics",
+    "defaults",
+    "volumes",
+    "files",
+)
+
+
+def check_stored(view: ScopeView, workflow: Workflow, stored: StoredWorkflow) -> None:
+    """Check a workflow that the engine has, and that there is nothing beside it."""
+    check_object_name(stored.name, "stored workflow", view.add_to_scope)
+    for field in _OF_STEPS:
+        if getattr(workflow, field):
+            view.add_to_scope(
+                "CLR435",
+                f'it runs the stored workflow "{stored.name}", so its own {field} have no place. '
+                "Remove them, or write the steps in place of the stored workflow.",
+            )
 
 
 def check_plugin(view: ScopeView, step: Step, action: Plugin) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from couler.ir.actions import Plugin, TemplateCall
 from couler.ir.artifacts import (
     ArtifactoryLocation,
     FileRemoval,
@@ -25,7 +26,7 @@ from couler.ir.verify.scope import ScopeView
 from couler.ir.verify.values import Reader
 from couler.ir.walk import step_values
 from couler.ir.wire import is_file
-from couler.ir.workflow import Group, Input, Output, Step
+from couler.ir.workflow import Action, Group, Input, Output, Step
 
 _ONE_FILE = (HttpLocation, ArtifactoryLocation, RawLocation)
 """Locations of which each is one file."""
@@ -38,9 +39,8 @@ _KEPT_FOR_EVER = (HttpLocation, ArtifactoryLocation, HdfsLocation)
 
 def check_files(reader: Reader, step: Step) -> None:
     """Check the files that a step takes in and gives out, and where its log is kept."""
-    is_group = isinstance(step.action, Group)
     for given in step.inputs:
-        _report(reader, f"inputs.{given.name}", _input_problems(given, is_group))
+        _report(reader, f"inputs.{given.name}", _input_problems(given, step.action))
         if given.path is not None:
             _check_path(reader, given.path, f"inputs.{given.name}")
         if given.at is not None:
@@ -101,7 +101,10 @@ def output_problems(output: Output) -> Iterator[str]:
         yield f"cannot be removed from a {output.at.kind} location. Leave out the removal"
 
 
-def _input_problems(given: Input, is_group: bool) -> Iterator[str]:
+def _input_problems(given: Input, action: Action) -> Iterator[str]:
+    if isinstance(action, Plugin) and is_file(given.type):
+        yield f"is a {given.type}, but a plugin finds values only. Give it the key as a text"
+        return
     settings = {
         "at": given.at,
         "archive": given.archive,
@@ -112,8 +115,10 @@ def _input_problems(given: Input, is_group: bool) -> Iterator[str]:
     said = [name for name, value in settings.items() if value]
     if said and not is_file(given.type):
         yield f"has {said[0]}, which is for files. Declare its type as file or directory"
-    elif said and is_group:
+    elif said and isinstance(action, Group):
         yield f"has {said[0]}, which is for processes. Say it of the steps inside"
+    elif said and isinstance(action, TemplateCall):
+        yield f"has {said[0]}, which is for processes. Read the file in a step, and pass it on"
     if given.recurse_mode and given.mode is None:
         yield "has recurse_mode, but no mode. Give the mode, or leave both out"
     if given.at is None:

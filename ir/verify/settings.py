@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from couler.ir.schedule import check_cron, check_timezone
+from couler.ir.storage import ConfigKey
 from couler.ir.verify.environment import (
+    check_config_key,
     check_one_source,
     check_secret_key,
     check_variable_names,
@@ -72,12 +74,16 @@ def check_settings(workflow: Workflow, report: Report) -> None:
 def _check_parameter(parameter: Parameter, add: Add) -> None:
     name, declared = parameter.name, parameter.type
     default = parameter.default
+    if parameter.config is not None:
+        _check_entry(parameter, parameter.config, add)
     if parameter.required:
         if default is not None:
             add(
                 "CLR183",
                 f'the parameter "{name}" is required, so its default is never used. Remove one.',
             )
+    elif default is None and parameter.config is not None:
+        pass
     elif not matches(default, declared):
         if default is None:
             mend = "Give it a default, or make it required."
@@ -108,6 +114,19 @@ def _check_parameter(parameter: Parameter, add: Add) -> None:
             f'the default of the parameter "{name}" is over {MAX_VALUE_BYTES:,} bytes. '
             "Give it as a file.",
         )
+
+
+def _check_entry(parameter: Parameter, key: ConfigKey, add: Add) -> None:
+    check_config_key(key, add)
+    problem: str | None = None
+    if parameter.required:
+        problem = "is required, so its entry of a config map is never read. Remove one"
+    elif key.optional:
+        problem = "takes an entry that is optional. Give it a default for want of the entry"
+    elif parameter.choices:
+        problem = "has choices, but an entry of a config map is not compared with them. Remove one"
+    if problem is not None:
+        add("CLR183", f'the parameter "{parameter.name}" {problem}.')
 
 
 def _is_among(value: object, choices: tuple[object, ...]) -> bool:

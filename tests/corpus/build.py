@@ -7,8 +7,10 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from couler.ir.artifacts import S3Location
 from couler.ir.base import Node
 from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.listing import ListFiles
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop
 from couler.ir.values import (
     Field,
@@ -103,6 +105,11 @@ def py(name: str, source: str, result: ValueType | None = "str", **fields: t.Any
     """Return a script of Python."""
     action = Script(image=PYTHON_IMAGE, source=textwrap.dedent(source).strip() + "\n")
     return _step(name, action, result, fields)
+
+
+def listing(name: str, key: Text, pattern: str | None = None, **fields: t.Any) -> Step:
+    """Return a list of the files below a key in the repository."""
+    return _step(name, ListFiles(at=S3Location(key=key), pattern=pattern), "list", fields)
 
 
 def group(name: str, *steps: Step, **fields: t.Any) -> Step:

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import json
+
+import pytest
+
 import couler
+from couler.backends.base import Target
+from couler.errors import EngineOptionError, UnsupportedFeatureError
 from couler.ir.actions import ContainerSet, Plugin, SetRetry, TemplateCall
-from couler.ir.values import Literal, ParamRef, StepRef
-from couler.ir.workflow import Output
+from couler.ir.artifacts import S3Location
+from couler.ir.listing import ListFiles
+from couler.ir.values import ItemRef, Literal, ParamRef, StepRef, Template
+from couler.ir.workflow import Output, Parameter, StoredWorkflow
 
 
 def test_container_sets() -> None:
@@ -63,6 +71,67 @@ def test_plugins() -> None:
     [step] = wf.to_ir().steps
     assert step.action == Plugin(name="slack", body={"channel": "ml"})
     assert (step.name, step.outputs) == ("slack", (Output(name="id", type="int"),))
+
+
+def test_stored_workflows() -> None:
+    wf = couler.Workflow.from_template(
+        "train", {"rate": 0.1}, cluster_wide=True, name="nightly", schedule="0 3 * * *"
+    )
+    made = wf.to_ir()
+    assert wf.diagnostics == ()
+    assert made.name == "nightly"
+    assert made.stored == StoredWorkflow(name="train", cluster_wide=True)
+    assert made.parameters == (Parameter(name="rate", type="float", default=0.1),)
+    manifest = json.loads(wf.compile("argo", format="json").to_text())
+    assert manifest["kind"] == "CronWorkflow"
+    assert manifest["spec"]["workflowSpec"] == {
+        "workflowTemplateRef": {"name": "train", "clusterScope": True},
+        "arguments": {"parameters": [{"name": "rate", "value": "0.1"}]},
+    }
+    with pytest.raises(EngineOptionError, match="is stored already"):
+        wf.compile("argo", target=Target(options={"kind": "WorkflowTemplate"}))
+    with pytest.raises(UnsupportedFeatureError, match="that a cluster keeps"):
+        wf.run()
+    assert couler.Workflow.from_template(3).diagnostics[0].code == "CLR105"  # type: ignore[arg-type]
+
+
+def test_lists_of_files() -> None:
+    with couler.Workflow("w", day="monday") as wf:
+        day = couler.S3Artifact(bucket="data", key=couler.text("in/{}", wf.params.day))
+        keys = couler.list_files(day, "*.csv", retry=2, step_name="keys")
+        couler.map(
+            lambda key: couler.run_container(
+                "busybox",
+                ["cat", "table"],
+                step_name="show",
+                input=couler.S3Artifact("table", bucket="data", key=key),
+            ),
+            keys,
+        )
+        folders = couler.map(
+            lambda folder: couler.list_files(couler.S3Artifact(bucket="data", key=folder)),
+            ["a", "b"],
+        )
+        couler.run_container("busybox", ["echo", folders], step_name="all")
+    assert wf.diagnostics == ()
+    found = {step.name: step for step in wf.to_ir().steps}
+    at = S3Location(bucket="data", key=Template(parts=("in/", ParamRef(name="day"))))
+    assert found["keys"].action == ListFiles(at=at, pattern="*.csv")
+    assert found["show"].foreach is not None
+    assert found["show"].foreach.over["key"] == StepRef(step="keys")
+    listed = found["list-files"].action
+    assert isinstance(listed, ListFiles)
+    assert listed.at == S3Location(bucket="data", key=ItemRef(name="folder"))
+
+
+def test_lists_of_no_location() -> None:
+    with couler.Workflow("w") as wf:
+        couler.list_files("data/in", step_name="a")
+        couler.list_files(couler.S3Artifact(key="in", archive="tar"), step_name="b")
+    assert [(one.code, one.step) for one in wf.diagnostics] == [
+        ("CLR105", "a"),
+        ("CLR105", "b"),
+    ]
 
 
 def test_pauses_with_values() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import couler
 from couler.ir.pods import Dns, PodSettings
-from couler.ir.storage import ClaimVolume, EmptyVolume, NewClaimVolume, SecretKey
+from couler.ir.storage import ClaimVolume, ConfigKey, EmptyVolume, NewClaimVolume, SecretKey
 from couler.ir.values import FirstOf, OrElse, ParamRef, RunRef, StepRef
 from couler.ir.workflow import Defaults, Output, Parameter, Schedule
 from tests.dsl.look import box, codes, implicit, steps
@@ -20,6 +20,7 @@ def test_parameters_by_default_by_type_and_in_full() -> None:
         flags=[True],
         n=int,
         many=list[float],
+        region=couler.Parameter(config=ConfigKey(config_map="site", key="region")),
         model=couler.Parameter("svm", choices=["svm", "forest"], description="which"),
         params={"name": "x", "timeout": 3},
     )
@@ -31,6 +32,7 @@ def test_parameters_by_default_by_type_and_in_full() -> None:
         Parameter(name="flags", type="list", default=(True,)),
         Parameter(name="n", type="int", required=True),
         Parameter(name="many", type="list", required=True),
+        Parameter(name="region", config=ConfigKey(config_map="site", key="region")),
         Parameter(name="model", default="svm", choices=("svm", "forest"), description="which"),
     )
     assert dir(wf.params)[:2] == ["dataset", "flags"]

@@ -87,6 +87,8 @@ def _emissions(*, overrides: bool) -> Iterator[tuple[str, dict[str, t.Any]]]:
         for kind in KINDS:
             if kind == "CronWorkflow" and workflow.schedule is None:
                 continue
+            if kind == "WorkflowTemplate" and workflow.stored is not None:
+                continue
             target = Target(options={**options, "kind": kind})
             try:
                 artifact = stages.compile(workflow, "argo", target=target, format="json")

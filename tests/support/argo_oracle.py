@@ -29,6 +29,7 @@ from pathlib import Path
 
 from tests.fakes.kubernetes.server import Ending
 from tests.fakes.kubernetes.store import SECRETS, Json, Resource
+from tests.oracle.argo import bucket
 from tests.oracle.argo.build import BuildError, build_obstacle, obstacle, programs
 from tests.oracle.argo.cluster import (
     Cluster,
@@ -143,6 +144,18 @@ class Session:
         workflow = workflows[0] if workflows else to_workflow(objects, scheduled)
         workflow = with_parameters(workflow, parameters or {})
         return read_run(self._cluster, self._cluster.submit(workflow, timeout_s=timeout_s))
+
+    @property
+    def storage(self) -> Mapping[str, object]:
+        """The repository of files, as the storage of a target."""
+        return {
+            "bucket": bucket.NAME,
+            "endpoint": self._cluster.server.address,
+            "insecure": True,
+            "region": "us-east-1",
+            "access_key": "artifacts-key/value",
+            "secret_key": "artifacts-secret/value",
+        }
 
     def objects(self, resource: Resource) -> list[Json]:
         """The objects of a kind, those that resource templates have made."""

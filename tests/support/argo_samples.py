@@ -34,6 +34,7 @@ from couler.ir.workflow import (
     Schedule,
     Script,
     Step,
+    StoredWorkflow,
     Workflow,
 )
 from tests.support.feature_samples import echo, flow, group
@@ -206,6 +207,14 @@ ARGO_SAMPLES: Mapping[str, ArgoSample] = {
                     steps=(echo("b", OrElse(value=StepRef(step="a"), default=Literal(value=""))),),
                 ),
             ),
+        )
+    ),
+    "stored-workflow-of-all-namespaces": ArgoSample(
+        Workflow(
+            name="sample",
+            stored=StoredWorkflow(name="stored-everywhere", cluster_wide=True),
+            max_parallel=2,
+            timeout_s=60,
         )
     ),
     "request-with-time-limit": ArgoSample(

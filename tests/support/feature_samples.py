@@ -5,9 +5,11 @@ from __future__ import annotations
 import typing as t
 
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
+from couler.ir.artifacts import S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.conditions import And, Compare, Operator
 from couler.ir.features import Feature
+from couler.ir.listing import ListFiles
 from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
 from couler.ir.manifests import ManifestValue
 from couler.ir.metrics import Counter, Gauge, Histogram, MetricLabel
@@ -89,6 +91,7 @@ from couler.ir.workflow import (
     Schedule,
     Script,
     Step,
+    StoredWorkflow,
     Suspend,
     Workflow,
 )
@@ -265,6 +268,10 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
         ),
         echo("b", StepRef(step="a", output="n")),
     ),
+    Feature.LIST_FILES: _does(
+        ListFiles(at=S3Location(bucket="data", key="in"), pattern="**/*.csv"),
+        outputs=(Output(type="list"),),
+    ),
     Feature.CONTAINER_SET: _does(
         ContainerSet(
             containers=(
@@ -374,6 +381,10 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     # values
     Feature.PARAMETER: flow(
         echo("a", ParamRef(name="p")), parameters=(Parameter(name="p", default="x"),)
+    ),
+    Feature.PARAMETER_CONFIG: flow(
+        echo("a", ParamRef(name="p")),
+        parameters=(Parameter(name="p", config=ConfigKey(config_map="site", key="region")),),
     ),
     Feature.STDOUT: _has(outputs=(Output(),)),
     Feature.OUTPUT_FILE_VALUE: _has(outputs=(Output(name="n", type="int", path="n.txt"),)),
@@ -506,6 +517,11 @@ FEATURE_SAMPLES: dict[Feature, Workflow] = {
     Feature.PENDING_TIMEOUT: _has(pod=StepPod(pending_timeout_s=600)),
     Feature.DISPLAY_NAME: _has(display_name="the-first"),
     # whole workflows
+    Feature.STORED_WORKFLOW: Workflow(
+        name="sample",
+        stored=StoredWorkflow(name="stored"),
+        parameters=(Parameter(name="text", default="x"),),
+    ),
     Feature.EXIT_HANDLER: flow(
         echo("a"), exit_handlers=(ExitHandler(name="tell", on="any", steps=(echo("b"),)),)
     ),

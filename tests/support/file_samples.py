@@ -31,6 +31,7 @@ from couler.ir.artifacts import (
     Zip,
 )
 from couler.ir.base import FrozenDict
+from couler.ir.listing import ListFiles
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.values import ParamRef, RunRef, StepRef, Template
 from couler.ir.workflow import Container, Input, Output, Parameter, Step, Workflow
@@ -149,7 +150,21 @@ GCS = GcsLocation(
     service_account_key=secret("account.json"),
 )
 
+
+def lists(location: Location) -> Workflow:
+    """A workflow whose step lists the files below a location."""
+    action = ListFiles(at=location, pattern="**/*.csv")
+    return flow(Step(name="a", action=action, outputs=(Output(type="list"),)))
+
+
 FILE_SAMPLES: Mapping[str, Workflow] = {
+    "list-of-s3": lists(S3Location(key=_DAY, bucket="data", endpoint="s3.example.org")),
+    "list-of-oss": lists(OssLocation(key=_DAY, bucket="data", endpoint="oss.example.org")),
+    "list-of-gcs": lists(GcsLocation(key="in", bucket="data", service_account_key=secret("gcs"))),
+    "list-of-azure": lists(
+        AzureLocation(blob="in", container="data", endpoint="https://a.blob.core.windows.net")
+    ),
+    "list-of-plugin": lists(PluginLocation(key="in", name="ftp", configuration="{}")),
     "file-from-s3": takes(S3),
     "file-from-s3-key": takes(S3Location(key="data/train.csv")),
     "file-from-s3-customer-key": takes(

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from couler.backends.local.locations.buckets import in_repository, open_bucket
 from couler.backends.local.locations.git import GitTree
+from couler.backends.local.locations.trees import Tree
 from couler.backends.local.locations.web import Url
 from couler.backends.local.secrets import Entries
 from couler.backends.local.threads import Stop
@@ -33,6 +34,7 @@ from couler.ir.artifacts import (
     map_texts,
     repository_key,
 )
+from couler.ir.listing import fitting
 from couler.ir.verify.credentials import credentials_in_address
 from couler.ir.verify.locations import address_problems
 from couler.ir.workflow import Input, Output, Step
@@ -170,6 +172,33 @@ class Exchange:
             with self._open(location) as remote:
                 remote.put(source, root)
 
+    def names(self, location: Location, pattern: str | None) -> tuple[str, ...]:
+        """Return the keys of the files below a location whose texts are known, in order.
+
+        Parameters
+        ----------
+        location
+            Where they are.
+        pattern
+            Which of them.
+
+        Raises
+        ------
+        ArtifactError
+            There is none, or it is no location with files below it.
+        ConfigurationError, OSError
+            As `fetch`.
+        """
+        with self._open(location) as remote:
+            if not isinstance(remote, Tree):
+                raise ArtifactError(f"files at a {location.kind} location cannot be listed")
+            try:
+                below = remote.names()
+            except FileNotFoundError as error:
+                raise ArtifactError(str(error)) from error
+        start = str(repository_key(location)).rstrip("/")
+        return tuple(sorted(f"{start}/{name}" for name in fitting(below, pattern)))
+
     def put_again(
         self, outputs: Mapping[str, t.Any], declared: tuple[Output, ...], targets: Locations
     ) -> None:
@@ -246,15 +275,22 @@ def bind_sources(step: Step, view: View) -> Locations:
     EvaluationError, WireError
         A text cannot be read.
     """
-    return {given.name: _bind(given.at, view) for given in step.inputs if given.at is not None}
+    return {
+        given.name: bind_location(given.at, view) for given in step.inputs if given.at is not None
+    }
 
 
 def bind_targets(step: Step, view: View) -> Locations:
     """Return where the outputs of a step are put; the errors are those of `bind_sources`."""
-    return {output.name: _bind(output.at, view) for output in step.outputs if output.at is not None}
+    return {
+        output.name: bind_location(output.at, view)
+        for output in step.outputs
+        if output.at is not None
+    }
 
 
-def _bind(location: Location, view: View) -> Location:
+def bind_location(location: Location, view: View) -> Location:
+    """Return a location with its texts known; the errors are those of `bind_sources`."""
     bound = map_texts(location, lambda name, text: resolve_text(text, view))
     # What came from a value was not known before.
     for problem in (*address_problems(bound), *credentials_in_address(bound)):

@@ -80,6 +80,27 @@ class Tree:
             if files:
                 filesystem.get(list(files.values()), [str(place) for place in files])
 
+    def names(self) -> list[str]:
+        """Return the paths of all files below it, from there on.
+
+        Raises
+        ------
+        FileNotFoundError
+            There is none.
+        StoreError, ConfigurationError
+            As `fetch`.
+        """
+        with self._open() as (filesystem, path):
+            try:
+                files: list[str] = filesystem.find(path)
+            except FileNotFoundError:
+                files = []
+            start = f"{path}/"
+            below = [name for name in files if name.startswith(start) and not name.endswith("/")]
+            if not below:
+                raise FileNotFoundError(f"there is no file below {self.url}")
+            return [name.removeprefix(start) for name in below]
+
     def put(self, source: Path, root: Path) -> None:
         """Copy a file or a directory there, what links lead to in place of the links.
 

@@ -10,6 +10,8 @@ REFUSED = {
     "braces_in_data": Absence(InvalidWorkflowError, "CLR310"),
     "foreach_files_some_failed": Absence(UnsupportedFeatureError, "CLR301, CLR313"),
     "foreach_read_on_completion": Absence(UnsupportedFeatureError, "CLR301"),
+    "list_files": Absence(InvalidWorkflowError, "CLR323"),
+    "list_files_of_nothing": Absence(InvalidWorkflowError, "CLR323"),
     "timeout_of_group": Absence(UnsupportedFeatureError, "CLR301"),
 }
 """Cases that are not compiled, with the codes that say why."""

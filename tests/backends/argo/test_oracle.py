@@ -16,6 +16,9 @@ from tests.support import argo_oracle
 from tests.support.absences import corpus
 from tests.support.argo_outcome import Outcome
 
+CONFIG_MAP_TYPE = "workflows.argoproj.io/configmap-type"
+"""Argo takes parameters from config maps with this label only."""
+
 pytestmark = pytest.mark.slow
 
 
@@ -40,7 +43,12 @@ def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
     shared.mkdir()
     text = compiled(case)
     config_maps = [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": dict(data)}
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "labels": {CONFIG_MAP_TYPE: "Parameter"}},
+            "data": dict(data),
+        }
         for name, data in case.config_maps.items()
     ]
     parameters = {name: encode(value) for name, value in case.parameters_with(shared).items()}

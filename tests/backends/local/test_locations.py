@@ -36,6 +36,7 @@ from couler.ir.artifacts import (
     S3Location,
     Tar,
 )
+from couler.ir.listing import ListFiles
 from couler.ir.policies import Backoff, Cache, Retry
 from couler.ir.storage import SecretKey
 from couler.ir.values import ParamRef
@@ -133,6 +134,47 @@ def test_an_object_of_s3_and_all_below_a_prefix(run: Run, endpoint: str) -> None
     script = 'cd "$COULER_INPUT_data" && cat one.csv deep/two.csv'
     folder = reads(s3(endpoint, "in"), type="directory", script=script)
     assert result_of(run(flow("w", folder))) == "1\n2"
+
+
+def lists(location: Location, pattern: str | None = None, **fields: t.Any) -> Step:
+    action = ListFiles(at=location, pattern=pattern)
+    return Step(name="read", action=action, outputs=(Output(type="list"),), **fields)
+
+
+def test_what_is_below_a_prefix_of_s3(run: Run, endpoint: str) -> None:
+    every = ["in/deep/two.csv", "in/one.csv"]
+    assert result_of(run(flow("w", lists(s3(endpoint, "in"))))) == every
+    assert result_of(run(flow("w", lists(s3(endpoint, "in/"), "*.csv")))) == every[1:]
+    ended = run(flow("w", lists(s3(endpoint, "i"))))
+    assert ended.status == "failed"
+    assert "there is no file below s3://data/i" in str(ended.steps["read"].message)
+
+
+def test_a_list_of_files_is_not_larger_than_a_value(run: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "repository" / "many"
+    folder.mkdir(parents=True)
+    for number in range(330):
+        (folder / f"{number:0200}").touch()
+    ended = run(flow("w", lists(S3Location(key="many"))))
+    assert ended.status == "failed"
+    assert "the list of files" in str(ended.steps["read"].message)
+
+
+def test_a_list_of_files_is_tried_again(run: Run, endpoint: str) -> None:
+    ended = run(flow("w", lists(s3(endpoint, "none"), retry=Retry(limit=1))))
+    assert (ended.status, ended.steps["read"].attempts) == ("failed", 2)
+
+
+def test_a_value_leads_no_list_out_of_the_repository(run: Run) -> None:
+    where = flow(
+        "w",
+        lists(S3Location(key=ParamRef(name="key"))),
+        parameters=(Parameter(name="key", required=True),),
+    )
+    for key in ("../..", "/etc", "a/../../b", ""):
+        ended = run(where, key=key)
+        assert ended.status == "failed"
+        assert "is no key" in str(ended.steps["read"].message), key
 
 
 def test_what_s3_does_not_have(run: Run, endpoint: str) -> None:

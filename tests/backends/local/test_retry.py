@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import typing as t
 from pathlib import Path
@@ -13,6 +14,7 @@ from couler.backends.local import LocalBackend
 from couler.backends.local.result import Event, RunResult
 from couler.errors import ParameterError, RunBusyError, RunNotFoundError
 from couler.ir.policies import Cache, Retry
+from couler.ir.storage import ConfigKey
 from couler.ir.values import RunRef
 from couler.ir.wire import ValueType
 from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
@@ -195,6 +197,21 @@ def test_a_default_counts_as_it_is_now_where_no_value_was_given(home: Path, ledg
     retry(first, home, workflow(2, 2), parameters={"n": "1"})
     retry(first, home, workflow(3, 3))
     assert ledger.read_text(encoding="utf-8").splitlines() == ["1 5", "2 5", "1 5", "1 5"]
+
+
+def test_an_entry_of_a_config_map_counts_as_it_is_now(home: Path, ledger: Path) -> None:
+    entry = ConfigKey(config_map="site", key="n")
+    step = sh("a", f"echo $1 >> {ledger}; false", param("n"))
+    workflow = flow("w", step, parameters=[Parameter(name="n", type="int", config=entry)])
+
+    def now(value: str) -> dict[str, str]:
+        return {**os.environ, "COULER_CONFIG_site_n": value}
+
+    first = run(workflow, home, environ=now("1"))
+    retry(first, home, environ=now("2"))
+    retry(first, home, parameters={"n": 3}, environ=now("4"))
+    retry(first, home, environ=now("5"))
+    assert ledger.read_text(encoding="utf-8").split() == ["1", "2", "3", "3"]
 
 
 def test_a_parameter_that_is_new_may_be_a_file(home: Path, ledger: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from couler.backends.local.result import Event, RunResult
 from couler.errors import ConfigurationError, ParameterError
 from couler.ir.policies import Foreach, Retry
 from couler.ir.serialize import write_json
-from couler.ir.storage import EnvVar, SecretKey
+from couler.ir.storage import ConfigKey, EnvVar, SecretKey
 from couler.ir.values import Literal
 from couler.ir.wire import ValueType
 from couler.ir.workflow import (
@@ -294,6 +294,18 @@ def test_wrong_parameters_stop_the_start(
     with pytest.raises(ParameterError) as caught:
         run(workflow, tmp_path, parameters=given_values)
     assert told in str(caught.value)
+
+
+def test_entries_of_config_maps_that_are_no_values(tmp_path: Path) -> None:
+    entry = ConfigKey(config_map="site", key="size")
+    workflow = flow(
+        "w", sh("a", "true"), parameters=[Parameter(name="n", type="int", config=entry)]
+    )
+    with pytest.raises(ParameterError, match=r"a value is required.* COULER_CONFIG_site_size"):
+        run(workflow, tmp_path)
+    with pytest.raises(ParameterError, match=r'parameter "n": .*int'):
+        run(workflow, tmp_path, environ={**os.environ, "COULER_CONFIG_site_size": "many"})
+    assert run(workflow, tmp_path, parameters={"n": 3}).status == "succeeded"
 
 
 def test_all_wrong_parameters_are_told_at_once(tmp_path: Path) -> None:

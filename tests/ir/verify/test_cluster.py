@@ -7,12 +7,23 @@ import typing as t
 import pytest
 
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
+from couler.ir.artifacts import S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache, Resources, Retry
 from couler.ir.storage import EnvVar
-from couler.ir.values import Literal
-from couler.ir.workflow import Action, Input, Output, Step, Suspend
+from couler.ir.values import Literal, StepRef
+from couler.ir.workflow import (
+    Action,
+    ExitHandler,
+    Input,
+    Output,
+    Parameter,
+    Step,
+    StoredWorkflow,
+    Suspend,
+    Workflow,
+)
 from tests.support.feature_samples import AGAIN, echo, flow
 from tests.support.verification import codes
 
@@ -30,6 +41,32 @@ def box(name: str, **fields: t.Any) -> PodContainer:
 
 def both(*containers: PodContainer) -> ContainerSet:
     return ContainerSet(containers=containers)
+
+
+def test_stored_workflows() -> None:
+    stored = StoredWorkflow(name="train")
+    given = (Parameter(name="rate", type="float", default=0.1),)
+    assert codes(Workflow(name="w", stored=stored, parameters=given, timeout_s=60)) == []
+    assert codes(flow(echo("a"), stored=stored)) == ["CLR435"]
+    handler = ExitHandler(name="end", on="any", steps=(echo("a"),))
+    assert codes(Workflow(name="w", stored=stored, exit_handlers=(handler,))) == ["CLR435"]
+    assert codes(Workflow(name="w", stored=StoredWorkflow(name="My Train"))) == ["CLR411"]
+
+
+def test_files_for_those_that_run_elsewhere() -> None:
+    make = echo("m", outputs=(Output(name="f", type="file", path="f"),))
+    of_step = Input(name="x", type="file", value=StepRef(step="m", output="f"))
+    located = Input(name="x", type="file", at=S3Location(key="a", bucket="b"))
+    call, plugin = TemplateCall(collection="s", template="t"), Plugin(name="p", body=FrozenDict())
+
+    def found(action: Action, given: Input) -> list[str]:
+        return codes(flow(make, Step(name="a", action=action, inputs=(given,))))
+
+    assert found(call, of_step) == []
+    assert found(call, located) == ["CLR462"]
+    assert found(call, of_step.model_copy(update={"optional": True})) == ["CLR462"]
+    assert found(plugin, of_step) == ["CLR462"]
+    assert found(plugin, located) == ["CLR462"]
 
 
 def test_good_sets() -> None:

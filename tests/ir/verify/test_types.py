@@ -6,7 +6,7 @@ import pytest
 
 from couler.ir.conditions import Compare
 from couler.ir.policies import Foreach, Loop
-from couler.ir.storage import EnvVar
+from couler.ir.storage import ConfigKey, EnvVar
 from couler.ir.values import (
     Field,
     ItemRef,
@@ -173,6 +173,9 @@ def test_lists_of_a_foreach_are_equally_long() -> None:
     assert (found.code, "x has 2, y has 1" in found.message) == ("CLR182", True)
 
 
+ENTRY = ConfigKey(config_map="site", key="region")
+
+
 @pytest.mark.parametrize(
     ("parameter", "what"),
     [
@@ -182,6 +185,13 @@ def test_lists_of_a_foreach_are_equally_long() -> None:
         (Parameter(name="p", default="x", choices=("a", "b")), "none of its choices"),
         (Parameter(name="p", default="a", choices=("a", 1)), "one of its choices is 1"),
         (Parameter(name="p", type="json", default=1, choices=(True, 2)), "none of its choices"),
+        (Parameter(name="p", required=True, config=ENTRY), "never read"),
+        (Parameter(name="p", default="a", choices=("a",), config=ENTRY), "not compared"),
+        (Parameter(name="p", type="int", default="a", config=ENTRY), "its default is 'a'"),
+        (
+            Parameter(name="p", config=ConfigKey(config_map="site", key="a", optional=True)),
+            "Give it a default",
+        ),
     ],
 )
 def test_defaults_and_choices_of_parameters(parameter: Parameter, what: str) -> None:
@@ -196,6 +206,8 @@ def test_parameters_that_fit() -> None:
         Parameter(name="b", type="json"),
         Parameter(name="c", type="float", default=1),
         Parameter(name="d", default="x", choices=("x", "y")),
+        Parameter(name="e", type="int", config=ENTRY),
+        Parameter(name="f", type="int", default=3, config=ENTRY),
     )
     assert codes(flow(echo("a"), parameters=parameters)) == []
 
