@@ -18,12 +18,14 @@ from couler.errors import SerializationError
 from couler.ir.actions import Plugin
 from couler.ir.artifacts import GitLocation, S3Location
 from couler.ir.defaults import resolve_defaults
+from couler.ir.listing import ListFiles
 from couler.ir.policies import Foreach, SourceRef
 from couler.ir.storage import EnvVar, HostVolume
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Text
 from couler.ir.verify import verify
-from couler.ir.workflow import Container, Http, Input, Step, Workflow
+from couler.ir.workflow import Container, Http, Input, Output, Step, Workflow
 from tests.support import ir_texts
+from tests.support.feature_samples import flow
 from tests.support.ir_texts import Place
 from tests.support.mills import argo, kubelet
 
@@ -34,7 +36,8 @@ TAGS = ["{{item}}{{=1+1}}", "{{workflow.name}} {{", "{$(HOME){{inputs.parameters
 PLACES = {
     key: place
     for key, place in ir_texts.places().items()
-    if place.field[1] != "engine"  # what that says is meant for Argo, tags included
+    # What `engine` says is meant for Argo, tags included; a pattern becomes another expression.
+    if place.field[1] != "engine" and place.field != ("ListFiles", "pattern")
 }
 hostile = st.sampled_from(TAGS) | st.lists(
     st.sampled_from(
@@ -153,6 +156,14 @@ def test_there_is_a_sample_for_every_field_with_text() -> None:
     """If this fails, add a workflow that states the field to `tests.support.ir_texts`."""
     stated = {place.field for place in ir_texts.places().values()}
     assert ir_texts.text_fields() - stated == set()
+
+
+@pytest.mark.parametrize("text", [*TAGS, "**/{{item}}.csv"])
+def test_patterns_of_files_hold_no_tags(text: str) -> None:
+    action = ListFiles(at=S3Location(key="in", bucket="data"), pattern=text)
+    tree = tree_of(flow(Step(name="a", action=action, outputs=(Output(type="list"),))))
+    assert tree is not None
+    assert not [one for _, one in texts(tree) if "{{" in one]
 
 
 @pytest.mark.parametrize("key", PLACES, ids=".".join)
