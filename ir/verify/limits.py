@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from couler.ir.values import Text
+from collections.abc import Sequence
+
+from couler.ir.actions import MAIN, ContainerSet
+from couler.ir.storage import EnvVar
+from couler.ir.values import Literal, Text
 from couler.ir.verify.scope import ScopeView
+from couler.ir.walk import pod_containers
 from couler.ir.wire import MAX_VALUE_BYTES, MAX_WORD_BYTES, encode
-from couler.ir.workflow import Container, Step
+from couler.ir.workflow import Container, Input, Step
 
 MAX_WORDS_BYTES = 2 * 1024 * 1024
 """Most that Linux gives to a process of arguments and variables together, as it is set up."""
@@ -53,22 +58,50 @@ def check_word(view: ScopeView, step: Step, field: str, text: str, *, name: str 
 
 
 def check_words(view: ScopeView, step: Step) -> None:
-    """Refuse plain texts that no process can be given together."""
+    """Refuse plain texts that no process of a step can be given together."""
     action = step.action
     words = (*action.command, *action.args) if isinstance(action, Container) else ()
-    count = len(words) + len(step.env)
-    if count * MAX_WORD_BYTES < MAX_WORDS_BYTES:  # those that are longer are refused alone
-        return
-    texts: list[Text | None] = [*words, *(variable.value for variable in step.env)]
-    size = sum(len(text.encode()) + 1 for text in texts if isinstance(text, str))
-    size += sum(len(variable.name) + 1 for variable in step.env)
+    if len(words) + len(step.env) + len(step.inputs) >= _FEW:
+        _check_together(view, step, words, step.env, step.inputs, "its arguments and variables")
+    if step.gives(_WITH_CONTAINERS) or action.__class__ is ContainerSet:
+        for one in pod_containers(step):
+            what = f'the arguments and variables of its container "{one.name}"'
+            inputs = step.inputs if one.name == MAIN else ()
+            _check_together(view, step, (*one.command, *one.args), one.env, inputs, what)
+
+
+_FEW = MAX_WORDS_BYTES // MAX_WORD_BYTES
+"""Fewer texts are within the limit together, as those that are longer are refused alone."""
+
+_WITH_CONTAINERS = frozenset(("init_containers", "sidecars"))
+
+
+def _check_together(
+    view: ScopeView,
+    step: Step,
+    words: Sequence[Text],
+    env: Sequence[EnvVar],
+    inputs: Sequence[Input],
+    what: str,
+) -> None:
+    named: list[tuple[str, Text | None]] = [(one.name, one.value) for one in env]
+    named += [(f"COULER_INPUT_{one.name}", one.value) for one in inputs]
+    size = sum(_size(text) + 1 for text in (*words, *(text for _, text in named)))
+    size += sum(len(name) + 1 for name, _ in named)
     if size > MAX_WORDS_BYTES:
         view.add(
             "CLR502",
             step,
-            f"its arguments and variables are {size:,} bytes together; a process takes at most "
-            f"{MAX_WORDS_BYTES:,}. Give the large ones as files.",
+            f"{what} are {size:,} bytes together; a process takes at most {MAX_WORDS_BYTES:,}. "
+            "Give the large ones as files.",
         )
+
+
+def _size(text: Text | None) -> int:
+    """How many bytes a text takes that is known before the run."""
+    if isinstance(text, Literal):
+        text = encode(text.value)
+    return len(text.encode()) if isinstance(text, str) else 0
 
 
 def check_script(view: ScopeView, step: Step, source: str) -> None:

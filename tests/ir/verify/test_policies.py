@@ -8,7 +8,7 @@ import pytest
 
 from couler.ir.base import FrozenDict
 from couler.ir.locks import DatabaseSemaphore, Mutex, Semaphore
-from couler.ir.pods import Dns, PodSettings
+from couler.ir.pods import Dns, PodContainer, PodSettings
 from couler.ir.policies import Backoff, Cache, Foreach, Gpu, Placement, Resources, Retry, Toleration
 from couler.ir.storage import (
     ClaimVolume,
@@ -383,6 +383,23 @@ def test_texts_that_are_too_long_together() -> None:
     many = tuple(EnvVar(name=f"V{number}", value="x" * 1000) for number in range(2100))
     assert has(env=many[:2000]) == []
     assert has(env=many) == ["CLR502"]
+    inputs = tuple(
+        Input(name=f"i{number}", value=Literal(value="x" * 60_000)) for number in range(36)
+    )
+    assert has(inputs=inputs[:34]) == []
+    assert has(inputs=inputs) == ["CLR502"]
+
+
+@pytest.mark.parametrize("field", ["sidecars", "init_containers"])
+def test_texts_of_another_container_that_are_too_long_together(field: str) -> None:
+    def box(count: int) -> PodContainer:
+        args = ("x" * 131_071,) * count
+        return PodContainer(name="box", image="alpine:3", command=("true",), args=args)
+
+    assert has(**{field: (box(15),)}) == []
+    found = only(flow(echo("a", **{field: (box(16),)})))
+    assert found.code == "CLR502"
+    assert 'of its container "box" are 2,' in found.message
 
 
 def test_large_scripts() -> None:
