@@ -148,6 +148,7 @@ CODES: dict[str, str] = {
     "CLR423": "bad HTTP request",
     "CLR424": "empty script",
     "CLR430": "lock that is never free",
+    "CLR435": "stored workflow beside steps",
     "CLR438": "value without a place in a manifest",
     "CLR440": "bad setting of a container",
     "CLR441": "unknown field of an object of Kubernetes",
@@ -158,7 +159,6 @@ CODES: dict[str, str] = {
     "CLR432": "fact of a step that is not known there",
     "CLR433": "bad hook",
     "CLR434": "bad container set",
-    "CLR435": "stored workflow beside steps",
     # 460-469: files outside of a workflow
     "CLR460": "input without exactly one source",
     "CLR461": "location that is not complete",

@@ -7,6 +7,7 @@ What is declared about the fields, in argo_fields/*.toml by definition, is check
   from there (`Step.retry.limit`), or a setting of the target (`Target.helper_image`);
 - `engine: WHY`: only by an override, and some workflow has one that states it;
 - `never: WHY`: the controller would take it, but the IR has something else for it;
+- `idle: WHY`: the controller refuses it or does nothing with it; counted apart;
 - `status: WHY`, `deprecated: WHY`: not counted.
 
 `python -m tests.support.argo_coverage` writes the page and prints what is not reached yet.
@@ -46,7 +47,7 @@ Field: t.TypeAlias = argo_api.Field
 """A definition and a field of it."""
 
 NOT_COUNTED = ("deprecated", "status")
-REASONS = (*NOT_COUNTED, "engine", "never")
+REASONS = (*NOT_COUNTED, "engine", "idle", "never")
 
 
 def samples() -> Iterator[tuple[str, ArgoSample]]:
@@ -197,18 +198,27 @@ class Count(t.NamedTuple):
     typed: int
     counted: int
     all: int
+    idle: int
+    """Fields with which Argo does nothing, or which it refuses; they are counted."""
 
     @property
     def percent(self) -> float:
         """Typed fields of those that are counted."""
         return 100 * self.typed / self.counted
 
+    @property
+    def percent_with_effect(self) -> float:
+        """Typed fields of those that are counted and with which Argo does something."""
+        return 100 * self.typed / (self.counted - self.idle)
+
 
 def count(kind: str) -> Count:
     """Count the fields that the spec of a kind reaches."""
     fields, said = argo_api.fields(kind), declared()
-    left_out = {field for field in fields if reason_of(said.get(field, "")) in NOT_COUNTED}
-    return Count(len(fields & typed()), len(fields - left_out), len(fields))
+    reasons = {field: reason_of(said.get(field, "")) for field in fields}
+    left_out = {field for field, reason in reasons.items() if reason in NOT_COUNTED}
+    idle = sum(reason == "idle" for reason in reasons.values())
+    return Count(len(fields & typed()), len(fields - left_out), len(fields), idle)
 
 
 def missing() -> list[Field]:
@@ -228,6 +238,7 @@ not listed.
 - **override**: content of `engine={"argo": ...}`, see [Argo Workflows](argo.md), which can state
   any field of a step's template and task and of the workflow's spec.
 - **never**: the workflow has something else for it.
+- **without effect**: Argo 4.0 refuses the field in this place, or does nothing with it.
 - **status**, **deprecated**: written by Argo itself, or kept by it for old manifests. Not counted.
 
 <!-- Below is what `make argo-coverage` writes; do not edit it. -->
@@ -238,13 +249,17 @@ not listed.
 def page() -> str:
     """Return the text of the page."""
     api, said = argo_api.definitions("CronWorkflow"), declared()
-    parts = [_HEAD, "| Reached from | Definitions | Fields | Counted | Typed | |\n"]
-    parts.append("| --- | --: | --: | --: | --: | --: |\n")
+    parts = [
+        _HEAD,
+        "| Reached from | Definitions | Fields | Counted | Typed | | With an effect | |\n",
+    ]
+    parts.append("| --- | --: | --: | --: | --: | --: | --: | --: |\n")
     for kind in ("Workflow", "CronWorkflow"):
         found = count(kind)
         parts.append(
             f"| `{argo_api.SPECS[kind]}` | {len(argo_api.definitions(kind))} | {found.all} "
-            f"| {found.counted} | {found.typed} | {found.percent:.1f} % |\n"
+            f"| {found.counted} | {found.typed} | {found.percent:.1f} % "
+            f"| {found.counted - found.idle} | {found.percent_with_effect:.1f} % |\n"
         )
     for name in sorted(api):
         if not api[name]:
@@ -260,7 +275,7 @@ def _row(text: str | None) -> str:
     if text is None:
         return "not yet | "
     if (word := reason_of(text)) is not None:
-        shown = "override" if word == "engine" else word
+        shown = {"engine": "override", "idle": "without effect"}.get(word, word)
         return f"{shown} | {text.partition(':')[2].strip()}"
     paths = ", ".join(f"`{path}`" for path in paths_of(text))
     note = text.partition(";")[2].strip()
@@ -277,7 +292,9 @@ def _report() -> Iterator[str]:
         found = count(kind)
         yield (
             f"{argo_api.SPECS[kind]}: {found.typed} of {found.counted} fields are typed, "
-            f"{found.percent:.1f} % ({found.all - found.counted} are status or deprecated)"
+            f"{found.percent:.1f} % ({found.all - found.counted} are status or deprecated); "
+            f"{found.percent_with_effect:.1f} % of the {found.counted - found.idle} with which "
+            "Argo does something"
         )
 
 
