@@ -169,6 +169,7 @@ CODES: dict[str, str] = {
     "CLR466": "file that may be read before it is there",
     "CLR467": "credential as text",
     "CLR468": "files that cannot be listed",
+    "CLR469": "storage that is not named",
     # 501-509: limits that hold on every engine
     "CLR501": "value too large to travel",
     "CLR502": "text too long for a process",

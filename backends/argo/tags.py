@@ -56,7 +56,7 @@ def _is_suspect(tree: t.Any) -> bool:
     while waiting:
         node = waiting.pop()
         values = node
-        if node.__class__ is dict:
+        if isinstance(node, dict):
             if "{{" in "\0".join(node):
                 return True
             values = node.values()

@@ -10,6 +10,9 @@ from couler.dsl.jobs import as_text
 
 _NEEDS_SHELL = re.compile(r"[^\w ./:=@%+,-]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+_PARAMETER = re.compile(r"[-\w@*#?$!]", re.ASCII)
+"""What a shell expands behind a dollar; before anything else a dollar is itself."""
+
 _ARGUMENTS = re.compile(r"\$(?:[@*1-9]|\{#?[@*1-9])")
 _COMPOUND = frozenset(("{", "!", "if", "for", "while", "until", "case", "function"))
 _BUILTINS = frozenset(("exec", "cd", "export", "source", ".", "eval", "set", "ulimit", "umask"))
@@ -152,7 +155,7 @@ class _ShellText:
             return self._read(place + 2, ")")
         if after == "{":
             return self._read(place + 2, "}", starts_word=False)
-        return place + 2
+        return place + (2 if _PARAMETER.match(after) else 1)
 
     def _note_operator(self, closing: str | None) -> None:
         """Note an operator, which matters only outside of what is substituted."""

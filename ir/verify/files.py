@@ -14,8 +14,12 @@ from couler.ir.artifacts import (
     HttpLocation,
     Location,
     LogSettings,
+    PluginLocation,
     RawLocation,
+    S3Location,
+    is_in_repository,
     location_texts,
+    storage_field,
 )
 from couler.ir.values import ItemRef, StepRef, Text, Value, walk
 from couler.ir.verify.kubernetes import check_annotations, check_labels, check_object_name
@@ -141,6 +145,16 @@ def _report(reader: Reader, field: str, problems: Iterable[str]) -> None:
 
 def _check_place(reader: Reader, location: Location, field: str) -> None:
     check_location(location, field, reader.add)
+    if is_in_repository(location) and not isinstance(location, S3Location | PluginLocation):
+        what = storage_field(location)
+        reader.view.add(
+            "CLR469",
+            reader.step,
+            f"{field}: it names no {what}, so it is a key in the target's own repository, which "
+            f"need not be {location.kind}. Name the {what}, or state the {location.kind} storage "
+            "once for the target.",
+            "warning",
+        )
     for name, text in location_texts(location):
         if not isinstance(text, str):
             reader.text(text, f"{field}.{name}")

@@ -65,7 +65,9 @@ def address_problems(location: Location) -> Iterator[str]:
             yield from _key(location.key)
         case HdfsLocation():
             path = _known(location.path)
-            if is_in_repository(location):
+            if is_in_repository(location) and path is not None and path.startswith("/"):
+                yield f'"{path}" is a path of HDFS, but it names no addresses. Name them'
+            elif is_in_repository(location):
                 yield from _key(location.path, "path in the repository")
             elif path is not None and not path.startswith("/"):
                 yield f'its path "{path}" must be absolute'
@@ -91,6 +93,8 @@ def _problems(location: Location) -> Iterator[str]:
         case OssLocation():
             yield from _oss(location)
         case PluginLocation():
+            if location.name is None:
+                yield "it names no plugin. Name one, or state the plugin storage for the target"
             if location.name is not None and not location.configuration:
                 yield f'the plugin "{location.name}" has no configuration. Give one'
         case HdfsLocation():

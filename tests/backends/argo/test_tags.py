@@ -17,6 +17,7 @@ from couler.backends.base import Target
 from couler.errors import SerializationError
 from couler.ir.actions import Plugin
 from couler.ir.artifacts import GitLocation, S3Location
+from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.listing import ListFiles
 from couler.ir.policies import Foreach, SourceRef
@@ -291,3 +292,7 @@ def test_tags_that_would_come_out_of_a_value(value: Text, found: str | None) -> 
 def test_what_the_backend_means_is_no_tag_of_the_user() -> None:
     tree = {"a": variable("item"), "b": ["{{item}}", "{{x}}"], "metrics": {"help": "{{x}}"}}
     assert list(foreign_tags(tree)) == [(("b", 0), "{{item}}"), (("metrics", "help"), "{{x}}")]
+
+
+def test_a_tag_in_any_kind_of_object_is_found() -> None:
+    assert list(foreign_tags({"a": FrozenDict(b="{{item}}")})) == [(("a", "b"), "{{item}}")]

@@ -90,6 +90,7 @@ def test_an_input_has_one_source() -> None:
         ArtifactoryLocation(url="ftp://example.org", user=KEY, password=KEY),
         RawLocation(content=""),
         PluginLocation(key="a", name="p"),
+        PluginLocation(key="a"),
         S3Location(key="s3://data/a.csv"),
         S3Location(key="a\nb"),
         S3Location(key="a", bucket="s3://data"),
@@ -273,3 +274,14 @@ def test_a_file_that_need_not_be_there() -> None:
         inputs=(Input(name="y", type="file", value=x),),
     )
     assert codes(write, group) == ["CLR463"]
+
+
+@pytest.mark.parametrize(
+    "location",
+    [GcsLocation(key="a"), OssLocation(key="a"), AzureLocation(blob="a"), HdfsLocation(path="a")],
+)
+def test_a_storage_that_is_not_named_is_warned_of(location: t.Any) -> None:
+    given = Input(name="data", type="file", at=location)
+    [problem] = verify(Workflow(name="w", steps=(process("a", inputs=(given,)),)))
+    assert (problem.code, problem.severity) == ("CLR469", "warning")
+    assert location.kind in problem.message

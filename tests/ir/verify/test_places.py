@@ -39,10 +39,10 @@ def takes(name: str, at: Location = BEST, type: t.Any = "file", **fields: t.Any)
 
 
 def found(*steps: Step, **fields: t.Any) -> list[tuple[str, str, str | None]]:
-    """The codes, severities and steps of what is found."""
+    """The codes, severities and steps of what is found of places."""
     parameters = (Parameter(name="p", default="a"), Parameter(name="q", default="a"))
     workflow = Workflow(name="w", parameters=parameters, steps=steps, **fields)
-    return [(p.code, p.severity, p.step) for p in verify(workflow)]
+    return [(p.code, p.severity, p.step) for p in verify(workflow) if p.code != "CLR469"]
 
 
 def test_two_steps_at_one_place() -> None:
