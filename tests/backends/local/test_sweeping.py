@@ -71,6 +71,9 @@ def test_all_who_ask_are_told_what_does_not_end(monkeypatch: pytest.MonkeyPatch)
 def test_what_began_before_the_engine_is_not_of_its_attempts(tmp_path: Path) -> None:
     assert end_attempts([tmp_path]) == 0
     with subprocess.Popen(["sleep", "60"], env={"COULER_WORK": str(tmp_path)}) as later:
+        environment = Path(f"/proc/{later.pid}/environ")
+        while not environment.read_bytes():  # the system fills it in after the program began
+            time.sleep(0.01)
         assert end_attempts([tmp_path]) == 1
     assert later.returncode == -9
 
