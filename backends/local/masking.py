@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from urllib.parse import quote
 
 MASK = b"***"
 
 _SHORTEST_LINE = 4
 """Lines of a secret of several lines are masked one by one from this length on, in bytes."""
+
+_GLANCE = 16
+"""So many bytes are compared before all, since secrets may be long."""
 
 
 class Masker:
@@ -19,6 +22,11 @@ class Masker:
     secrets
         The values; empty ones are left out.
 
+    Notes
+    -----
+    Secrets that overlap are replaced together. What is shown does not depend on how the stream is
+    cut; no more is held back than what may be the beginning of a secret.
+
     Examples
     --------
     >>> masker = Masker(["hunter2"])
@@ -27,36 +35,64 @@ class Masker:
     """
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        needles = set()
-        for secret in secrets:
-            lines = secret.splitlines()
-            needles.add(secret)
-            if len(lines) > 1:
-                needles.update(line for line in lines if len(line) >= _SHORTEST_LINE)
-        encoded = (needle.encode(errors="surrogateescape") for needle in needles if needle.strip())
-        self._needles = sorted(encoded, key=len, reverse=True)
+        self._needles = {needle for secret in secrets for needle in _needles(secret)}
         self._held = b""
+        self._covered = 0  # so much of what is held is masked already
 
     def feed(self, chunk: bytes) -> bytes:
         """Take in more of the stream and return what of it can be shown."""
         if not self._needles:
             return chunk
-        text = self._replace(self._held + chunk)
-        # The end may be the beginning of a secret; it waits for what follows.
-        keep = len(self._needles[0]) - 1
-        shown = text[: max(0, len(text) - keep)]
-        self._held = text[len(shown) :]
-        return shown
+        text = self._held + chunk
+        return self._show(text, min(_open_from(text, needle) for needle in self._needles))
 
     def flush(self) -> bytes:
         """Return what was held back."""
-        held, self._held = self._held, b""
-        return held
+        return self._show(self._held, len(self._held))
 
-    def _replace(self, text: bytes) -> bytes:
+    def _show(self, text: bytes, end: int) -> bytes:
+        """Return a text up to an end, masked, and hold the rest."""
+        parts, done = [], self._covered
+        for start, stop in sorted(self._found(text)):
+            if start >= end:
+                break
+            if start >= done:
+                parts += [text[done:start], MASK]
+            done = max(done, stop)
+        parts.append(text[done:end])
+        self._held, self._covered = text[end:], max(0, done - end)
+        return b"".join(parts)
+
+    def _found(self, text: bytes) -> Iterator[tuple[int, int]]:
+        """Yield where secrets begin and end, those that overlap too."""
         for needle in self._needles:
-            text = text.replace(needle, MASK)
-        return text
+            at = text.find(needle)
+            while at >= 0:
+                yield at, at + len(needle)
+                at = text.find(needle, at + 1)
+
+
+def _needles(secret: str) -> Iterator[bytes]:
+    """Yield what is looked for: a secret without line breaks around it, and its longer lines."""
+    whole = secret.strip("\r\n").encode(errors="surrogateescape")
+    if whole.strip():
+        yield whole
+        lines = whole.splitlines()
+        yield from (line for line in lines if len(line) >= _SHORTEST_LINE and line.strip())
+
+
+def _open_from(text: bytes, needle: bytes) -> int:
+    """Return where the end of a text begins that is the beginning of a needle, but not all of it.
+
+    It is the length of the text where there is none.
+    """
+    at = text.find(needle[:1], max(0, len(text) - len(needle) + 1))
+    while at >= 0:
+        glance = text[at : at + _GLANCE]
+        if needle.startswith(glance) and needle.startswith(text[at:]):
+            return at
+        at = text.find(needle[:1], at + 1)
+    return len(text)
 
 
 def masked(text: str | None, secrets: Sequence[str]) -> str | None:
