@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,8 +19,37 @@ from couler.ir.artifacts import GitLocation
 
 PROGRAM = "git"
 
-_ASK = '#!/bin/sh\ncase "$1" in [Uu]ser*) cat "{folder}/user";; *) cat "{folder}/password";; esac\n'
-"""Answers Git's questions: no credential stands on a command line or in a URL."""
+_ASK = """\
+#!/bin/sh
+case $1 in
+    "Username for '"*) file=user ;;
+    "Password for '"*) file=password ;;
+    *) exit 1 ;;
+esac
+asked=${1#*\\'}
+asked=${asked%\\'*}
+scheme=${asked%%://*}
+host=${asked#*://}
+case $host in
+    */*@*) exit 1 ;;  # what seems to be the host may be part of a name or a path
+    *@*) host=${host##*@} ;;
+esac
+server=$(printf %s "$scheme://${host%%/*}" | tr A-Z a-z)
+case $server in
+    http://*) server=${server%:80} ;;
+    https://*) server=${server%:443} ;;
+esac
+[ "$server" = @SERVER@ ] || exit 1
+exec cat @FOLDER@/"$file"
+"""
+"""Answers Git's questions: no credential stands on a command line or in a URL.
+
+Submodules and redirects make Git ask for other servers too, which get nothing.
+"""
+
+_SERVER = re.compile(r"(https?)://(?:[^/?#]*@)?([^/?#@]+)", re.IGNORECASE)
+
+_PORTS = {"http": ":80", "https": ":443"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +140,7 @@ class GitTree:
         if location.user is not None and location.password is not None:
             for name, key in (("user", location.user), ("password", location.password)):
                 write_private(folder / name, self.entries.require(key))
-            ask = write_private(folder / "ask", _ASK.format(folder=folder), 0o700)
+            ask = write_private(folder / "ask", _ask(location, folder), 0o700)
             environ["GIT_ASKPASS"] = str(ask)
         words = ["ssh"]
         if location.ssh_key is not None:
@@ -119,6 +150,21 @@ class GitTree:
             words += ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
         environ["GIT_SSH_COMMAND"] = " ".join([*words, "-o", "BatchMode=yes"])
         return environ
+
+
+def _ask(location: GitLocation, folder: Path) -> str:
+    """Return the program that knows the credentials of one server."""
+    server = shlex.quote(_server(str(location.repository)))
+    return _ASK.replace("@SERVER@", server).replace("@FOLDER@", f'"{folder}"')
+
+
+def _server(repository: str) -> str:
+    """Return scheme, host and port of an address as `_ASK` compares them; "" if it has none."""
+    found = _SERVER.match(repository)
+    if found is None:
+        return ""
+    scheme, host = found[1].lower(), found[2].lower()
+    return f"{scheme}://{host.removesuffix(_PORTS[scheme])}"
 
 
 def is_missing() -> bool:

@@ -23,7 +23,8 @@ CODE = GitLocation(
     user=SecretKey(secret="code", key="user"),
     password=SecretKey(secret="code", key="password"),
 )
-TELLS = '#!/bin/sh\necho "refused: $("$GIT_ASKPASS" Password)" >&2\nexit 1\n'
+QUESTION = "Password for 'https://ada@example.org': "
+TELLS = f'#!/bin/sh\necho "refused: $("$GIT_ASKPASS" "{QUESTION}")" >&2\nexit 1\n'
 """A Git whose other side repeats the password."""
 
 
