@@ -148,14 +148,14 @@ class GitTree:
             words += ["-i", str(key_file), "-o", "IdentitiesOnly=yes"]
         if location.insecure_ignore_host_key:
             words += ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
-        environ["GIT_SSH_COMMAND"] = " ".join([*words, "-o", "BatchMode=yes"])
+        environ["GIT_SSH_COMMAND"] = shlex.join([*words, "-o", "BatchMode=yes"])
         return environ
 
 
 def _ask(location: GitLocation, folder: Path) -> str:
     """Return the program that knows the credentials of one server."""
     server = shlex.quote(_server(str(location.repository)))
-    return _ASK.replace("@SERVER@", server).replace("@FOLDER@", f'"{folder}"')
+    return _ASK.replace("@SERVER@", server).replace("@FOLDER@", shlex.quote(str(folder)))
 
 
 def _server(repository: str) -> str:

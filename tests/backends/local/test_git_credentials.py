@@ -138,7 +138,9 @@ def test_a_submodule_of_the_same_server(
     assert (target / "sub" / "file").read_text() == "sub"
 
 
-@pytest.mark.parametrize("name", ["", "ada@", "127.0.0.1%3a{port}%2f@", "a%40127.0.0.1%3a{port}%2f@"])
+@pytest.mark.parametrize(
+    "name", ["", "ada@", "127.0.0.1%3a{port}%2f@", "a%40127.0.0.1%3a{port}%2f@"]
+)
 def test_a_submodule_of_another_server_gets_nothing(
     name: str, serve: Callable[[], Server], tmp_path: Path
 ) -> None:
@@ -201,3 +203,37 @@ def test_an_address_without_a_web_server_has_no_answers(url: str, tmp_path: Path
     for question in ("Username for '': ", "Username for '://': ", "Username for 'ssh://a': "):
         asked = subprocess.run([environ["GIT_ASKPASS"], question], env=environ, check=False)
         assert asked.returncode != 0
+
+
+STRANGE = "a b; touch $HOME/here; $(touch here) `touch here` \"q\" 'p'"
+"""The name of a folder that a shell would make something of."""
+
+
+def test_a_folder_that_a_shell_would_read(tmp_path: Path) -> None:
+    """A program in place of ssh tells what it is called with."""
+    program, folder = tmp_path / "bin" / "ssh", tmp_path / STRANGE.replace("/", "")
+    program.parent.mkdir()
+    folder.mkdir()
+    program.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" > {tmp_path}/words\nexit 1\n")
+    program.chmod(0o755)
+    location = GitLocation(
+        repository="git@example.org:code", ssh_key=PASSWORD, insecure_ignore_host_key=True
+    )
+    path = {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    with pytest.raises(StoreError):
+        tree(location, folder, path).fetch(folder / "target")
+    words = (tmp_path / "words").read_text().splitlines()
+    assert words[:3] == ["-i", f"{folder}/private/key", "-o"]
+    assert {"IdentitiesOnly=yes", "UserKnownHostsFile=/dev/null", "BatchMode=yes"} < set(words)
+    assert not list(tmp_path.rglob("here"))
+
+
+def test_credentials_in_a_folder_that_a_shell_would_read(
+    serve: Callable[[], Server], tmp_path: Path
+) -> None:
+    folder = tmp_path / STRANGE.replace("/", "")
+    folder.mkdir()
+    server = serve()
+    publish(tmp_path, "code")
+    assert (fetch(f"{server.url}/code.git", folder) / "file").read_text() == "code"
+    assert not list(tmp_path.rglob("here"))
