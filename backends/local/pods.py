@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
@@ -30,6 +30,9 @@ STEP_ENDED = "the step that it was beside has ended"
 
 _ENDED_FROM_OUTSIDE = (137, 143)
 """Exit codes of what was killed or asked to end, as a sidecar is."""
+
+_LONGEST_LINE = 64 * 1024
+"""Of the output of a container, in bytes."""
 
 
 class CompanionError(Exception):
@@ -205,24 +208,50 @@ def _error(what: str, told: str) -> CompanionError:
 
 
 class _Lines:
-    """Writes the output of a container into the log of its step, each line under its name."""
+    """Writes the output of a container into the log of its step, each line under its name.
+
+    A line of more than `_LONGEST_LINE` bytes goes on in further ones, so that little is held.
+    """
 
     def __init__(self, log: int, name: str, secrets: tuple[str, ...]) -> None:
         self._log = log
         self._prefix = f"{name} | ".encode()
         self._masker = Masker(secrets)
-        self._held = b""
+        self._pieces: list[bytes] = []
+        self._size = 0
 
     def write(self, chunk: bytes) -> None:
         """Take in output; a line is written when it has ended."""
-        *lines, self._held = (self._held + self._masker.feed(chunk)).split(b"\n")
-        self._put(lines)
+        write_all(self._log, b"".join(self._ended(self._masker.feed(chunk))))
 
     def flush(self) -> None:
         """Write what has not ended in a line."""
-        *lines, rest = (self._held + self._masker.flush()).split(b"\n")
-        self._held = b""
-        self._put([*lines, rest] if rest else lines)
+        lines = [*self._ended(self._masker.flush())]
+        if self._size:
+            lines.append(self._line())
+        write_all(self._log, b"".join(lines))
 
-    def _put(self, lines: list[bytes]) -> None:
-        write_all(self._log, b"".join(self._prefix + line + b"\n" for line in lines))
+    def _ended(self, text: bytes) -> Iterator[bytes]:
+        """Yield the lines that end in a text, and hold the rest."""
+        *ended, rest = text.split(b"\n")
+        for line in ended:
+            yield from self._hold(line)
+            yield self._line()
+        yield from self._hold(rest)
+
+    def _hold(self, piece: bytes) -> Iterator[bytes]:
+        """Add to the line, and yield what of it would be too long."""
+        while self._size + len(piece) > _LONGEST_LINE:
+            room = _LONGEST_LINE - self._size
+            self._pieces.append(piece[:room])
+            piece = piece[room:]
+            yield self._line()
+        if piece:
+            self._pieces.append(piece)
+            self._size += len(piece)
+
+    def _line(self) -> bytes:
+        """Return the line that is held, and begin another."""
+        line = b"".join((self._prefix, *self._pieces, b"\n"))
+        self._pieces, self._size = [], 0
+        return line

@@ -13,6 +13,7 @@ import pytest
 from couler.backends.base import RunOptions, Target, unsupported_uses
 from couler.backends.local import LocalBackend
 from couler.backends.local.capacity import Need, need_of
+from couler.backends.local.pods import _Lines
 from couler.backends.local.result import RunResult
 from couler.errors import ConfigurationError, InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.pods import ContainerSettings, PodContainer, Port, StepPod
@@ -215,3 +216,40 @@ def test_containers_of_a_tool_have_no_sidecars(runtime: str) -> None:
 
     assert refused(sh("a", "true", sidecars=[container("x", "true")])) == ["sidecar"]
     assert refused(sh("a", "true", init_containers=[container("x", "true")])) == []
+
+
+# lines of the log ---------------------------------------------------------------------------------
+
+
+def written(file: Path, *chunks: bytes, secrets: tuple[str, ...] = ()) -> list[bytes]:
+    """Return the lines of a log after a container `c` has written."""
+    with file.open("wb", buffering=0) as log:
+        lines = _Lines(log.fileno(), "c", secrets)
+        for chunk in chunks:
+            lines.write(chunk)
+        lines.flush()
+    return file.read_bytes().split(b"\n")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 100])
+def test_lines_come_under_the_name_however_output_is_cut(size: int, tmp_path: Path) -> None:
+    text = b"one\n\ntwo s3cret\nthree"
+    chunks = [text[at : at + size] for at in range(0, len(text), size)]
+    lines = written(tmp_path / "log", *chunks, secrets=("s3cret",))
+    assert lines == [b"c | one", b"c | ", b"c | two ***", b"c | three", b""]
+
+
+@pytest.mark.parametrize("cut", [1, 65535, 65536, 65537])
+def test_a_long_line_is_broken(cut: int, tmp_path: Path) -> None:
+    text = b"x" * 65536 + b"\n" + b"y" * 65537 + b"\nz"
+    lines = written(tmp_path / "log", text[:cut], text[cut:])
+    assert lines == [b"c | " + b"x" * 65536, b"c | " + b"y" * 65536, b"c | y", b"c | z", b""]
+
+
+def test_output_without_lines_takes_little_time_and_room(tmp_path: Path) -> None:
+    chunk = b"x" * 4096
+    started = time.monotonic()
+    lines = written(tmp_path / "log", *([chunk] * 10_000), secrets=("s3cret",))
+    assert time.monotonic() - started < 5
+    assert sum(len(line) - 4 for line in lines[:-1]) == 4096 * 10_000
+    assert max(map(len, lines)) == 4 + 65536
