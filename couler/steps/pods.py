@@ -25,6 +25,7 @@ from couler.ir.kubernetes_volumes import volume
 from couler.ir.policies import Resources
 from couler.ir.verify.quantities import check_resources
 from couler.steps.commands import CommandError, command_words, unexpanded
+from couler.steps.pod_checks import check_pod, is_sound
 
 Tree: t.TypeAlias = dict[str, t.Any]
 Amount: t.TypeAlias = int | float | str
@@ -119,8 +120,12 @@ def environment(builder: Builder, options: PodOptions) -> Tree:
 
 
 def local_environment(builder: Builder, options: PodOptions) -> dict[str, object]:
-    """Return the same environment for a process of this machine, keys of secrets included."""
-    found = dict(options.env or {})
+    """Return the same environment for a process of this machine, keys of secrets included.
+
+    What is wrong in it is told with the pods, and not once more with the process.
+    """
+    given = options.env or {}
+    found = {name: value for name, value in given.items() if is_sound(name, value)}
     names = options.secret or ()
     for name in (names,) if isinstance(names, str) else names:
         known = builder.secrets.get(name)
@@ -235,7 +240,9 @@ def pod_template(
     """
     main: Tree = {"name": container, "image": image_of(builder, options, image)}
     args = list(options.args) if takes_args else []
-    words = pod_command(builder, options, first_given(command, options.command), args)
+    wanted_command = first_given(command, options.command)
+    check_pod(builder, options, main["image"], wanted_command)
+    words = pod_command(builder, options, wanted_command, args)
     if words:
         main["command"] = words
     if args:
@@ -330,7 +337,9 @@ def _mount(given: objects.VolumeMount) -> Tree:
 def pod_volumes(builder: Builder, options: PodOptions) -> list[Tree]:
     """Return the volumes that the mounts of a pod name; report those that a job cannot have."""
     found: list[Tree] = []
-    for name in dict.fromkeys(mount.name for mount in options.volume_mounts):
+    for name in dict.fromkeys(
+        one.name for one in options.volume_mounts if isinstance(one.name, str)
+    ):
         known = builder.volumes.get(name, storage.EmptyVolume(name=name))
         tree = volume(known)
         if tree is None:

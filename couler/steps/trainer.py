@@ -11,6 +11,7 @@ from couler.dsl.handles import ProcessHandle
 from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
+from couler.steps.pod_checks import check_pod
 from couler.steps.pods import (
     Amount,
     PodOptions,
@@ -199,6 +200,7 @@ def train(
         failure_condition=failure_condition,
         labels={} if queue is None else {"kueue.x-k8s.io/queue-name": queue},
     )
+    check_pod(builder, pods, image, command)
     check_least(builder, name, 1, num_nodes=num_nodes, procs_per_node=procs_per_node)
     if isinstance(dataset_uri, str) and not _URI.fullmatch(dataset_uri):
         message = (

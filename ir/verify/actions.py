@@ -14,6 +14,7 @@ from couler.ir.storage import EnvVar
 from couler.ir.verify.cluster import check_container_set, check_plugin, check_template_call
 from couler.ir.verify.credentials import has_password, shape, without_password
 from couler.ir.verify.environment import check_sources
+from couler.ir.verify.kubernetes import command_problem, image_problem
 from couler.ir.verify.limits import SURELY_SHORT, check_script, check_word
 from couler.ir.verify.listing import check_listing
 from couler.ir.verify.own import OF_RESPONSE, check_own_condition
@@ -139,22 +140,17 @@ def _report_without_effect(view: ScopeView, step: Step, field: str) -> None:
 
 
 def _check_image(view: ScopeView, step: Step, image: str) -> None:
-    if image.split() != [image]:
-        problem = f'"{image}" has blanks in it' if image else "it is empty"
-        view.add("CLR408", step, f'{problem}: name an image such as "python:3.12-slim".')
+    problem = image_problem(image)
+    if problem is not None:
+        view.add("CLR408", step, problem)
 
 
 def _check_container(reader: Reader, step: Step, action: Container) -> None:
     view = reader.view
     _check_image(view, step, action.image)
-    first = action.command[0] if action.command else None
-    if isinstance(first, str) and not first.strip():
-        view.add(
-            "CLR409",
-            step,
-            "the first word of its command is empty. Name a program, or leave the command out to "
-            "run the image's own entry point.",
-        )
+    problem = command_problem(action.command)
+    if problem is not None:
+        view.add("CLR409", step, problem)
     for words, field in ((action.command, "command"), (action.args, "args")):
         for word in words:
             if isinstance(word, str):

@@ -162,42 +162,52 @@ def _check_env_from(view: ScopeView, step: Step, source: EnvFrom) -> None:
 def check_paths(view: ScopeView, step: Step) -> None:
     """Check the paths at which a step finds volumes and files."""
     taken = check_mounts(view, step, step.mounts)
+
+    def add(code: str, message: str) -> None:
+        view.add(code, step, message)
+
     for given in step.inputs:
         if given.path is not None:
-            _take(view, step, taken, given.path, f'the input "{given.name}"')
+            _take(taken, given.path, f'the input "{given.name}"', add)
 
 
 def check_mounts(view: ScopeView, step: Step, mounts: Iterable[Mount]) -> dict[str, str]:
     """Check the paths at which a container finds volumes; return what is at each."""
     known = {volume.name: volume for volume in view.workflow.volumes}
     taken: dict[str, str] = {}
+
+    def add(code: str, message: str) -> None:
+        view.add(code, step, message)
+
     for mount in mounts:
         if mount.volume not in known:
-            view.add(
+            add(
                 "CLR168",
-                step,
                 f'it mounts the volume "{mount.volume}", which the workflow does not declare.'
                 f"{view.report.hint(mount.volume, known)}",
             )
-        if not mount.path.startswith("/") or ":" in mount.path:
-            view.add(
-                "CLR415",
-                step,
-                f'it mounts a volume at "{mount.path}", but that must be an absolute path '
-                'without ":".',
-            )
-        sub_path = mount.sub_path
-        if sub_path is not None and (sub_path.startswith("/") or ".." in sub_path.split("/")):
-            view.add("CLR415", step, f'the sub_path "{sub_path}" leads out of the volume.')
-        _take(view, step, taken, mount.path, f'the volume "{mount.volume}"')
+        check_mount(mount, taken, add)
     return taken
 
 
-def _take(view: ScopeView, step: Step, taken: dict[str, str], path: str, what: str) -> None:
+def check_mount(mount: Mount, taken: dict[str, str], add: Add) -> None:
+    """Check the path at which a container finds a volume, and note that it is taken."""
+    if not mount.path.startswith("/") or ":" in mount.path:
+        add(
+            "CLR415",
+            f'it mounts a volume at "{mount.path}", but that must be an absolute path without ":".',
+        )
+    sub_path = mount.sub_path
+    if sub_path is not None and (sub_path.startswith("/") or ".." in sub_path.split("/")):
+        add("CLR415", f'the sub_path "{sub_path}" leads out of the volume.')
+    _take(taken, mount.path, f'the volume "{mount.volume}"', add)
+
+
+def _take(taken: dict[str, str], path: str, what: str, add: Add) -> None:
     normal = posixpath.normpath(path)
     other = taken.setdefault(normal, what)
     if other is not what:
-        view.add("CLR416", step, f'{what} and {other} are both at "{path}". Move one.')
+        add("CLR416", f'{what} and {other} are both at "{path}". Move one.')
 
 
 def check_volume(volume: Volume, add: Add) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.pods import Dns
@@ -16,6 +16,25 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-
 _LABEL = re.compile(r"[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?")
 _DNS_POLICIES = ("ClusterFirst", "ClusterFirstWithHostNet", "Default", "None")
 _MAX_ANNOTATIONS = 256 * 1024
+
+
+def image_problem(image: str) -> str | None:
+    """Return what is wrong with the name of an image, or None."""
+    if image.split() == [image]:
+        return None
+    problem = f'"{image}" has blanks in it' if image else "it is empty"
+    return f'{problem}: name an image such as "python:3.12-slim".'
+
+
+def command_problem(command: Sequence[object]) -> str | None:
+    """Return what is wrong with a command, or None."""
+    first = command[0] if command else None
+    if not isinstance(first, str) or first.strip():
+        return None
+    return (
+        "the first word of its command is empty. Name a program, or leave the command out to "
+        "run the image's own entry point."
+    )
 
 
 def is_subdomain(name: str) -> bool:

@@ -1,0 +1,113 @@
+"""Checks of the pods of jobs, by the rules for the pods of a workflow's own steps.
+
+A job is one manifest to the workflow, so what is wrong in it would be told by the cluster only.
+"""
+
+from __future__ import annotations
+
+import functools
+import typing as t
+from collections.abc import Sequence
+
+from couler.dsl.builder import Builder
+from couler.dsl.checks import attempt
+from couler.dsl.objects import VolumeMount
+from couler.dsl.pod_options import toleration_of
+from couler.ir import storage
+from couler.ir.verify.environment import (
+    check_config_key,
+    check_mount,
+    check_secret_key,
+    check_variable_names,
+    check_volume,
+)
+from couler.ir.verify.kubernetes import (
+    check_annotations,
+    check_labels,
+    check_object_name,
+    check_toleration,
+    command_problem,
+    image_problem,
+)
+from couler.ir.verify.names import Add
+
+if t.TYPE_CHECKING:
+    from couler.steps.pods import PodOptions
+
+
+def reporter(builder: Builder, step: str) -> Add:
+    """Return what reports problems of a step as verification words them."""
+
+    def add(code: str, problem: str) -> None:
+        builder.report(code, f'step "{step}": {problem}', step=step)
+
+    return add
+
+
+def check_pod(builder: Builder, options: PodOptions, image: object, command: object) -> None:
+    """Report what Kubernetes would refuse in a pod; what several pods share is told once.
+
+    Parameters
+    ----------
+    builder
+        Takes the reports.
+    options
+        Settings of all pods.
+    image, command
+        Of this pod's container; values of the workflow are known only when it runs.
+    """
+    add = reporter(builder, options.step)
+    if isinstance(image, str):
+        problem = image_problem(image)
+        if problem is not None:
+            add("CLR408", problem)
+    if isinstance(command, Sequence) and not isinstance(command, str):
+        problem = command_problem(command)
+        if problem is not None:
+            add("CLR409", problem)
+    _check_environment(options, add)
+    _check_mounts(builder, options, add)
+    check_labels(options.node_selector or {}, "node_selector", add)
+    for toleration in options.tolerations:
+        check_toleration(toleration_of(toleration), add)
+    check_labels(options.pod_labels or {}, "labels", add)
+    check_annotations(options.pod_annotations or {}, add)
+
+
+def _check_environment(options: PodOptions, add: Add) -> None:
+    for variable, value in (options.env or {}).items():
+        _check_variable(variable, value, add)
+    names = options.secret or ()
+    for name in (names,) if isinstance(names, str) else names:
+        check_object_name(name, "secret", add)
+
+
+def is_sound(variable: str, value: object) -> bool:
+    """Return whether nothing is wrong with a variable of the environment."""
+    found: list[str] = []
+    _check_variable(variable, value, lambda code, _: found.append(code))
+    return not found
+
+
+def _check_variable(name: str, value: object, add: Add) -> None:
+    check_variable_names([storage.EnvVar(name=name)], add)
+    if isinstance(value, storage.SecretKey):
+        check_secret_key(value, add)
+    elif isinstance(value, storage.ConfigKey):
+        check_config_key(value, add)
+
+
+def _check_mounts(builder: Builder, options: PodOptions, add: Add) -> None:
+    taken: dict[str, str] = {}
+    for given in options.volume_mounts:
+        make = functools.partial(_mount, given)
+        mount = attempt(builder, "volume_mounts", make, options.step)
+        if mount is None:
+            continue
+        check_mount(mount, taken, add)
+        if mount.volume not in builder.volumes:  # the workflow's own are checked with it
+            check_volume(storage.EmptyVolume(name=mount.volume), add)
+
+
+def _mount(given: VolumeMount) -> storage.Mount:
+    return storage.Mount(volume=given.name, path=given.mount_path, sub_path=given.sub_path)
