@@ -74,6 +74,13 @@ def check_pod(builder: Builder, options: PodOptions, image: object, command: obj
     check_annotations(options.pod_annotations or {}, add)
 
 
+def check_objects(builder: Builder, step: str, what: str, *names: object) -> None:
+    """Report names that no object of a cluster can have."""
+    for name in names:
+        if isinstance(name, str):  # a value of the workflow is known only when it runs
+            check_object_name(name, what, reporter(builder, step))
+
+
 def _check_environment(options: PodOptions, add: Add) -> None:
     for variable, value in (options.env or {}).items():
         _check_variable(variable, value, add)

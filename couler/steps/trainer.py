@@ -11,7 +11,7 @@ from couler.dsl.handles import ProcessHandle
 from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
-from couler.steps.pod_checks import check_pod
+from couler.steps.pod_checks import check_objects, check_pod
 from couler.steps.pods import (
     Amount,
     PodOptions,
@@ -201,6 +201,9 @@ def train(
         labels={} if queue is None else {"kueue.x-k8s.io/queue-name": queue},
     )
     check_pod(builder, pods, image, command)
+    check_objects(builder, name, "training runtime", runtime)
+    check_objects(builder, name, "queue", queue)
+    check_objects(builder, name, "secret", dataset_secret, pretrained_secret)
     check_least(builder, name, 1, num_nodes=num_nodes, procs_per_node=procs_per_node)
     if isinstance(dataset_uri, str) and not _URI.fullmatch(dataset_uri):
         message = (

@@ -89,3 +89,22 @@ def test_an_image_of_one_replica_and_values_of_the_workflow() -> None:
         pytorch.train(wf.params.image, ["x"], num_workers=1, worker_image="b b", step_name="a")
         trainer.train(wf.params.runtime, wf.params.image, ["x"], step_name="b")
     assert codes(wf) == ["CLR408"]
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"runtime": "Torch Distributed"}, "training runtime"),
+        ({"queue": "My queue"}, "queue"),
+        ({"dataset_uri": "s3://a", "dataset_secret": "S 1"}, "secret"),
+        ({"pretrained_uri": "s3://a", "pretrained_secret": "S 1"}, "secret"),
+    ],
+)
+def test_what_a_trainjob_names_has_names_of_kubernetes(
+    options: dict[str, t.Any], what: str
+) -> None:
+    with couler.Workflow("w") as wf:
+        trainer.train(**options)
+    [problem] = problems(wf)
+    assert problem.code == "CLR411"
+    assert f"is no name of a {what}" in problem.message
