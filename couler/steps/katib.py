@@ -90,6 +90,7 @@ def run(
     retry: int | Retry | None = None,
     cache: bool | Cache | None = None,
     local: Local = False,
+    set_owner_reference: t.Annotated[bool, STATIC] = True,
     **inputs: object,
 ) -> ProcessHandle:
     """Tune hyperparameters: an Experiment of Katib (kubeflow.org/v1beta1).
@@ -130,6 +131,8 @@ def run(
         As for `run_container`.
     local
         What runs on an engine without a cluster: a `LocalForm` or function.
+    set_owner_reference
+        The cluster removes the experiment together with the run.
     inputs
         Further arguments of every trial: `input_epochs=3` is `--epochs=3`.
 
@@ -255,6 +258,7 @@ def run(
         local=local,
         success_condition=success_condition,
         failure_condition=failure_condition,
+        set_owner_reference=set_owner_reference,
     )
     return make_job(kind, options)
 

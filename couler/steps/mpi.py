@@ -77,6 +77,7 @@ def train(
     local: Local = False,
     success_condition: str | None = None,
     failure_condition: str | None = None,
+    set_owner_reference: t.Annotated[bool, STATIC] = True,
     **inputs: object,
 ) -> ProcessHandle:
     """Train with MPI: an MPIJob (kubeflow.org/v2beta1) of a launcher and workers.
@@ -129,6 +130,8 @@ def train(
         nothing. The launcher's command is for several machines, so there is no default.
     success_condition, failure_condition
         When the job has ended, in place of what follows from its replicas.
+    set_owner_reference
+        The cluster removes the job together with the run.
     inputs
         Hyperparameters as keywords: `input_batch_size=100` is `--batch_size=100`.
 
@@ -181,6 +184,7 @@ def train(
         model_path=model_path,
         success_condition=success_condition,
         failure_condition=failure_condition,
+        set_owner_reference=set_owner_reference,
     )
     if local is True:
         builder.report(

@@ -228,7 +228,8 @@ class Parameters:
             else:
                 hint = did_you_mean(name, self.named)
                 if not hint and self.prefix is not None:
-                    hint = f' Did you mean "{self.prefix}{name}"?'
+                    # Such a name is passed on: what was meant for the step would go elsewhere.
+                    hint = f' Only names that begin with "{self.prefix}" are passed on.'
                 problems.append(Problem("CLR104", f'no argument "{name}".{hint}'))
                 meant = difflib.get_close_matches(name, missing, n=1)
                 missing = [one for one in missing if one not in meant]

@@ -83,6 +83,7 @@ def train(
     local: Local = True,
     success_condition: str | None = None,
     failure_condition: str | None = None,
+    set_owner_reference: t.Annotated[bool, STATIC] = True,
     **inputs: object,
 ) -> ProcessHandle:
     """Train with PyTorch: a PyTorchJob (kubeflow.org/v1) of a master and workers.
@@ -125,6 +126,8 @@ def train(
         nothing, or a `LocalForm` or function.
     success_condition, failure_condition
         When the job has ended, in place of what follows from its replicas.
+    set_owner_reference
+        The cluster removes the job together with the run.
     inputs
         Hyperparameters as keywords: `input_batch_size=100` is `--batch_size=100`.
 
@@ -181,6 +184,7 @@ def train(
         model_path=model_path,
         success_condition=success_condition,
         failure_condition=failure_condition,
+        set_owner_reference=set_owner_reference,
     )
     replicas = [
         Replica("Master", 1, master_image, master_command, master_resources, master_restart_policy),

@@ -89,6 +89,7 @@ def train(
     local: Local = True,
     success_condition: str | None = None,
     failure_condition: str | None = None,
+    set_owner_reference: t.Annotated[bool, STATIC] = True,
     **inputs: object,
 ) -> ProcessHandle:
     """Train by a runtime of the cluster: a TrainJob (trainer.kubeflow.org/v1alpha1).
@@ -137,6 +138,8 @@ def train(
         for nothing, or a `LocalForm` or function.
     success_condition, failure_condition
         When the job has ended, in place of what follows from its conditions.
+    set_owner_reference
+        The cluster removes the job together with the run.
     inputs
         Hyperparameters as keywords: `input_batch_size=100` is `--batch_size=100`.
 
@@ -198,6 +201,7 @@ def train(
         model_path=model_path,
         success_condition=success_condition,
         failure_condition=failure_condition,
+        set_owner_reference=set_owner_reference,
         labels={} if queue is None else {"kueue.x-k8s.io/queue-name": queue},
     )
     check_pod(builder, pods, image, command)

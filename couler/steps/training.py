@@ -52,6 +52,8 @@ class JobOptions:
     model_path: object = None
     success_condition: str | None = None
     failure_condition: str | None = None
+    set_owner_reference: bool = True
+    """The cluster removes the job together with the run."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Of the job."""
 
@@ -102,6 +104,7 @@ def make_job(kind: JobKind, options: JobOptions) -> ProcessHandle:
         retry=options.retry,
         cache=options.cache,
         step_name=options.name,
+        set_owner_reference=options.set_owner_reference,
         local=_local_form(kind, options),
     )
     return offer(job, outputs, main)

@@ -8,6 +8,9 @@ import pytest
 
 import couler
 from couler import Toleration, VolumeMount
+from couler.backends.argo import ArgoBackend
+from couler.backends.base import Target
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.steps import katib, mpi, pytorch, tensorflow, trainer
 from tests.dsl.look import codes, problems
@@ -108,3 +111,17 @@ def test_what_a_trainjob_names_has_names_of_kubernetes(
     [problem] = problems(wf)
     assert problem.code == "CLR411"
     assert f"is no name of a {what}" in problem.message
+
+
+@pytest.mark.parametrize("kind", CALLS)
+def test_a_tag_of_argo_reaches_the_program_of_a_job_that_the_run_does_not_own(kind: str) -> None:
+    def found(**options: t.Any) -> list[Diagnostic]:
+        with couler.Workflow("w") as wf:
+            CALLS[kind](image="a:1", args=["{{workflow.name}} $(X)"], **options)
+        assert codes(wf) == []
+        return list(ArgoBackend().check(wf.to_ir(), Target()))
+
+    [problem] = found()
+    assert problem.code == "CLR310"
+    assert "set_owner_reference=False" in problem.message
+    assert found(set_owner_reference=False) == []
