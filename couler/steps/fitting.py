@@ -21,6 +21,7 @@ from couler.dsl.types import DICT, FILE, FLOAT, is_json
 from couler.ir.workflow import Input, Output, Script
 from couler.steps.dataset import Dataset
 from couler.steps.dataset_check import columns_of, dataset_problems
+from couler.steps.known import Known, findings
 from couler.steps.pods import Amount
 
 SHARED = ("table.py", "judge.py")
@@ -56,6 +57,7 @@ def fit(
     scoring: str | None,
     image: str | None,
     needs: Sequence[str],
+    known: Known,
     own_image: str | None = None,
     more: Mapping[str, object] | None = None,
     options: FitOptions,
@@ -81,6 +83,8 @@ def fit(
     needs
         The packages that the program imports; installed where neither packages nor an image is
         given.
+    known
+        The parameters that can be checked before the program runs.
     own_image
         The image where none is given; by default the Python of this program.
     more
@@ -102,6 +106,9 @@ def fit(
         *(_json_input(scope, name, key, value) for key, value in {**told, **(more or {})}.items()),
         *_parameter_inputs(scope, name, {"model": model_params, "train": train_params}),
     ]
+    for one in findings(known, {**(model_params or {}), **(train_params or {})}):
+        message = f'step "{name}": {one.message}'
+        builder.report(one.code, message, step=name, severity=one.severity)
     installed = options.get("packages")
     if installed is None:
         installed = () if image is not None else (*needs, *_needs_of(dataset))

@@ -9,6 +9,7 @@ from couler.dsl.handles import ProcessHandle
 from couler.dsl.shipping import default_image
 from couler.steps.dataset import Dataset
 from couler.steps.fitting import FitOptions, fit
+from couler.steps.known import LIGHTGBM
 from couler.steps.parameters import STATIC
 from couler.steps.registry import zoo_step
 
@@ -75,6 +76,7 @@ def train(
         scoring=scoring,
         image=image,
         needs=("lightgbm",),
+        known=LIGHTGBM,
         # LightGBM needs OpenMP of the image, which the slim ones have not.
         own_image=default_image().removesuffix("-slim"),
         options=options,

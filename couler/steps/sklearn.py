@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from couler.dsl.handles import ProcessHandle
 from couler.steps.dataset import Dataset
 from couler.steps.fitting import FitOptions, fit
+from couler.steps.known import SKLEARN
 from couler.steps.parameters import STATIC
 from couler.steps.registry import zoo_step
 
@@ -75,6 +76,7 @@ def train(
         scoring=scoring,
         image=image,
         needs=("scikit-learn",),
+        known=SKLEARN,
         more={"estimator": estimator},
         options=options,
     )

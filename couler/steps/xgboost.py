@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from couler.dsl.handles import ProcessHandle
 from couler.steps.dataset import Dataset
 from couler.steps.fitting import FitOptions, fit
+from couler.steps.known import XGBOOST
 from couler.steps.parameters import STATIC
 from couler.steps.registry import zoo_step
 
@@ -76,5 +77,6 @@ def train(
         scoring=scoring,
         image=image,
         needs=("xgboost-cpu",),
+        known=XGBOOST,
         options=options,
     )
