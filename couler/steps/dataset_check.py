@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import os
 import typing as t
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from couler.dsl.handles import Value
@@ -95,7 +96,7 @@ def _column_problems(dataset: Dataset) -> Iterator[str]:
     columns: Sequence[str] | None = columns_of(dataset)
     if columns is None:
         return
-    twice = next((name for name in columns if columns.count(name) > 1), None)
+    twice = next((name for name, count in Counter(columns).items() if count > 1), None)
     if not columns or "" in columns:
         yield "feature_cols names no column, or an empty one; leave it out for all others"
     elif twice is not None:

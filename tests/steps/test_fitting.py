@@ -13,6 +13,7 @@ import couler
 from couler import Dataset, File
 from couler.ir.workflow import Script
 from couler.steps import lightgbm, sklearn, xgboost
+from couler.steps.dataset_check import dataset_problems
 from couler.steps.fitting import source_of
 from tests.dsl.look import codes, problems, steps
 
@@ -290,3 +291,32 @@ def test_a_password_in_the_source_of_a_table_is_refused() -> None:
     assert problem.code == "CLR467"
     assert "DATASET_URL" in problem.message
     assert "hunter2" not in problem.message
+
+
+class Name(str):
+    """A name of a column that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        type(self).compared += 1
+        return str(self) == str(other)
+
+    __hash__ = str.__hash__
+
+
+@pytest.mark.parametrize("last", ["x0", "y"])
+def test_columns_that_are_there_twice_are_found_in_one_pass(last: str) -> None:
+    columns = [*(Name(f"x{number}") for number in range(1000)), Name(last)]
+    Name.compared = 0
+    found = list(dataset_problems(Dataset("t", columns, "label")))
+    assert [one.message for one in found] == (['feature_cols names "x0" twice'] * (last == "x0"))
+    assert Name.compared < 10_000
+
+
+def test_so_it_is_with_columns_of_a_file() -> None:
+    table = pytest.importorskip("couler.steps.programs.table")
+    names = [*(Name(f"x{number}") for number in range(1000)), Name("x7")]
+    Name.compared = 0
+    assert table.first_double(names) == "x7"
+    assert Name.compared < 10_000

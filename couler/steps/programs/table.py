@@ -8,6 +8,7 @@ import json
 import math
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, NoReturn
 
@@ -56,6 +57,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest known name, or nothing."""
     near = difflib.get_close_matches(name, list(known), n=1)
     return f". Did you mean {near[0]}?" if near else ""
+
+
+def first_double(names: Iterable[str]) -> str | None:
+    """Return the first name that is there more than once, or None."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
 
 
 def read_table(task: str | None = None, reason: str = "") -> Table:
@@ -145,8 +151,8 @@ def _from_csv(path: str, delimiter: str | None) -> dict[str, Any]:
     header = rows[0][1]
     if len(header) == 1 and (other := next((one for one in ";\t|" if one in header[0]), None)):
         fail(f"{path} has one column, {header[0]!r}. Did you mean Dataset(delimiter={other!r})?")
-    if twice := [name for name in header if header.count(name) > 1]:
-        fail(f"{path} has two columns {twice[0]!r}")
+    if (twice := first_double(header)) is not None:
+        fail(f"{path} has two columns {twice!r}")
     for line, row in rows:
         if len(row) != len(header):
             fail(f"{path}, line {line}: {len(row)} values, but {len(header)} columns")
