@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import traceback
 import types
+import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +19,11 @@ from couler.errors import CoulerError, DefinitionError, NoWorkflowError, Several
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
+from couler.stages.checks import sort_diagnostics
 from couler.stages.workflows import AnyWorkflow, as_ir, secrets_of
+
+if t.TYPE_CHECKING:
+    from couler.dsl.workflow import Workflow as ProgramWorkflow
 
 RAISED = "CLR001"
 NO_WORKFLOW = "CLR002"
@@ -29,13 +34,19 @@ _OURS = str(Path(couler.__file__).parent) + os.sep
 
 
 class LoadError(DefinitionError):
-    """FILE gives no workflow; `diagnostic` says why."""
+    """FILE gives no workflow; `diagnostic` says why.
+
+    `diagnostics` has besides it what was found wrong before, in the order of the lines.
+    """
 
     exit_code = 1
 
-    def __init__(self, diagnostic: Diagnostic, details: str = "") -> None:
+    def __init__(
+        self, diagnostic: Diagnostic, details: str = "", found: Sequence[Diagnostic] = ()
+    ) -> None:
         self.diagnostic = diagnostic
-        super().__init__(f"{diagnostic}\n{details}".rstrip())
+        self.diagnostics = sort_diagnostics((*found, diagnostic))
+        super().__init__("\n".join([*map(str, self.diagnostics), details]).rstrip())
 
 
 class _NoWorkflowLoadError(LoadError, NoWorkflowError):
@@ -88,7 +99,7 @@ def load_program(path: str, name: str | None = None) -> Loaded:
 
     with _as_main(path) as module, _standard_output_to_error():
         with collect() as built:
-            _execute(path, module)
+            _execute(path, module, built)
         chosen = _choose(path, name, _by_variable(module, built))
         # Within the program's environment: it looks at source files and at __main__.
         workflow, diagnostics = as_ir(chosen)
@@ -132,15 +143,17 @@ def _standard_output_to_error() -> Iterator[None]:
             os.close(saved)
 
 
-def _execute(path: str, module: types.ModuleType) -> None:
+def _execute(path: str, module: types.ModuleType, built: Sequence[ProgramWorkflow]) -> None:
+    """Run the program, which adds what it builds to `built`."""
     try:
         code = compile(Path(path).read_bytes(), path, "exec")
         exec(code, module.__dict__)  # the user's own program, as `python path` runs it
     except SystemExit as error:
         if error.code not in (None, 0):
-            raise _raised(path, error, f"the program ended with {error.code!r}") from error
+            message = f"the program ended with {error.code!r}"
+            raise _raised(path, error, message, built) from error
     except Exception as error:  # a program can raise anything; the cause is kept
-        raise _raised(path, error, _summary(error)) from error
+        raise _raised(path, error, _summary(error), built) from error
 
 
 def _summary(error: Exception) -> str:
@@ -156,11 +169,19 @@ def _summary(error: Exception) -> str:
     return f"{what}: {text}{hint}" if text else f"{what}{hint}"
 
 
-def _raised(path: str, error: BaseException, message: str) -> LoadError:
-    """Return the error that shows of a traceback the program's own lines."""
+def _raised(
+    path: str, error: BaseException, message: str, built: Sequence[ProgramWorkflow]
+) -> LoadError:
+    """Return the error that shows of a traceback the program's own lines.
+
+    What had been found wrong by then is told with it: nobody mends one mistake a time.
+    """
+    from couler.dsl.submit import found_so_far
+
+    found = found_so_far(built)
     told = getattr(error, "diagnostic", None)
     if isinstance(told, Diagnostic):  # an error of the DSL, with its code and place
-        return LoadError(told)
+        return LoadError(told, found=found)
     report = traceback.TracebackException.from_exception(error)
     is_theirs = _theirs(path)
     frames = [frame for frame in report.stack if is_theirs(frame)]
@@ -171,7 +192,8 @@ def _raised(path: str, error: BaseException, message: str) -> LoadError:
     else:
         place = SourceRef(file=path, line=1)
     _keep_frames(report, is_theirs)
-    return LoadError(Diagnostic(RAISED, message, source=place), "".join(report.format()))
+    told = Diagnostic(RAISED, message, source=place)
+    return LoadError(told, "".join(report.format()), found)
 
 
 def _theirs(path: str) -> Callable[[traceback.FrameSummary], bool]:

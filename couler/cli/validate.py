@@ -86,7 +86,7 @@ def _check(source: Source, engines: tuple[str, ...], target: Target) -> Findings
         loaded = load(source)
     except LoadError as error:
         seconds = time.perf_counter() - start
-        return Findings(source, None, engines, (error.diagnostic,), 0, seconds)
+        return Findings(source, None, engines, error.diagnostics, 0, seconds)
     found = diagnose(loaded, engines, target=target)
     steps = sum(1 for _ in all_steps(loaded.workflow))
     seconds = time.perf_counter() - start

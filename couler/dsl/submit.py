@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from couler.dsl._context import Context, current, entered, set_scope, set_settings
 from couler.dsl._problems import ProgramError
 from couler.dsl.workflow import Workflow
+from couler.ir.diagnostics import Diagnostic
 
 
 @t.runtime_checkable
@@ -30,6 +31,15 @@ def collect() -> Iterator[list[Workflow]]:
     found: list[Workflow] = []
     with entered(Context(None, found, current().settings)):
         yield found
+
+
+def found_so_far(workflows: Iterable[Workflow]) -> tuple[Diagnostic, ...]:
+    """Return what was found wrong in workflows, and in the one that is being built."""
+    builders = [workflow._builder for workflow in workflows]
+    scope = current().scope
+    if scope is not None:  # one outside of any block may have no step yet
+        builders.append(scope.builder)
+    return tuple(one for builder in dict.fromkeys(builders) for one in builder.diagnostics)
 
 
 def run(submitter: object = None) -> t.Any:

@@ -217,3 +217,30 @@ def test_two_programs_one_after_the_other(couler: Callable, write: Callable) -> 
     assert couler("show", first).out.startswith("one\n")
     assert couler("show", second).out.startswith("other\n")
     assert couler("show", first).out.startswith("one\n")
+
+
+def test_mistakes_before_the_one_that_ends_a_program_are_told_as_well(
+    couler: Callable, write: Callable
+) -> None:
+    program = """
+        import couler
+
+        @couler.step
+        def f(a: int) -> int:
+            return a
+
+        with couler.Workflow("w"):
+            f("x")
+            x = f(2)
+            x.foo
+        """
+    file = write("bad.py", program)
+    told = couler("show", file)
+    assert (told.code, told.out) == (1, "")
+    first, last = told.err.splitlines()
+    assert first.startswith("error: bad.py:8  CLR107 error")
+    assert last.startswith("bad.py:10  CLR143 error")
+    assert [line.split()[1] for line in couler("validate", file).out.splitlines()] == [
+        "CLR107",
+        "CLR143",
+    ]

@@ -59,7 +59,7 @@ def _told(mistake: Mistake, folder: Path) -> str:
     try:
         loaded = load_program("flow.py")
     except LoadError as error:
-        return str(error.diagnostic)
+        return "\n".join(map(str, error.diagnostics))
     return "\n".join(map(str, [*loaded.diagnostics, *verify(loaded.workflow)]))
 
 
