@@ -88,10 +88,8 @@ def _located_word(scope: Scope, draft: Draft, file: LocatedFile, step: str | Non
     taken = {one.name for one in draft.inputs}
     base = os.path.basename((file.path or "").rstrip("/")).partition(".")[0]
     name = free_among(taken, re.sub(r"\W+", "_", base).lstrip("0123456789") or "data")
-    path = file.path or f"{INPUT_FOLDER}/{name}"
-    given = located_input(scope, file, name, step, path=path)
-    draft.inputs = (*draft.inputs, given)
-    return path
+    given = located_input(scope, file, name, step, path=file.path or f"{INPUT_FOLDER}/{name}")
+    return _take_in(draft, given, is_free=not file.path)
 
 
 def _path_of(value: Value) -> str | None:
@@ -103,16 +101,38 @@ def _path_of(value: Value) -> str | None:
     return None
 
 
-def _add_file(draft: Draft, hint: str, value: Value, path: str | None) -> str:
+def _add_file(
+    draft: Draft, hint: str, value: Value, path: str | None, *, is_named: bool = False
+) -> str:
     """Give a container a file of another step, and return the path where it finds it."""
     taken = {one.name for one in draft.inputs}
     name = free_among(taken, re.sub(r"\W+", "_", hint))
-    path = path or f"{INPUT_FOLDER}/{name}"
-    draft.inputs = (
-        *draft.inputs,
-        Input(name=name, value=value._ir(), type=value._spec.wire, path=path),
-    )
-    return path
+    at = path or f"{INPUT_FOLDER}/{name}"
+    given = Input(name=name, value=value._ir(), type=value._spec.wire, path=at)
+    if is_named:  # the program may read it by that name
+        draft.inputs = (*draft.inputs, given)
+        return at
+    return _take_in(draft, given, is_free=not path)
+
+
+def _take_in(draft: Draft, given: Input, *, is_free: bool) -> str:
+    """Add an input unless the process has the same file there already; return its path.
+
+    Parameters
+    ----------
+    draft
+        The step.
+    given
+        The input.
+    is_free
+        The program names no path, so that any below the folder of inputs will do.
+    """
+    for one in draft.inputs:
+        path = f"{INPUT_FOLDER}/{one.name}" if is_free else given.path
+        if one == given.model_copy(update={"name": one.name, "path": path}):
+            return str(path)
+    draft.inputs = (*draft.inputs, given)
+    return str(given.path)
 
 
 def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
@@ -138,7 +158,8 @@ def add_files(scope: Scope, draft: Draft, given: object, step: str) -> None:
             )
             continue
         path = key if "/" in key else _path_of(item)
-        _add_file(draft, os.path.basename(key) or value._hint(), value, path)
+        hint = os.path.basename(key) or value._hint()
+        _add_file(draft, hint, value, path, is_named=key != "")
 
 
 def _at_path(file: LocatedFile, key: str) -> LocatedFile:
@@ -158,6 +179,9 @@ def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
             given = Input(name=f"arg_{count}", value=value._ir(), type=wire)
         elif isinstance(arg, LocatedFile):
             given = located_input(scope, arg, f"arg_{count}", None, path=arg.path)
+            if any(one == given.model_copy(update={"name": one.name}) for one in draft.inputs):
+                # The script has it there, but knows it by the number of the argument as well.
+                given = given.model_copy(update={"path": None})
         else:
             given = Input(name=f"arg_{count}", value=literal(_plain_word(arg)))
         draft.inputs = (*draft.inputs, given)

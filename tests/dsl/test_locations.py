@@ -15,7 +15,7 @@ from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.values import ItemRef, ParamRef, StepRef, Template
 from couler.ir.verify import verify
-from couler.ir.workflow import Input, Output, Step
+from couler.ir.workflow import Container, Input, Output, Step
 
 KEY = SecretKey(secret="s", key="k")
 
@@ -296,6 +296,52 @@ def test_the_same_file_given_out_and_taken_in_is_an_edge() -> None:
     for name in ("copy", "show", "use"):
         assert steps[name].inputs[0].value == StepRef(step="make", output="model")
     assert steps["copy"].inputs[0].path == "/model"
+
+
+def test_a_file_that_is_both_input_and_argument_is_taken_in_once() -> None:
+    outside, nowhere = couler.S3Artifact("/s", key="k"), couler.S3Artifact(key="k")
+    with couler.Workflow("w") as wf:
+        made = couler.run_container(
+            "busybox", ["true"], step_name="make", output=couler.create_local_artifact("/tmp/l")
+        )
+        loose = couler.run_container(
+            "busybox", ["true"], step_name="loose", output=couler.File("loose")
+        )
+        for count, file in enumerate((made, loose, outside, nowhere)):
+            couler.run_container(
+                "busybox", ["cat", file], args=[file], input=file, step_name=f"read-{count}"
+            )
+    steps = built(wf)
+    paths = ["/tmp/l", "/tmp/couler/inputs/loose", "/s", "/tmp/couler/inputs/data"]
+    for count, path in enumerate(paths):
+        step = steps[f"read-{count}"]
+        assert isinstance(step.action, Container)
+        assert [one.path for one in step.inputs] == [path]
+        assert (*step.action.command, *step.action.args) == ("cat", path, path)
+
+
+def test_a_file_keeps_the_names_that_a_program_gives_it() -> None:
+    file = couler.S3Artifact("/s", key="k")
+    with couler.Workflow("w") as wf:
+        made = couler.run_container("busybox", ["true"], step_name="make", output=couler.File("l"))
+        couler.run_container(
+            "busybox", ["true"], args=[made], input={"a": made, "b": made}, step_name="read"
+        )
+        couler.run_script(
+            source="pass", image="python", args=[file], input=file, step_name="script"
+        )
+    steps = built(wf)
+    assert [one.name for one in steps["read"].inputs] == ["a", "b"]
+    assert [(one.name, one.path) for one in steps["script"].inputs] == [
+        ("s", "/s"),
+        ("arg_0", None),
+    ]
+
+
+def test_other_files_at_one_path_are_told() -> None:
+    with couler.Workflow("w") as wf:
+        copy(input=[couler.S3Artifact("/s", key="a"), couler.S3Artifact("/s", key="b")])
+    assert [one.code for one in verify(wf.to_ir())] == ["CLR416"]
 
 
 def test_settings_of_a_workflow_and_of_logs() -> None:
