@@ -9,7 +9,7 @@ import sys
 import traceback
 import typing as t
 from collections.abc import Iterable, Iterator
-from types import FrameType, TracebackType
+from types import FrameType, ModuleType, TracebackType
 
 import couler
 from couler.ir.diagnostics import did_you_mean
@@ -55,8 +55,10 @@ def _imported(error: ImportError) -> str:
 
 def _attribute(error: AttributeError) -> str:
     owner = error.obj
-    if owner is couler:
+    if owner is couler or owner is sys.modules.get("couler.argo"):  # the ancestor's name for it
         return _nearest(error.name, couler.__all__)
+    if isinstance(owner, ModuleType) and owner.__name__.startswith("couler."):
+        return _nearest(error.name, _public(owner))
     kind = owner if isinstance(owner, type) else type(owner)
     if not (kind.__module__.startswith("couler.") or issubclass(kind, enum.Enum)):
         return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -31,6 +32,7 @@ SEVERAL_WORKFLOWS = "CLR003"
 NO_SUCH_WORKFLOW = "CLR004"
 
 _OURS = str(Path(couler.__file__).parent) + os.sep
+_OUR_FILE = re.compile(rf" \({re.escape(_OURS)}[^()]*\)")
 
 
 class LoadError(DefinitionError):
@@ -163,9 +165,9 @@ def _summary(error: Exception) -> str:
         return f"the program cannot be read: {type(error).__name__}: {error.msg}"
     hint = hint_for(error)
     last = traceback.extract_tb(error.__traceback__)[-1]
-    inside = " inside couler" if last.filename.startswith(_OURS) and not hint else ""
-    what = f"the program raised {type(error).__name__}{inside}"
-    text = str(error).replace(".__init__()", "()").replace(f" ({couler.__file__})", "")
+    is_ours = last.filename.startswith(_OURS) and last.name != "__getattr__" and not hint
+    what = f"the program raised {type(error).__name__}{' inside couler' if is_ours else ''}"
+    text = _OUR_FILE.sub("", str(error).replace(".__init__()", "()"))
     return f"{what}: {text}{hint}" if text else f"{what}{hint}"
 
 
