@@ -8,6 +8,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 
+from couler.dsl.advice import shown
 from couler.dsl.checks import OptionError, attempt
 from couler.dsl.environment import text_of
 from couler.dsl.handles import Value
@@ -20,6 +21,7 @@ from couler.dsl.locations import (
     LocatedFile,
     OAuth2,
     S3Encryption,
+    When,
 )
 from couler.dsl.secrets import Secret
 from couler.ir import artifacts as ir
@@ -179,7 +181,11 @@ def location_of(scope: Scope, file: LocatedFile) -> ir.Location:
         value = getattr(file, one.name)
         if one.name in _OWN or one.name in _ELSEWHERE or value is None:
             continue
-        fields[file._FIELDS.get(one.name, one.name)] = value
+        name = file._FIELDS.get(one.name, one.name)
+        is_secret = name in _CREDENTIALS and file._KIND is not ir.HdfsLocation
+        if isinstance(value, Value) and name not in _TEXTS and not is_secret:
+            raise OptionError(_never_a_value(file, one.name, value))
+        fields[name] = value
     if file._KEYED is not None and file._KEYED not in fields:
         fields[file._KEYED] = _default_key(file, file._KEYED)
     if file._KIND is ir.HdfsLocation:
@@ -216,6 +222,9 @@ def removal_of(given: object, *, whole: bool = False) -> ir.FileRemoval:
     removal = FileRemoval(t.cast("t.Any", given)) if isinstance(given, str) else given
     if not isinstance(removal, FileRemoval):
         raise OptionError(f"removal: {given!r:.60} is no couler.FileRemoval")
+    if removal.on not in (None, *t.get_args(When)):
+        told = shown(removal.on)
+        raise OptionError(f"removal: {told} is none of {', '.join(map(repr, t.get_args(When)))}")
     fields: dict[str, t.Any] = {
         "on": removal.on,
         "service_account": removal.service_account,
@@ -294,6 +303,16 @@ def _default_key(file: LocatedFile, field: str) -> str:
     return str(file.path).lstrip("/")
 
 
+def _never_a_value(file: LocatedFile, name: str, value: Value) -> str:
+    """Return that a field which says where a storage is cannot wait for the run, and what can."""
+    own = [one.name for one in dataclasses.fields(file) if one.name not in _OWN]
+    may = [one for one in own if file._FIELDS.get(one, one) in _TEXTS]
+    return (
+        f"the {name} must be known when the workflow is built, and {value!r} is known only when it "
+        f"runs. Values of the workflow can be given as: {', '.join(may)}"
+    )
+
+
 def _text(scope: Scope, value: object) -> t.Any:
     """Return a text of a location: plain, or a value of the workflow."""
     return scope.resolve(value) if isinstance(value, Value) else text_of(value)
@@ -311,6 +330,10 @@ def _add_credentials(builder: Builder, file: LocatedFile, fields: dict[str, t.An
             raise OptionError("secret and the credentials themselves are given. Leave one out")
         for name in ("access_key", "secret_key"):
             fields[name] = SecretKey(secret=secret, key=_CREDENTIALS[name])
+    keys = {"access_key", "secret_key"} & fields.keys()
+    if len(keys) == 1:
+        own = [name for name, of in file._FIELDS.items() if of in ("access_key", "secret_key")]
+        raise OptionError(f"{' and '.join(own)} go together. Give both, or none")
     plain = {
         name: entry
         for name, entry in _CREDENTIALS.items()

@@ -93,7 +93,7 @@ def _addresses(location: Location) -> Iterator[tuple[str, Text | None, str]]:
         case S3Location() | OssLocation():
             if location.endpoint is not None:
                 endpoint = f"://{location.endpoint.rpartition('//')[2]}"
-                yield "endpoint", endpoint, _SECRETS.format("access_key and secret_key")
+                yield "endpoint", endpoint, _SECRETS.format("the access key and its secret")
 
 
 _SECRETS = "Name entries of a secret as {}"

@@ -125,8 +125,10 @@ def _incomplete(location: Location) -> Iterator[str]:
     ]
     if said:
         what = storage_field(location)
+        # Programs call these otherwise than the IR.
+        first = "credentials" if said[0] in ("access_key", "secret_key") else said[0]
         yield (
-            f"it has {said[0]}, but no {what}. Name the {what}, or state the {location.kind} "
+            f"it has {first}, but no {what}. Name the {what}, or state the {location.kind} "
             "storage once for the target"
         )
 
@@ -185,7 +187,7 @@ def _s3(location: S3Location) -> Iterator[str]:
     if location.role_arn is not None and location.access_key is not None:
         yield "it has keys and a role_arn, of which engines take the keys alone. Name one of them"
     if location.session_token is not None and location.access_key is None:
-        yield "its session_token goes with an access_key and a secret_key. Name them"
+        yield "its session_token goes with an access key and its secret. Name them"
     if location.object_locking and not location.create_bucket:
         yield "object_locking is for a bucket that is created. Say create_bucket"
     if location.region is not None and not _REGION.fullmatch(location.region):
@@ -213,7 +215,7 @@ def _shown(endpoint: str) -> str:
 
 
 def _access_keys(location: S3Location | OssLocation) -> Iterator[str]:
-    yield from _pair(location.access_key, location.secret_key, "access_key and secret_key")
+    yield from _pair(location.access_key, location.secret_key, "an access key and its secret")
 
 
 def _oss(location: OssLocation) -> Iterator[str]:
@@ -226,7 +228,7 @@ def _oss(location: OssLocation) -> Iterator[str]:
     elif location.bucket:
         yield "its bucket has no endpoint. Name the endpoint"
     if location.security_token is not None and location.access_key is None:
-        yield "its security_token goes with an access_key and a secret_key. Name them"
+        yield "its security_token goes with an access key and its secret. Name them"
     if isinstance(location.security_token, Literal | str):
         yield (
             "its security_token is a text, but workflows hold no credentials. Take it from a "

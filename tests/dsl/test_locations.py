@@ -426,6 +426,11 @@ def test_the_ancestors_functions() -> None:
         ),
         (couler.PluginArtifact("/a", "p", "k", "c", timeout=0), "timeout: "),
         (couler.S3Artifact("/a", removal="completion"), "what lies there stays"),
+        (couler.S3Artifact("/a", KEY, bucket="b"), "accesskey_id and accesskey_secret go together"),
+        (
+            couler.OssArtifact("/a", accesskey_secret=KEY, bucket="b", endpoint="e"),
+            "accesskey_id and accesskey_secret go together",
+        ),
     ],
     ids=str,
 )
@@ -438,6 +443,41 @@ def test_wrong_values_are_told_with_the_step(file: LocatedFile, told: str) -> No
     assert told in problem.message
     assert problem.source is not None
     assert problem.source.file.endswith("test_locations.py")
+
+
+def test_where_a_storage_is_must_be_known_when_the_workflow_is_built() -> None:
+    with couler.Workflow("w", title="x") as wf:
+        title = wf.params.title
+        copy(input=couler.S3Artifact("/a", bucket=t.cast("t.Any", title), key="k"))
+        copy(input=couler.HdfsArtifact("/a", hdfs_path="/x", user=t.cast("t.Any", title)))
+        copy(output=couler.GitArtifact("/a", repo=title, branch=t.cast("t.Any", title)))
+    known = "must be known when the workflow is built, and <couler value title> is known only when"
+    given = "it runs. Values of the workflow can be given as:"
+    assert [problem.message.partition(": ")[2] for problem in wf.diagnostics] == [
+        f"input a: the bucket {known} {given} key",
+        f"input a: the user {known} {given} hdfs_path",
+        f"output a: the branch {known} {given} repo, revision",
+    ]
+
+
+def test_removal_is_one_of_three() -> None:
+    never = t.cast("t.Any", "always")
+    with couler.Workflow("w", file_settings=couler.FileSettings(removal=never)) as wf:
+        copy(output=couler.S3Artifact("/a", removal=never))
+        copy(output=couler.S3Artifact("/b", removal=couler.FileRemoval(never)))
+    told = "removal: 'always' is none of 'completion', 'deletion', 'never'"
+    assert [problem.message for problem in wf.diagnostics] == [
+        f"file_settings: {told}",
+        f'step "copy": output a: {told}',
+        f'step "copy": output b: {told}',
+    ]
+
+
+def test_credentials_of_no_bucket_are_told_without_names_of_the_ir() -> None:
+    with couler.Workflow("w") as wf:
+        copy(input=couler.S3Artifact("/a", KEY, KEY))
+    [problem] = verify(wf.to_ir())
+    assert "it has credentials, but no bucket" in problem.message
 
 
 def test_one_text_where_a_list_of_them_can_be() -> None:
