@@ -38,9 +38,12 @@ def advice(value: object) -> str:
     ('write sorted(value)', 'write value.isoformat()')
     """
     from couler.dsl.handles import Value
+    from couler.dsl.locations import LocatedFile
 
     if isinstance(value, Value):
         return "pass it as an argument of its own"
+    if isinstance(value, LocatedFile):
+        return f"declare the argument as {'Directory' if value.is_folder else 'File'}"
     for kind, text in _ADVICE:
         if isinstance(value, kind):
             return text
