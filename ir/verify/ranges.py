@@ -42,7 +42,17 @@ def check_range(reader: Reader, value: Range, field: str, covered: bool) -> Kind
         return LIST
     if is_known(value):
         _check_known(reader, value, field)
+    elif isinstance(value.count, Literal):
+        _check_length(reader, value, field)
     return LIST
+
+
+def _check_length(reader: Reader, value: Range, field: str) -> None:
+    """Check how many numbers there are from a start that is not known."""
+    try:
+        range_items(value, lambda end: end.value if isinstance(end, Literal) else 0)
+    except EvaluationError as error:
+        reader.add("CLR187", f"{field}: {error}.")
 
 
 def _check_known(reader: Reader, value: Range, field: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from couler.ir.policies import Foreach
-from couler.ir.values import Literal, Range, StepRef, Value
-from couler.ir.workflow import Output
+from couler.ir.values import Literal, ParamRef, Range, StepRef, Value
+from couler.ir.verify import verify
+from couler.ir.workflow import Output, Parameter
 from tests.support.feature_samples import ITEM, echo, flow
 from tests.support.verification import codes, only
 
@@ -58,6 +59,22 @@ def test_an_end_that_is_no_whole_number() -> None:
     score = echo("score", outputs=(Output(type="float"),))
     each = echo("a", ITEM, foreach=Foreach(over={"item": Range(count=StepRef(step="score"))}))
     assert "whose count is float" in only(flow(score, each)).message
+
+
+def from_parameter(count: object) -> list[tuple[str, str]]:
+    value = Range(start=ParamRef(name="n"), count=number(count))
+    each = echo("a", ITEM, foreach=Foreach(over={"item": value}))
+    found = verify(flow(each, parameters=(Parameter(name="n", type="int", default=1),)))
+    return [(one.code, one.message) for one in found]
+
+
+def test_a_count_that_is_known_where_the_start_is_not() -> None:
+    assert from_parameter(1000) == []
+    for count in (1001, "1500"):
+        ((code, message),) = from_parameter(count)
+        assert code == "CLR187"
+        assert "at most 1,000" in message
+    assert [code for code, _ in from_parameter("many")] == ["CLR187"]
 
 
 def test_elsewhere_than_in_a_foreach_it_travels_as_a_whole() -> None:
