@@ -38,6 +38,9 @@ _MARK = "\0"
 _MAX_VISITS = 200_000
 """So many steps are looked at to find out what waits for what; then all counts as ordered."""
 
+_MAX_PAIRS = 2_000
+"""So many pairs of writers are compared of which others stand between, those nearest first."""
+
 
 class Place(t.NamedTuple):
     """An address; equal ones are one place."""
@@ -145,7 +148,8 @@ def _lists_of(value: Value, step: Step) -> list[Value] | None:
 def check_places(workflow: Workflow, report: Report) -> None:
     """Report places at which files take each other's place, or are read before they are there.
 
-    Takes time linear in steps and, but for places that many share, in places.
+    Takes time linear in steps and, but for places that many share, in places. Of a place that very
+    many share, those that stand far apart in the program are not compared.
     """
     by_place: dict[Place, list[Use]] = {}
     reads = []
@@ -156,11 +160,14 @@ def check_places(workflow: Workflow, report: Report) -> None:
             by_place.setdefault(use.place, []).append(use)
         else:
             reads.append(use)
-    for uses in by_place.values():
-        if len(uses) > 1:
-            _check_writers(uses, order)
+    met = {place: _Met(order) for place, uses in by_place.items() if len(uses) > 1}
+    for place, meeting in met.items():
+        for first, second in itertools.pairwise(by_place[place]):
+            meeting.add(first, second, order.relation(first, second))
     if reads and by_place:
         _check_readers(reads, by_place, order)
+    # Last, so that the many pairs take no time from what is told above.
+    _check_far_writers(by_place, met, order)
 
 
 def _place_in_program(use: Use) -> tuple[int, ...]:
@@ -182,18 +189,47 @@ def _check_items_around(use: Use, order: _Order) -> None:
             return
 
 
-def _check_writers(uses: list[Use], order: _Order) -> None:
-    """Report the first two that meet at a place, and the first two that follow each other."""
-    told: set[bool] = set()
-    for first, second in itertools.pairwise(uses):
-        relation = order.relation(first, second)
-        if relation == "apart" or (relation == "together") in told:
-            continue
-        told.add(relation == "together")
+class _Met:
+    """Tells of a place the first two that meet, and the first two that follow each other."""
+
+    def __init__(self, order: _Order) -> None:
+        self._order = order
+        self._told: set[bool] = set()
+
+    @property
+    def is_all_told(self) -> bool:
+        return len(self._told) == 2
+
+    def add(self, first: Use, second: Use, relation: Relation) -> None:
+        """Report two writers, if nothing like that has been told."""
+        if relation == "apart" or (relation == "together") in self._told:
+            return
+        self._told.add(relation == "together")
         if relation == "together":
-            _report_chance(first, second, order)
+            _report_chance(first, second, self._order)
         else:
             _report_replaced(*((second, first) if relation == "after" else (first, second)))
+
+
+def _check_far_writers(
+    by_place: dict[Place, list[Use]], met: dict[Place, _Met], order: _Order
+) -> None:
+    """Report writers that others stand between, such as those of another branch."""
+    pairs_left = _MAX_PAIRS
+    for place, meeting in met.items():
+        for first, second in _far_pairs(by_place[place]):
+            if meeting.is_all_told:
+                break
+            pairs_left -= 1
+            relation = order.relation(first, second)
+            if pairs_left < 0 or order.has_given_up:  # what it says then is a guess
+                return
+            meeting.add(first, second, relation)
+
+
+def _far_pairs(uses: list[Use]) -> Iterator[tuple[Use, Use]]:
+    for distance in range(2, len(uses)):
+        yield from zip(uses, uses[distance:], strict=False)
 
 
 def _report_replaced(earlier: Use, later: Use) -> None:
@@ -279,6 +315,11 @@ class _Order:
         self._domains = {p.name: p.choices for p in workflow.parameters if p.choices}
         self._scopes: dict[tuple[str | None, tuple[str, ...]], dict[str, Step]] = {}
         self._visits_left = _MAX_VISITS
+
+    @property
+    def has_given_up(self) -> bool:
+        """Whether too much was asked, so that all counts as ordered."""
+        return self._visits_left < 0
 
     def relation(self, first: Use, second: Use) -> Relation:
         """Return what is known of when two steps run."""

@@ -18,6 +18,7 @@ from couler.ir.artifacts import (
     Tar,
 )
 from couler.ir.conditions import Compare, Not
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Dependency, Foreach
 from couler.ir.values import ItemRef, Literal, ParamRef, RunRef, StepRef, Template
 from couler.ir.verify import verify
@@ -40,9 +41,13 @@ def takes(name: str, at: Location = BEST, type: t.Any = "file", **fields: t.Any)
 
 def found(*steps: Step, **fields: t.Any) -> list[tuple[str, str, str | None]]:
     """The codes, severities and steps of what is found of places."""
+    found = problems(*steps, **fields)
+    return [(p.code, p.severity, p.step) for p in found if p.code != "CLR469"]
+
+
+def problems(*steps: Step, **fields: t.Any) -> t.Sequence[Diagnostic]:
     parameters = (Parameter(name="p", default="a"), Parameter(name="q", default="a"))
-    workflow = Workflow(name="w", parameters=parameters, steps=steps, **fields)
-    return [(p.code, p.severity, p.step) for p in verify(workflow) if p.code != "CLR469"]
+    return verify(Workflow(name="w", parameters=parameters, steps=steps, **fields))
 
 
 def test_two_steps_at_one_place() -> None:
@@ -117,6 +122,30 @@ def test_steps_of_which_only_one_runs() -> None:
     both = (ExitHandler(name="always", on="any", steps=(puts("end"),)), handlers[0])
     assert found(process("a"), exit_handlers=both) == [("CLR465", "error", "exit:success/end")]
     assert found(puts("a"), exit_handlers=both[:1]) == [("CLR465", "warning", "exit:always/end")]
+
+
+def test_others_between_two_at_one_place() -> None:
+    a, b, c = puts("a", when=IS_A), puts("b", when=Not(item=IS_A)), puts("c", when=IS_A)
+    chance = [("CLR465", "warning", "c")]  # each may be skipped
+    assert found(a, c) == chance
+    assert found(a, b, c) == chance
+    after = puts("c", when=IS_A, depends_on=("a",))
+    assert [one.message for one in problems(a, b, after)] == [
+        one.message for one in problems(a, after)
+    ]
+
+
+def test_branches_of_many_choices_that_exclude_each_other() -> None:
+    choices = tuple(f"c{n}" for n in range(150))
+    parameters = (Parameter(name="p", default="c0", choices=choices),)
+    branches = [
+        puts(one, when=Compare(left=ParamRef(name="p"), op="==", right=Literal(value=one)))
+        for one in choices
+    ]
+    started = time.monotonic()
+    workflow = Workflow(name="w", parameters=parameters, steps=tuple(branches))
+    assert [one.code for one in verify(workflow)] == []
+    assert time.monotonic() - started < 5
 
 
 def test_groups() -> None:
