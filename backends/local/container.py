@@ -275,9 +275,9 @@ def _put(
     root: Path,
     target: Location,
     archive: Archive | None,
-    _stop: Stop,
+    stop: Stop,
 ) -> None:
-    exchange.put(source, root, target, archive)
+    exchange.put(source, root, target, archive, stop)
 
 
 async def _keep_outputs(bound: Bound, place: Place, job: Job, stdout: bytes) -> Outputs:

@@ -72,11 +72,11 @@ class Known:
             return NO_FILES
         return self.exchange.fetch_all(step, bind_sources(step, view), stop)
 
-    def put_again(self, instance: Instance, view: View, outputs: Outputs) -> None:
+    def put_again(self, instance: Instance, view: View, outputs: Outputs, stop: Stop) -> None:
         """Put outputs of the cache where their step keeps them; the errors are those of `fetch`."""
         targets = bind_targets(instance.step, view)
         if self.exchange is not None and targets:
-            self.exchange.put_again(outputs, instance.outputs, targets)
+            self.exchange.put_again(outputs, instance.outputs, targets, stop)
 
     def find_earlier(
         self, instance: Instance, key: str, *, since: int
@@ -179,7 +179,8 @@ class Reuse:
         if found is not None and decision is not None and has_targets(instance.step):
             outputs = found.outputs
             try:
-                await in_thread(lambda _stop: self.known.put_again(instance, view, outputs), limits)
+                put = partial(self.known.put_again, instance, view, outputs)
+                await in_thread(put, limits)
             except CutOffError:
                 return None
             except (*VALUE_ERRORS, *OUTSIDE_ERRORS) as error:

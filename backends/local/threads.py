@@ -32,6 +32,17 @@ class Stop:
             for tell in self._to_tell.values():
                 tell()
 
+    def check(self) -> None:
+        """Give up if nobody waits any more.
+
+        Raises
+        ------
+        CutOffError
+            This is set.
+        """
+        if self._is_set:
+            raise CutOffError
+
     @contextlib.contextmanager
     def telling(self, tell: Callable[[], object]) -> Iterator[None]:
         """Have a function called, in whichever thread, if this is set before the block ends.

@@ -8,7 +8,14 @@ import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
+from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError
+
+MAX_THROUGH_LINKS = 100_000
+"""Most entries of folders that links lead to: few links can lead to very many."""
+
+_MAX_DEPTH = 500
+"""Most folders around another, with those that links lead to."""
 
 
 class Content(t.NamedTuple):
@@ -20,7 +27,7 @@ class Content(t.NamedTuple):
     """None for a folder."""
 
 
-def contents_of(folder: Path, root: Path) -> Iterator[Content]:
+def contents_of(folder: Path, root: Path, stop: Stop) -> Iterator[Content]:
     """Yield the files of a folder and of all below it, and its empty folders, in order.
 
     Parameters
@@ -30,38 +37,64 @@ def contents_of(folder: Path, root: Path) -> Iterator[Content]:
     root
         The links may lead anywhere in it, and nowhere else: what is followed here can be
         another file than in the container that made the link.
+    stop
+        Ends the walk.
 
     Raises
     ------
     ArtifactError
         A link leads out of the root, nowhere, or to a folder that it lies in; or something is
-        neither a file nor a folder.
+        neither a file nor a folder; or links lead to too much.
+    CutOffError
+        It has been stopped.
     OSError
         A folder cannot be read.
     """
-    allowed = Path(os.path.realpath(root))
-    yield from _inside(Path(os.path.realpath(folder)), "", allowed, ())
+    walk = _Walk(Path(os.path.realpath(root)), stop)
+    yield from walk.inside(Path(os.path.realpath(folder)), "", (), is_linked=False)
 
 
-def _inside(
-    folder: Path, prefix: str, allowed: Path, around: tuple[Path, ...]
-) -> Iterator[Content]:
-    if folder in around:
-        raise ArtifactError(f"{prefix!r} is a link to a folder that it lies in")
-    with os.scandir(folder) as scan:
-        entries = sorted(scan, key=lambda entry: entry.name)
-    if not entries:
-        yield Content(prefix, None)
-    for entry in entries:
-        name = f"{prefix}/{entry.name}" if prefix else entry.name
-        path = _followed(entry, name, allowed)
-        mode = path.stat().st_mode
-        if stat.S_ISDIR(mode):
-            yield from _inside(path, name, allowed, (*around, folder))
-        elif stat.S_ISREG(mode):
-            yield Content(name, path)
-        else:
-            raise ArtifactError(f"{name!r} is neither a file nor a folder")
+class _Walk:
+    """Goes through folders, and counts what it reaches through links."""
+
+    def __init__(self, allowed: Path, stop: Stop) -> None:
+        self._allowed = allowed
+        self._stop = stop
+        self._through_links = 0
+
+    def inside(
+        self, folder: Path, prefix: str, around: tuple[Path, ...], *, is_linked: bool
+    ) -> Iterator[Content]:
+        if folder in around:
+            raise ArtifactError(f"{prefix!r} is a link to a folder that it lies in")
+        if len(around) > _MAX_DEPTH:
+            raise ArtifactError(f"{prefix:.60} ... has more than {_MAX_DEPTH} folders around it")
+        with os.scandir(folder) as scan:
+            entries = sorted(scan, key=lambda entry: entry.name)
+        if not entries:
+            yield Content(prefix, None)
+        for entry in entries:
+            self._stop.check()
+            name = f"{prefix}/{entry.name}" if prefix else entry.name
+            if is_linked:
+                self._count(name)
+            path = _followed(entry, name, self._allowed)
+            mode = path.stat().st_mode
+            if stat.S_ISDIR(mode):
+                through = is_linked or entry.is_symlink()
+                yield from self.inside(path, name, (*around, folder), is_linked=through)
+            elif stat.S_ISREG(mode):
+                yield Content(name, path)
+            else:
+                raise ArtifactError(f"{name!r} is neither a file nor a folder")
+
+    def _count(self, name: str) -> None:
+        self._through_links += 1
+        if self._through_links > MAX_THROUGH_LINKS:
+            raise ArtifactError(
+                f"{name:.60}: more than {MAX_THROUGH_LINKS:,} files and folders lie in folders "
+                "that links lead to. Put a tar archive, which keeps links, or remove links"
+            )
 
 
 def _followed(entry: os.DirEntry[str], name: str, allowed: Path) -> Path:

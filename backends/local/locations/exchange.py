@@ -65,7 +65,7 @@ SCRATCH = "exchange"
 class _Remote(t.Protocol):
     def fetch(self, target: Path) -> object: ...
 
-    def put(self, source: Path, root: Path) -> None: ...
+    def put(self, source: Path, root: Path, stop: Stop) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,14 @@ class Exchange:
             if given.name in sources
         }
 
-    def put(self, source: Path, root: Path, location: Location, archive: Archive | None) -> None:
+    def put(
+        self,
+        source: Path,
+        root: Path,
+        location: Location,
+        archive: Archive | None,
+        stop: Stop,
+    ) -> None:
         """Put a file or a directory at a location.
 
         Parameters
@@ -158,19 +165,23 @@ class Exchange:
             Where to put it, with its texts known.
         archive
             How to pack it.
+        stop
+            Ends the search for what is in a directory.
 
         Raises
         ------
         ArtifactError, ConfigurationError, OSError
             As `fetch`.
+        CutOffError
+            It has been stopped.
         """
         with self._folder() as folder:
             if archive is not None:
                 packed = folder / "packed"
-                _pack(source, root, packed, archive)
+                _pack(source, root, packed, archive, stop)
                 source, root = packed, folder
             with self._open(location) as remote:
-                remote.put(source, root)
+                remote.put(source, root, stop)
 
     def names(self, location: Location, pattern: str | None) -> tuple[str, ...]:
         """Return the keys of the files below a location whose texts are known, in order.
@@ -200,7 +211,11 @@ class Exchange:
         return tuple(sorted(f"{start}/{name}" for name in fitting(below, pattern)))
 
     def put_again(
-        self, outputs: Mapping[str, t.Any], declared: tuple[Output, ...], targets: Locations
+        self,
+        outputs: Mapping[str, t.Any],
+        declared: tuple[Output, ...],
+        targets: Locations,
+        stop: Stop,
     ) -> None:
         """Put outputs of the store where a step would have put them; errors as `put`."""
         for output in declared:
@@ -210,7 +225,7 @@ class Exchange:
             with self._folder() as folder:
                 source = folder / Path(output.path or output.name).name
                 self.store.fetch(stored.text, source)
-                self.put(source, folder, targets[output.name], output.archive)
+                self.put(source, folder, targets[output.name], output.archive, stop)
 
     def _fetch(self, location: Location, target: Path, stop: Stop) -> str | None:
         """Fetch to a path, and return a name of the content that is better than its digest."""
@@ -316,7 +331,7 @@ def _unpack(packed: Path, target: Path, archive: Archive) -> None:
     unpack(packed, target, archive)
 
 
-def _pack(source: Path, root: Path, target: Path, archive: Archive) -> None:
+def _pack(source: Path, root: Path, target: Path, archive: Archive, stop: Stop) -> None:
     from couler.backends.local.locations.packing import pack
 
-    pack(source, root, target, archive)
+    pack(source, root, target, archive, stop)

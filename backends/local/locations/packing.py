@@ -14,6 +14,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from couler.backends.local.locations.contents import contents_of
+from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError
 from couler.ir.artifacts import Archive, Zip
 
@@ -26,7 +27,9 @@ _NO_DATE = (1980, 1, 1, 0, 0, 0)
 """The earliest that a zip archive can say: equal files make equal archives."""
 
 
-def pack(source: Path, root: Path, target: Path, archive: Archive) -> None:
+def pack(
+    source: Path, root: Path, target: Path, archive: Archive, stop: Stop | None = None
+) -> None:
     """Put a file or a directory, with its name, into a new archive.
 
     A tar archive keeps links; a zip archive has what they lead to.
@@ -35,11 +38,14 @@ def pack(source: Path, root: Path, target: Path, archive: Archive) -> None:
     ------
     ArtifactError
         A link cannot be followed, or leads out of the root.
+    CutOffError
+        It has been stopped.
     OSError
         It cannot be read or written.
     """
+    stop = stop or Stop()
     if isinstance(archive, Zip):
-        _pack_zip(source, root, target)
+        _pack_zip(source, root, target, stop)
         return
     level = _LEVEL if archive.level is None else archive.level
     with (
@@ -48,6 +54,7 @@ def pack(source: Path, root: Path, target: Path, archive: Archive) -> None:
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in _inside(source):
+            stop.check()
             name = str(Path(source.name, path.relative_to(source)))
             tar.add(path, name, recursive=False, filter=_without_owner)
 
@@ -116,12 +123,12 @@ def _without_owner(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-def _pack_zip(source: Path, root: Path, target: Path) -> None:
+def _pack_zip(source: Path, root: Path, target: Path, stop: Stop) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         if not source.is_dir():
             _add_to_zip(archive, source.name, source)
             return
-        for name, file in contents_of(source, root):
+        for name, file in contents_of(source, root, stop):
             _add_to_zip(archive, str(PurePosixPath(source.name, name)), file)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from couler.backends.local.locations.contents import contents_of
+from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError
 from couler.store.filesystems import OF_BUCKETS, open_filesystem, reported
 
@@ -101,7 +102,7 @@ class Tree:
                 raise FileNotFoundError(f"there is no file below {self.url}")
             return [name.removeprefix(start) for name in below]
 
-    def put(self, source: Path, root: Path) -> None:
+    def put(self, source: Path, root: Path, stop: Stop | None = None) -> None:
         """Copy a file or a directory there, what links lead to in place of the links.
 
         Parameters
@@ -110,6 +111,8 @@ class Tree:
             The file or directory.
         root
             Links of a directory may not lead out of it.
+        stop
+            Ends the search for what is in a directory.
 
         Raises
         ------
@@ -117,13 +120,15 @@ class Tree:
             As `fetch`.
         ArtifactError
             A link leads elsewhere, or what is there may not be replaced.
+        CutOffError
+            It has been stopped.
         OSError
             The source cannot be read.
         """
         folders: list[str] = []
         files: dict[str, Path] = {}
         if source.is_dir():
-            for name, file in contents_of(source, root):
+            for name, file in contents_of(source, root, stop or Stop()):
                 if file is None:
                     folders.append(f"/{name}".rstrip("/"))
                 else:

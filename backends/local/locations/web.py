@@ -19,6 +19,7 @@ from pathlib import Path
 from couler.backends.local.locations.private import write_private
 from couler.backends.local.opener import open_url
 from couler.backends.local.secrets import Entries
+from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError, StoreError
 from couler.ir.artifacts import (
     ArtifactoryLocation,
@@ -68,7 +69,7 @@ class Url:
             if response.length:  # what has been announced and did not come
                 raise StoreError(f"GET {self._url}: it broke off {response.length} bytes early")
 
-    def put(self, source: Path, root: Path) -> None:
+    def put(self, source: Path, root: Path, stop: Stop | None = None) -> None:
         """Send a file.
 
         Raises
