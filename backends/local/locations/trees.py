@@ -20,6 +20,12 @@ if t.TYPE_CHECKING:
 _AT_ONCE = 16
 """How many files are on their way together; each may be in memory as a whole."""
 
+_WITH_MARKS = frozenset({"gcs", "gs", "oss", "s3", "s3a"})
+"""Buckets in which an empty object whose key ends in `/` stands for a folder.
+
+That of Azure is not: adlfs takes the slash away, so that the mark would be a file.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -135,6 +141,7 @@ class Tree:
                     files[f"/{name}"] = file
         else:
             files[""] = source
+        self._require_keeping(folders)
         with self._open() as (filesystem, path):
             if self.bucket is not None and not filesystem.exists(self.bucket):
                 self._make_bucket(filesystem, self.bucket)
@@ -163,12 +170,21 @@ class Tree:
             filesystem.mkdir(bucket)
 
     def _make_folder(self, filesystem: AbstractFileSystem, path: str) -> None:
-        """Make an empty folder; buckets have none, but for the marks that S3's tools know."""
+        """Make an empty folder, which in a bucket is a mark."""
         if not self._is_bucket:
             filesystem.makedirs(path, exist_ok=True)
-        elif self._protocol == "s3":
+        elif self._protocol in ("s3", "s3a"):  # s3fs takes the slash away as well
             bucket, _, key = path.partition("/")
             filesystem.call_s3("put_object", Bucket=bucket, Key=f"{key}/")
+        else:
+            filesystem.pipe_file(f"{path}/", b"")
+
+    def _require_keeping(self, folders: list[str]) -> None:
+        if folders and self._is_bucket and self._protocol not in _WITH_MARKS:
+            raise ArtifactError(
+                f"{self.url + folders[0]} is an empty folder, which this storage does not keep. "
+                "Put a file into it, or put an archive"
+            )
 
     def _require_free(self, filesystem: AbstractFileSystem, paths: list[str]) -> None:
         for path in paths:

@@ -9,6 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from fsspec.implementations.memory import (  # type: ignore[import-untyped]  # has no types
+    MemoryFileSystem,
+)
+from fsspec.registry import _registry  # type: ignore[import-untyped]  # has no types
 
 from couler.backends.local.locations.trees import Tree
 from couler.errors import ArtifactError, StoreError
@@ -110,6 +114,46 @@ def test_files_of_no_bytes_empty_folders_and_what_links_lead_to(
     make("z").put(source / "real" / "zero", work)
     make("z").fetch(tmp_path / "zero")
     assert (tmp_path / "zero").read_bytes() == b""
+
+
+class _Bucket(MemoryFileSystem):  # type: ignore[misc]  # has no types
+    """A bucket in memory: its keys are kept as they are, and folders are but parts of them."""
+
+    store: t.ClassVar[dict[str, t.Any]] = {}
+    pseudo_dirs: t.ClassVar[list[str]] = [""]
+
+    @classmethod
+    def _strip_protocol(cls, path: str) -> str:
+        return "/" + path.rpartition("://")[2].lstrip("/")
+
+
+@pytest.mark.parametrize("protocol", ["gcs", "oss"])
+def test_empty_folders_in_buckets(
+    protocol: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(_registry, protocol, _Bucket)
+    monkeypatch.setattr(_Bucket, "store", {})
+    source = tmp_path / "source"
+    (source / "empty" / "deep").mkdir(parents=True)
+    (source / "real").mkdir()
+    (source / "real" / "file").write_text("x")
+    place = Tree(f"{protocol}://data", "k", {})
+    place.put(source, source)
+    assert sorted(_Bucket.store) == ["/data/k/empty/deep/", "/data/k/real/file"]
+    assert place.names() == ["real/file"]
+    place.fetch(tmp_path / "target")
+    assert content(tmp_path / "target") == content(source)
+    nothing = Tree(f"{protocol}://data", "n", {})
+    nothing.put(source / "empty" / "deep", source)
+    nothing.fetch(tmp_path / "nothing")
+    assert content(tmp_path / "nothing") == {}
+
+
+def test_an_empty_folder_that_a_storage_does_not_keep(tmp_path: Path) -> None:
+    (tmp_path / "source" / "empty").mkdir(parents=True)
+    place = Tree("abfs://data", "k", {})
+    with pytest.raises(ArtifactError, match=r"abfs://data/k/empty is an empty folder"):
+        place.put(tmp_path / "source", tmp_path)
 
 
 def test_a_link_that_leads_out_is_not_followed(
