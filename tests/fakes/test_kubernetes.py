@@ -7,11 +7,14 @@ import contextlib
 import http.client
 import json
 import os
+import signal
 import socket
 import struct
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -274,6 +277,43 @@ def test_exec_runs_a_process_beside_those_of_the_container(cluster: FakeCluster)
     assert end_of(cluster, "p")["phase"] == "Failed"
     assert logs(cluster, "p") == "told\n"
     assert request(cluster, "GET", path)[0] == 400
+
+
+def test_an_exec_whose_client_goes_leaves_nothing(
+    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start(cluster, shell("p", "sleep 60"))
+    cluster.wait(PODS, "p", "phase", "Running", limit_s=10)
+    time.sleep(0.2)
+    started = []
+
+    class Recorded(subprocess.Popen[bytes]):
+        def __init__(self, words: list[str], **fields: Any) -> None:
+            super().__init__(words, **fields)
+            started.append((self, Path(words[-1])))
+
+    def gone(_key: str) -> str:
+        assert started[0][1].exists()
+        raise ConnectionResetError
+
+    fake = SimpleNamespace(Popen=Recorded, PIPE=subprocess.PIPE)
+    monkeypatch.setattr("tests.fakes.kubernetes.execution.subprocess", fake)
+    monkeypatch.setattr("tests.fakes.kubernetes.server.accept_key", gone)
+    connection = http.client.HTTPConnection(cluster.server.address, timeout=20)
+    path = f"{FOLDER}/p/exec?container=base&command=sleep&command=60"
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers={"Upgrade": "websocket", "Sec-WebSocket-Key": "x"})
+        with pytest.raises(http.client.RemoteDisconnected):
+            connection.getresponse()
+    [(process, spec)] = started
+    assert process.wait(timeout=10) == -signal.SIGKILL
+    assert not spec.exists()
+    uid = cluster.store.get(PODS, "default", "p")["metadata"]["uid"]
+    machine = cluster.server._http.machine
+    assert machine is not None
+    container = machine.container(uid, "base")
+    assert container is not None
+    assert spec.parent == container.folder
 
 
 def job(name: str, script: str, **spec: Any) -> dict[str, Any]:

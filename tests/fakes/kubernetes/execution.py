@@ -23,32 +23,46 @@ _PROGRAM = Path(sandbox.__file__).with_name("enter.py")
 
 
 class Execution:
-    """A process in a container, until `serve` has passed on all that it has to say."""
+    """A process in a container, which ends with the block that this opens, and its file goes."""
 
     def __init__(self, container: Container, command: list[str]) -> None:
         first = container.first_process()
         if first is None:
             raise ApiError(400, "BadRequest", f"container {container.name} does not run")
-        with tempfile.NamedTemporaryFile("w", suffix=".json", delete=False) as spec:
-            json.dump(
-                {
-                    "pid": first,
-                    "root": str(container.folder / "root"),
-                    "argv": command,
-                    "env": container.environment,
-                    "cwd": container.cwd,
-                },
-                spec,
+        self._folder = container.folder
+        self._spec = {
+            "pid": first,
+            "root": str(container.folder / "root"),
+            "argv": command,
+            "env": container.environment,
+            "cwd": container.cwd,
+        }
+        self._ending = contextlib.ExitStack()
+
+    def __enter__(self) -> Execution:
+        with contextlib.ExitStack() as ending:
+            # It holds the environment of the container.
+            spec = ending.enter_context(
+                tempfile.NamedTemporaryFile("w", prefix="exec-", suffix=".json", dir=self._folder)
             )
-        self._spec = Path(spec.name)
-        self._process = subprocess.Popen(
-            # Not -I: the program imports its neighbour.
-            [sys.executable, "-E", "-s", "-S", str(_PROGRAM), spec.name],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+            json.dump(self._spec, spec)
+            spec.flush()
+            self._process = ending.enter_context(
+                subprocess.Popen(
+                    # Not -I: the program imports its neighbour.
+                    [sys.executable, "-E", "-s", "-S", str(_PROGRAM), spec.name],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    start_new_session=True,
+                )
+            )
+            ending.callback(self._process.kill)
+            self._ending = ending.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ending.close()
 
     def serve(self, socket: WebSocket) -> None:
         """Connect the process with the client, until one of them ends."""
@@ -66,7 +80,6 @@ class Execution:
         for thread in readers:
             thread.join()
         code = process.wait()
-        self._spec.unlink(missing_ok=True)
         with contextlib.suppress(OSError):
             socket.send(bytes([_ERROR]) + json.dumps(_outcome(code)).encode())
             socket.close()

@@ -277,7 +277,11 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse_exec(command)
         if self.headers["Upgrade"] != "websocket":
             self._refuse_exec(command)
-        execution = Execution(self._container(found, container), command)
+        with Execution(self._container(found, container), command) as execution:
+            self._switch_protocols()
+            execution.serve(WebSocket(self.rfile, self.wfile))
+
+    def _switch_protocols(self) -> None:
         offered = self.headers.get("Sec-WebSocket-Protocol", PROTOCOL).split(",")
         self.send_response(101)
         self.send_header("Upgrade", "websocket")
@@ -288,7 +292,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.flush()
         self.close_connection = True
-        execution.serve(WebSocket(self.rfile, self.wfile))
 
     def _refuse_exec(self, command: list[str]) -> NoReturn:
         raise ApiError(400, "BadRequest", f"not emulated: to run {command} in a container")
