@@ -337,9 +337,9 @@ def _mount(given: objects.VolumeMount) -> Tree:
 def pod_volumes(builder: Builder, options: PodOptions) -> list[Tree]:
     """Return the volumes that the mounts of a pod name; report those that a job cannot have."""
     found: list[Tree] = []
-    for name in dict.fromkeys(
-        one.name for one in options.volume_mounts if isinstance(one.name, str)
-    ):
+    for name in dict.fromkeys(mount.name for mount in options.volume_mounts):
+        if not isinstance(t.cast(object, name), str):
+            continue  # told with the other checks of the pod
         known = builder.volumes.get(name, storage.EmptyVolume(name=name))
         tree = volume(known)
         if tree is None:
