@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from couler.dsl._prelude import Directory, File
 from couler.dsl._problems import ProgramError
 from couler.dsl.drafts import Draft, Returns
-from couler.dsl.located import located_output
+from couler.dsl.located import NAMELESS, located_output
 from couler.dsl.locations import LocatedFile
 from couler.dsl.names import free_among
 from couler.dsl.types import PRINTED, TypeSpec, UnsupportedTypeError, spec_of, spec_of_wire
@@ -180,7 +180,7 @@ def _name_of(entry: object) -> str:
     """Return a name for an output: its own, or that of its file without the ending."""
     if isinstance(entry, Artifact | LocatedFile) and entry.name is not None:
         return entry.name
-    path = str(entry.path) if isinstance(entry, Artifact | LocatedFile) else str(entry)
+    path = str(entry.path or "") if isinstance(entry, Artifact | LocatedFile) else str(entry)
     stem = os.path.basename(path.rstrip("/")).partition(".")[0]
     name = re.sub(r"[^-_a-zA-Z0-9]+", "_", stem).strip("_")
-    return name if re.match("[a-zA-Z_]", name) else f"output_{name}".rstrip("_")
+    return name if re.match("[a-zA-Z_]", name) else f"{NAMELESS}_{name}".rstrip("_")

@@ -50,6 +50,9 @@ _CREDENTIALS = {
 }
 """Fields that can be given as text, and the entries of the secret that is made of them."""
 
+NAMELESS = "output"
+"""The name of an output whose file has none."""
+
 _ELSEWHERE = {"is_global", "secret", "headers", "oauth2", "encryption"}
 
 
@@ -97,6 +100,7 @@ def located_input(
         )
 
     made = attempt(scope.builder, f"input {name}", make, step)
+    path = path if path and path.strip() else None  # an empty one has been reported
     return made or Input(name=name, type="file", path=path, at=ir.RawLocation(content="unknown"))
 
 
@@ -104,7 +108,7 @@ def located_output(scope: Scope, file: LocatedFile, name: str, step: str) -> Out
     """Return the output by which a step gives a file out; report what is wrong with it."""
     return attempt(
         scope.builder,
-        f"output {name}",
+        "output" if name == NAMELESS else f"output {name}",
         lambda: kept_at(scope, Output(name=name, type=_type_of(file), path=_path_of(file)), file),
         step,
     )
@@ -280,7 +284,7 @@ def _type_of(file: LocatedFile) -> ValueType:
 
 
 def _path_of(file: LocatedFile) -> str:
-    if not file.path:
+    if not file.path or not file.path.strip():
         raise OptionError("it needs a path, at which the process writes it")
     return str(file.path)
 

@@ -33,6 +33,8 @@ def check_file(file: LocatedFile) -> None:
     for name in _FLAGS:
         if not isinstance(getattr(file, name), bool):
             raise OptionError(f"{name}: {getattr(file, name)!r:.60} is neither True nor False")
+    if file.path is not None and not file.path.strip():
+        raise OptionError("its path is empty. Say where the file is in the step, or leave it out")
     mode, level = file.mode, file.compression_level
     if mode is not None and (type(mode) is not int or not 0 <= mode <= 0o777):
         raise OptionError(f"mode: {mode!r:.60} are no permissions; write them as in 0o600")

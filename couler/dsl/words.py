@@ -86,7 +86,7 @@ def _located_word(scope: Scope, draft: Draft, file: LocatedFile, step: str | Non
         value = scope.bring(OutputHandle(placed[1], placed[2]))
         return _add_file(draft, value._hint(), value, file.path)
     taken = {one.name for one in draft.inputs}
-    base = os.path.basename((file.path or "").rstrip("/")).partition(".")[0]
+    base = os.path.basename((file.path or "").strip().rstrip("/")).partition(".")[0]
     name = free_among(taken, re.sub(r"\W+", "_", base).lstrip("0123456789") or "data")
     given = located_input(scope, file, name, step, path=file.path or f"{INPUT_FOLDER}/{name}")
     return _take_in(draft, given, is_free=not file.path)

@@ -460,6 +460,37 @@ def test_where_a_storage_is_must_be_known_when_the_workflow_is_built() -> None:
     ]
 
 
+@pytest.mark.parametrize("path", ["", " "])
+def test_an_empty_path_is_refused(path: str) -> None:
+    file = couler.S3Artifact(path, key="k")
+
+    @couler.step
+    def use(model: couler.File) -> int:
+        return 1
+
+    with couler.Workflow("w") as wf:
+        copy(input=file)
+        couler.run_container("busybox", ["cat", file], step_name="word")
+        use(file)
+        copy(output={"model": file})
+    told = "its path is empty. Say where the file is in the step, or leave it out"
+    assert [problem.message for problem in wf.diagnostics] == [
+        f'step "copy": input data: {told}',
+        f"input data: {told}",
+        f'step "use": input model: {told}',
+        'step "copy": output model: it needs a path, at which the process writes it',
+    ]
+    assert verify(wf.to_ir()) == ()
+
+
+def test_an_output_without_a_path_has_no_name_in_messages() -> None:
+    with couler.Workflow("w") as wf:
+        copy(output=couler.S3Artifact(key="k"))
+    [problem] = wf.diagnostics
+    told = "it needs a path, at which the process writes it"
+    assert problem.message == f'step "copy": output: {told}'
+
+
 def test_removal_is_one_of_three() -> None:
     never = t.cast("t.Any", "always")
     with couler.Workflow("w", file_settings=couler.FileSettings(removal=never)) as wf:
