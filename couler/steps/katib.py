@@ -11,8 +11,10 @@ from couler.dsl.handles import ProcessHandle, Value
 from couler.dsl.jobs import as_text
 from couler.dsl.objects import Cache, Duration, Gpu, Retry, Toleration, VolumeMount
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.verify.kubernetes import check_labels
 from couler.ir.workflow import Output
 from couler.steps.parameters import STATIC
+from couler.steps.pod_checks import reporter
 from couler.steps.pods import (
     Amount,
     PodOptions,
@@ -179,6 +181,7 @@ def run(
     check_objective(objective, report)
     check_algorithm("algorithm", algorithm, ALGORITHMS, report)
     check_algorithm("early_stopping", early_stopping, EARLY_STOPPING, report)
+    check_labels(primary_pod_labels or {}, "primary_pod_labels", reporter(builder, name))
     check_counts(parallel_trial_count, max_trial_count, max_failed_trial_count, report)
     if early_stopping is None and early_stopping_settings:
         message = "early_stopping_settings have no effect without early_stopping"

@@ -63,6 +63,12 @@ def test_labels_and_annotations_of_pods(kind: str, name: str) -> None:
     assert codes(wf) == ["CLR412"]
 
 
+def test_labels_of_the_pods_of_trials() -> None:
+    with couler.Workflow("w") as wf:
+        CALLS["katib"](image="a:1", primary_pod_labels={"role": "-bad-"})
+    assert codes(wf) == ["CLR412"]
+
+
 def test_a_container_is_told_the_same() -> None:
     with couler.Workflow("w") as wf:
         couler.run_container("bad image:1", ["x"], node_selector={"a b": "c"}, step_name="a")
