@@ -102,6 +102,10 @@ class Draft:
         else:
             self.edges = [edge]
 
+    def has(self, given: Input) -> bool:
+        """Return whether the step takes in the same at the same path already, by any name."""
+        return any(one == given.model_copy(update={"name": one.name}) for one in self.inputs)
+
     def take_outputs(self, befores: Iterable[Draft | None]) -> None:
         """Take in the declared outputs of other steps: values as arguments, files as files."""
         self.pass_from = ()
@@ -113,7 +117,8 @@ class Draft:
                 ref = before.ref(output.name)
                 if output.type in ("file", "directory"):
                     given = Input(name=output.name, value=ref, type=output.type, path=output.path)
-                    self.inputs = (*self.inputs, given)
+                    if not self.has(given):
+                        self.inputs = (*self.inputs, given)
                 elif isinstance(self.action, Container):
                     args = (*self.action.args, ref)
                     self.action = self.action.model_copy(update={"args": args})

@@ -179,7 +179,7 @@ def add_arguments(scope: Scope, draft: Draft, args: object) -> int:
             given = Input(name=f"arg_{count}", value=value._ir(), type=wire)
         elif isinstance(arg, LocatedFile):
             given = located_input(scope, arg, f"arg_{count}", None, path=arg.path)
-            if any(one == given.model_copy(update={"name": one.name}) for one in draft.inputs):
+            if draft.has(given):
                 # The script has it there, but knows it by the number of the argument as well.
                 given = given.model_copy(update={"path": None})
         else:

@@ -10,6 +10,7 @@ import pytest
 import couler
 import couler.argo as ancestor
 from couler.dsl._problems import ProgramError
+from couler.dsl.builder import current_scope
 from couler.dsl.locations import LocatedFile
 from couler.ir import artifacts as ir
 from couler.ir.storage import ConfigKey, SecretKey
@@ -318,6 +319,19 @@ def test_a_file_that_is_both_input_and_argument_is_taken_in_once() -> None:
         assert isinstance(step.action, Container)
         assert [one.path for one in step.inputs] == [path]
         assert (*step.action.command, *step.action.args) == ("cat", path, path)
+
+
+def test_a_file_that_a_dependency_hands_over_is_taken_in_once() -> None:
+    made = ancestor.run_container(
+        "busybox", ["true"], step_name="make", output=ancestor.create_local_artifact("/tmp/l")
+    )
+    workflow = current_scope().builder.workflow
+    assert workflow is not None
+    ancestor.set_dependencies(
+        lambda: ancestor.run_container("busybox", ["cat"], input=made, step_name="read"),
+        dependencies=["make"],
+    )
+    assert [one.path for one in built(workflow)["read"].inputs] == ["/tmp/l"]
 
 
 def test_a_file_keeps_the_names_that_a_program_gives_it() -> None:
