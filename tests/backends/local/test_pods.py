@@ -246,10 +246,8 @@ def test_a_long_line_is_broken(cut: int, tmp_path: Path) -> None:
     assert lines == [b"c | " + b"x" * 65536, b"c | " + b"y" * 65536, b"c | y", b"c | z", b""]
 
 
-def test_output_without_lines_takes_little_time_and_room(tmp_path: Path) -> None:
+def test_output_without_lines_is_not_held(tmp_path: Path) -> None:
     chunk = b"x" * 4096
-    started = time.monotonic()
     lines = written(tmp_path / "log", *([chunk] * 10_000), secrets=("s3cret",))
-    assert time.monotonic() - started < 5
     assert sum(len(line) - 4 for line in lines[:-1]) == 4096 * 10_000
     assert max(map(len, lines)) == 4 + 65536
