@@ -313,10 +313,10 @@ def test_objects_with_a_name_of_their_own_are_replaced(
     cluster: FakeCluster, kind: t.Any, schedule: str | None, made: str
 ) -> None:
     for _ in range(2):
-        couler.config_workflow(name="stored", cron_config=schedule)
+        couler.config_workflow(name="saved", cron_config=schedule)
         box("a")
         answer = couler.run(couler.ArgoSubmitter(namespace="ml", kind=kind))
-        assert (answer["kind"], answer["metadata"]["name"]) == (made, "stored")
+        assert (answer["kind"], answer["metadata"]["name"]) == (made, "saved")
     assert (len(cluster.applied), cluster.created) == (2, [])
 
 

@@ -24,8 +24,15 @@ pytestmark = pytest.mark.slow
 COUNTING = ("retry_group", "retry_succeeds")
 """They succeed once, by a count that lies outside of the run."""
 
-NEVER_CACHED = {"run_facts": {"id", "same"}, "suspend_for_seconds": {"pause"}}
-"""What reads the name of its run, and what runs nothing that gives outputs."""
+NEVER_CACHED = {
+    "run_facts": {"id", "same"},
+    "suspend_for_seconds": {"pause"},
+    "list_files": {
+        *("every", "top", "deep", "folders", "none", "by_item[0]", "by_item[1]"),
+        *("each", "all"),
+    },
+}
+"""What reads the name of its run, what runs nothing that gives outputs, lists and their readers."""
 
 WELL = [
     case
