@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import json
 import typing as t
 from collections.abc import Callable
@@ -258,3 +260,17 @@ def test_empty_pipeline_costs_next_to_nothing(count: int, measure: Callable) -> 
     seconds = time.process_time() - start
     assert planned is flow
     measure(f"empty pipeline over {count:,} steps", f"{seconds * 1e6:.0f} us CPU")
+
+
+def test_compiling_leaves_the_collection_of_garbage_as_it_was() -> None:
+    hello = Step(name="a", action=Container(image="alpine", command=("true",)))
+    for workflow in (Workflow(name="w", steps=(hello,)), Workflow(name="w")):
+        with contextlib.suppress(InvalidWorkflowError):
+            stages.compile(workflow, "argo")
+        assert gc.isenabled()
+    gc.disable()
+    try:
+        stages.compile(Workflow(name="w", steps=(hello,)), "argo")
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
