@@ -19,8 +19,8 @@ Add = Callable[[Feature], object]
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What the features of a step depend on besides the step itself."""
+class Enclosed:
+    """A scope and what encloses it: the features of a step depend on them as well."""
 
     scope: Scope
     in_foreach: bool = False
@@ -32,14 +32,14 @@ class Surroundings:
         return frozenset(step.name for step in self.scope.steps if step.foreach is not None)
 
 
-def surroundings(workflow: Workflow) -> Iterator[Surroundings]:
+def enclosed_scopes(workflow: Workflow) -> Iterator[Enclosed]:
     """Yield every scope with what is around it, outer before inner."""
-    outer: dict[tuple[str | None, tuple[str, ...]], Surroundings] = {}
+    outer: dict[tuple[str | None, tuple[str, ...]], Enclosed] = {}
     for scope in scopes(workflow):
-        around = Surroundings(scope)
+        around = Enclosed(scope)
         if scope.owner is not None:
             parent = outer[scope.handler, scope.path[:-1]]
-            around = Surroundings(
+            around = Enclosed(
                 scope,
                 in_foreach=parent.in_foreach or scope.owner.foreach is not None,
                 in_loop=parent.in_loop or scope.owner.loop is not None,
@@ -48,7 +48,7 @@ def surroundings(workflow: Workflow) -> Iterator[Surroundings]:
         yield around
 
 
-def add_order_features(step: Step, around: Surroundings, add: Add) -> None:
+def add_order_features(step: Step, around: Enclosed, add: Add) -> None:
     """Add the features of what a step waits for."""
     plain = True
     for entry in step.depends_on:
@@ -70,7 +70,7 @@ def _add_dependency_features(entry: Dependency | AnyOf, add: Add) -> None:
             add(Feature.DEPENDS_ON_FAILURE if failure else Feature.DEPENDS_ON_COMPLETION)
 
 
-def add_foreach_features(step: Step, foreach: Foreach, around: Surroundings, add: Add) -> None:
+def add_foreach_features(step: Step, foreach: Foreach, around: Enclosed, add: Add) -> None:
     """Add the features of a step that runs once an item."""
     add(Feature.FOREACH)
     dynamic = not all(map(is_known, foreach.over.values()))
@@ -94,7 +94,7 @@ def add_foreach_features(step: Step, foreach: Foreach, around: Surroundings, add
         add(Feature.FOREACH_FILES)
 
 
-def add_loop_features(step: Step, loop: Loop, around: Surroundings, add: Add) -> None:
+def add_loop_features(step: Step, loop: Loop, around: Enclosed, add: Add) -> None:
     """Add the features of a step that runs round by round."""
     add(Feature.LOOP)
     if isinstance(step.action, Group):
@@ -114,7 +114,7 @@ def add_loop_features(step: Step, loop: Loop, around: Surroundings, add: Add) ->
             add(Feature.LOOP_CARRIED)
 
 
-def _reads_late(step: Step, around: Surroundings) -> bool:
+def _reads_late(step: Step, around: Enclosed) -> bool:
     """Return whether a step reads from a foreach that may have failed."""
     ended_anyhow = {name for name, on in explicit_dependencies(step) if on != "success"}
     late = ended_anyhow & around.foreaches

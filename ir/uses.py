@@ -9,11 +9,11 @@ from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.features import Feature
 from couler.ir.file_uses import add_file_features
 from couler.ir.flow_uses import (
-    Surroundings,
+    Enclosed,
     add_foreach_features,
     add_loop_features,
     add_order_features,
-    surroundings,
+    enclosed_scopes,
 )
 from couler.ir.listing import ListFiles
 from couler.ir.local_forms import local_form
@@ -43,7 +43,7 @@ def find_uses(workflow: Workflow) -> Iterator[Use]:
     add_workflow_features(workflow, found.append)
     for feature in found:
         yield Use(feature, None, workflow.source)
-    for around in surroundings(workflow):
+    for around in enclosed_scopes(workflow):
         for step in around.scope.steps:
             path = around.scope.path_of(step)
             found = []
@@ -64,7 +64,7 @@ def features(workflow: Workflow) -> frozenset[Feature]:
     """
     found: set[Feature] = set()
     add_workflow_features(workflow, found.add)
-    for around in surroundings(workflow):
+    for around in enclosed_scopes(workflow):
         for step in around.scope.steps:
             _add_step_features(step, around, found.add)
     return frozenset(found)
@@ -78,7 +78,7 @@ _OF_POLICY = frozenset(("retry", "timeout_s", "cache", "mutex", "locks", "max_pa
 """The fields of a step that the functions of these names look at."""
 
 
-def _add_step_features(step: Step, around: Surroundings, add: Add) -> None:
+def _add_step_features(step: Step, around: Enclosed, add: Add) -> None:
     _add_action_features(step, add)
     if step.depends_on:
         add_order_features(step, around, add)
@@ -98,7 +98,7 @@ def _add_step_features(step: Step, around: Surroundings, add: Add) -> None:
     add_process_features(step, add)
 
 
-def _add_flow_features(step: Step, around: Surroundings, add: Add) -> None:
+def _add_flow_features(step: Step, around: Enclosed, add: Add) -> None:
     if step.when is not None:
         add(Feature.WHEN)
         if isinstance(step.action, Group):

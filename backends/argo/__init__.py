@@ -42,7 +42,7 @@ class ArgoBackend:
         from couler.backends.argo.check import check, check_size, check_tags
 
         profile = choose_profile(self, target)
-        yield from check(workflow, profile)
+        yield from check(workflow)
         manifest = self._manifest(workflow, _options(target))
         yield from check_tags(manifest, workflow)
         if workflow.stored is None:

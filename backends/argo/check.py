@@ -22,10 +22,11 @@ from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags
-from couler.backends.argo.text import has_tag, needs_dollars
+from couler.backends.argo.text import has_tag
 from couler.ir.actions import ContainerSet
 from couler.ir.artifacts import Zip, is_in_repository
 from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.kubelet import needs_dollars
 from couler.ir.listing import ListFiles
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
@@ -57,7 +58,7 @@ MAX_DEPTH = 100
 """Deepest nesting of templates that the controller follows."""
 
 
-def check(workflow: Workflow, profile: str) -> Iterator[Diagnostic]:
+def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
     workflow = leave_out_local_forms(workflow)
     keys = ("metadata", "spec", "cron")

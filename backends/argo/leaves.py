@@ -28,9 +28,10 @@ from couler.backends.argo.resources import value_names
 from couler.backends.argo.scope import ScopeView, is_folder, json_text, travels_as, wire_text
 from couler.backends.argo.shapes import all_plain, shape_key
 from couler.backends.argo.templates import TemplateOptions, build_template
-from couler.backends.argo.text import has_tag, needs_dollars
+from couler.backends.argo.text import has_tag
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import location_texts
+from couler.ir.kubelet import needs_dollars
 from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import container_texts

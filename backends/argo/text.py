@@ -16,6 +16,8 @@ from __future__ import annotations
 
 import re
 
+from couler.ir.kubelet import protect_dollars
+
 BRACE_VARIABLE = "COULER_BRACE"
 """Environment variable that holds one opening brace, for texts with tags in them."""
 
@@ -23,7 +25,6 @@ _KNOWN = (
     "item|steps|tasks|inputs|outputs|pod|workflow|node|retries|lastRetry|status|duration|"
     "exitCode|resourcesDuration|cronworkflow|=|[A-Za-z]*sprig"
 )
-_DOLLAR = re.compile(r"\$(?=[$(])")
 _TAG = re.compile(r"\{\{\s*(?:" + _KNOWN + r")")
 
 
@@ -41,22 +42,6 @@ def has_tag(text: str) -> bool:
     if "{{" not in text:
         return False
     return _TAG.search(text) is not None or text.rfind("{{") > text.rfind("}}")
-
-
-def needs_dollars(text: str) -> bool:
-    """Return whether the kubelet would change a text."""
-    return "$$" in text or "$(" in text
-
-
-def protect_dollars(text: str) -> str:
-    """Double the dollars of a text that the kubelet would take for the start of something.
-
-    Examples
-    --------
-    >>> protect_dollars("$HOME"), protect_dollars("$(($1)) $$")
-    ('$HOME', '$$(($1)) $$$')
-    """
-    return _DOLLAR.sub("$$", text) if needs_dollars(text) else text
 
 
 def protect(text: str) -> str:

@@ -8,8 +8,8 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.dsl import objects, pod_options, units
+from couler.dsl._callbacks import call_program
 from couler.dsl._context import entered_scope
-from couler.dsl._problems import call_program
 from couler.dsl.advice import advice, shown
 from couler.dsl.builder import Builder
 from couler.dsl.checks import attempt, checked_text, fitting, warn_of_engines

@@ -5,7 +5,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Sequence
 
-from couler.dsl._problems import ProgramError, call_program
+from couler.dsl._callbacks import call_program
+from couler.dsl._problems import ProgramError
 from couler.dsl.advice import shown
 from couler.dsl.builder import current_scope
 from couler.dsl.depends import DependsError, parse_depends

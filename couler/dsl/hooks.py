@@ -6,8 +6,8 @@ import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from couler.dsl._callbacks import call_program
 from couler.dsl._context import entered_scope
-from couler.dsl._problems import call_program
 from couler.dsl.advice import shown
 from couler.dsl.conditions import Condition, as_test
 from couler.dsl.scope import Scope

@@ -6,9 +6,10 @@ import inspect
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
+from couler.dsl._callbacks import call_program
 from couler.dsl._context import current
 from couler.dsl._nodes import UNKNOWN_VALUE
-from couler.dsl._problems import ProgramError, call_program
+from couler.dsl._problems import ProgramError
 from couler.dsl.advice import shown
 from couler.dsl.arguments import make_inputs, report_type
 from couler.dsl.bodies import lift, only_step, open_body, outside, run_body

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import TracebackType
 
+from couler.dsl._callbacks import call_program
 from couler.dsl._context import entered_scope
-from couler.dsl._problems import ProgramError, call_program
+from couler.dsl._problems import ProgramError
 from couler.dsl.advice import shown
 from couler.dsl.bodies import is_inside, lift, only_step, open_body, outside
 from couler.dsl.builder import current_scope

@@ -61,10 +61,7 @@ def compile(  # named as the command is
 
 @contextlib.contextmanager
 def _no_collection() -> Iterator[None]:
-    """Keep Python from searching for circles meanwhile: a manifest only grows, and has none.
-
-    The search takes a sixth of the time of compiling a large workflow.
-    """
+    """Keep Python from searching for circles meanwhile: a manifest only grows, and has none."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:

@@ -7,6 +7,7 @@ import shlex
 
 from couler.dsl.handles import Value
 from couler.dsl.jobs import as_text
+from couler.ir.kubelet import protect_dollars
 
 _NEEDS_SHELL = re.compile(r"[^\w ./:=@%+,-]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
@@ -16,7 +17,6 @@ _PARAMETER = re.compile(r"[-\w@*#?$!]", re.ASCII)
 _ARGUMENTS = re.compile(r"\$(?:[@*1-9]|\{#?[@*1-9])")
 _COMPOUND = frozenset(("{", "!", "if", "for", "while", "until", "case", "function"))
 _BUILTINS = frozenset(("exec", "cd", "export", "source", ".", "eval", "set", "ulimit", "umask"))
-_EXPANDED = re.compile(r"\$(?=[$(])")
 
 
 class CommandError(ValueError):
@@ -84,7 +84,7 @@ def unexpanded(word: object) -> object:
     """
     if isinstance(word, Value) or not isinstance(word, str):
         return word
-    return _EXPANDED.sub("$$", word)
+    return protect_dollars(word)
 
 
 class _ShellText:

@@ -21,11 +21,10 @@ History = dict[str, dict[str, list[float]]]
 @contextlib.contextmanager
 def telling(what: str, *more: type[Exception]) -> Iterator[None]:
     """Tell in one line what a library refuses."""
+    refused: tuple[type[Exception], ...] = (ValueError, TypeError, *more)
     try:
         yield
-    except Exception as error:
-        if not isinstance(error, (ValueError, TypeError, *more)):
-            raise
+    except refused as error:
         # XGBoost tells the place in its source before, and where it was called from behind.
         fail(f"{what}: {str(error).strip().rpartition('Check failed: ')[2]}")
 

@@ -72,7 +72,7 @@ def _seen(workflow: Workflow) -> dict[str, t.Any]:
         "order": [[predecessors(step) for step in scope.steps] for scope in scopes(workflow)],
     }
     if not found["verify"]:
-        found["check"] = list(check(workflow, "argo"))
+        found["check"] = list(check(workflow))
     if not found["verify"] and not found["check"]:
         found["manifest"] = manifest(workflow, ManifestOptions()).tree
     return found

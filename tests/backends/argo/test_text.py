@@ -10,9 +10,9 @@ from couler.backends.argo.text import (
     BRACE_VARIABLE,
     has_tag,
     protect,
-    protect_dollars,
     uses_brace_variable,
 )
+from couler.ir.kubelet import protect_dollars
 from tests.support.mills import TagReadError, argo, kubelet
 
 PIECES = ["{", "}", "{{", "}}", "{{=", "$", "$$", "$(", ")", "(", "HOME", "COULER_BRACE", " ", "\n"]
