@@ -1,0 +1,82 @@
+"""Airflow: one DAG file a workflow, which imports nothing of Couler."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+
+from couler.backends.airflow.capabilities import CAPABILITIES
+from couler.backends.base import Artifact, ArtifactFile, Capabilities, Target, choose_profile
+from couler.errors import EngineOptionError
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.workflow import Workflow
+
+if t.TYPE_CHECKING:
+    from couler.backends.airflow.options import Options
+
+__all__ = ["AirflowBackend"]
+
+
+class AirflowBackend:
+    """Compiles workflows to DAG files for Airflow 3.
+
+    Containers and scripts run in pods of Kubernetes, by the provider `cncf.kubernetes`. The file
+    needs that provider and `standard`, and nothing of Couler.
+    """
+
+    name: str = "airflow"
+    profiles: tuple[str, ...] = ("airflow",)
+
+    def capabilities(self, target: Target) -> Capabilities:
+        """Return what Airflow can do."""
+        choose_profile(self, target)
+        return CAPABILITIES
+
+    def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
+        """Yield what Airflow would refuse beyond features."""
+        from couler.backends.airflow.check import check
+
+        yield from check(workflow, _options(target))
+
+    def compile(self, workflow: Workflow, target: Target, *, format: str = "python") -> Artifact:
+        """Turn a verified workflow into a DAG file.
+
+        Parameters
+        ----------
+        workflow
+            Verified, its defaults resolved.
+        target
+            Version and options: `helper_image`.
+        format
+            `python`.
+
+        Raises
+        ------
+        EngineOptionError
+            The format, the version or an option is unknown.
+        """
+        from couler.backends.airflow.dag import dag_file
+
+        choose_profile(self, target)
+        if format != "python":
+            raise EngineOptionError(f"airflow writes python, not {format!r}")
+        text = dag_file(workflow, _options(target))
+        return Artifact(
+            engine=self.name,
+            files=(ArtifactFile(f"{workflow.name}.py", text),),
+            notes=tuple(_notes(workflow)),
+        )
+
+
+def _options(target: Target) -> Options:
+    from couler.backends.airflow.options import options
+
+    return options(target)
+
+
+def _notes(workflow: Workflow) -> Iterator[str]:
+    """What must exist where the workflow runs."""
+    from couler.ir.needs import needs
+
+    for need in needs(workflow):
+        yield str(need)

@@ -1,0 +1,14 @@
+"""What Airflow would refuse beyond features: names, sizes, counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from couler.backends.airflow.options import Options
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.workflow import Workflow
+
+
+def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
+    """Yield what would not load or not run."""
+    yield from ()

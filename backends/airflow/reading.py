@@ -1,0 +1,281 @@
+"""What a value is in a DAG file: an expression of Python that Jinja reads as well.
+
+A value is the text by which it travels, or None where it is not there. Scopes are inlined: a step
+inside a group reads the task outside that its input comes from.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from couler.backends.airflow.python import quoted, value_of
+from couler.ir.conditions import And, Compare, Condition, Not, Or
+from couler.ir.policies import Foreach
+from couler.ir.values import (
+    Field,
+    FirstOf,
+    ItemRef,
+    Literal,
+    OrElse,
+    OwnRef,
+    ParamRef,
+    RoundRef,
+    RunRef,
+    StepRef,
+    Template,
+    Value,
+)
+from couler.ir.walk import predecessors
+from couler.ir.wire import ValueType, dump_json, encode
+from couler.ir.workflow import Group, Output, Step
+
+_TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
+
+
+@dataclass(frozen=True)
+class Read:
+    """An expression for the text of a value, and the type that its maker declared."""
+
+    code: str
+    type: ValueType = "str"
+    constant: str | None = None
+    """The text itself, where it is known beforehand."""
+    native: str | None = None
+    """An expression for the value itself, where it need not be read from text."""
+    json: str | None = None
+    """An expression for the value as JSON, where its type is known only when it is read."""
+
+    def to(self, want: ValueType) -> Read:
+        """Return what a reader of a type gets."""
+        if self.json is not None and want == "json":
+            return Read(self.json, "json")
+        if self.type in _TEXTS and want == "json":
+            if self.constant is not None:
+                return of_text(dump_json(self.constant), "json")
+            return Read(f"quoted({self.code})", "json")
+        if self.type == "json" and want in _TEXTS:
+            return Read(f"plain({self.code})", want)
+        return self
+
+
+def of_text(text: str, value_type: ValueType = "str") -> Read:
+    """Return a value that is known beforehand."""
+    return Read(quoted(text), value_type, text)
+
+
+@dataclass
+class Scope:
+    """The names that the steps of one scope can read, as expressions.
+
+    Attributes
+    ----------
+    steps
+        The steps by name.
+    prefix
+        What the ids of their tasks begin with.
+    params
+        What `ParamRef` reads.
+    outer
+        For exit handlers: the scope of the workflow's own steps.
+    """
+
+    steps: Mapping[str, Step]
+    prefix: str = ""
+    params: Mapping[str, Read] = field(default_factory=dict)
+    outer: Scope | None = None
+    items: Mapping[str, Read] = field(default_factory=dict)
+    """What `ItemRef` reads."""
+
+    def task(self, step: str) -> str:
+        """Return the id of the task of a step."""
+        return f"{self.prefix}{task_name(step)}"
+
+    def leaves(self, step: Step) -> list[str]:
+        """Return the ids of the tasks with which a step ends."""
+        if not isinstance(step.action, Group):
+            return [self.task(step.name)]
+        return self.inside(step, step.action).all_leaves(step.action.steps)
+
+    def all_leaves(self, steps: tuple[Step, ...]) -> list[str]:
+        """Return the ids of the tasks with which the scope ends."""
+        by_name = {step.name: step for step in steps}
+        return [task for name in last_steps(steps) for task in self.leaves(by_name[name])]
+
+    def inside(self, step: Step, group: Group) -> Scope:
+        """Return the scope inside a group."""
+        given = {one.name: self.input(one.value, one.type) for one in step.inputs if one.value}
+        steps = {one.name: one for one in group.steps}
+        return Scope(steps, f"{self.task(step.name)}.", given)
+
+    def input(self, value: Value, want: ValueType) -> Read:
+        """Return what an input of a type gets."""
+        read = self.read(value).to(want)
+        return replace(read, type=want)
+
+    def read(self, value: Value) -> Read:
+        """Return the expression for a value.
+
+        Notes
+        -----
+        What the capabilities of the backend refuse does not come here.
+        """
+        match value:
+            case Literal():
+                return of_text(encode(value.value), _type_of(value.value))
+            case ParamRef():
+                return self.params[value.name]
+            case StepRef():
+                return self._output(value)
+            case Field():
+                path = ", ".join(
+                    quoted(key) if isinstance(key, str) else str(key) for key in value.path
+                )
+                return Read(f"part_of({self.read(value.of).code}, {path})", "json")
+            case OrElse():
+                read = self._where_it_ran(value.value)
+                default = self.read(value.default).to(read.type)
+                return Read(f"first_of({read.code}, {default.code})", read.type)
+            case FirstOf():
+                reads = [self._where_it_ran(option) for option in value.options]
+                codes = ", ".join(one.to(reads[0].type).code for one in reads)
+                return Read(f"first_of({codes})", reads[0].type)
+            case Template():
+                return self._template(value)
+            case RunRef(field="id"):
+                return Read("ti.run_id")
+            case ItemRef():
+                return self.items[value.name]
+            case RunRef(field="status"):
+                return Read('("failed" if run_failed(ti, LEAVES) else "succeeded")')
+            case RunRef():
+                return Read("run_time(ti)")
+            case RoundRef() | OwnRef():
+                raise AssertionError(f"{value.kind} is refused by the capabilities")
+        t.assert_never(value)
+
+    def _where_it_ran(self, value: Value) -> Read:
+        """Return a value that need not be there: of a group that failed nothing is."""
+        read = self.read(value)
+        step = self.steps.get(value.step) if isinstance(value, StepRef) else None
+        if step is None or not isinstance(step.action, Group):
+            return read
+        place = f"{quoted(self.task(step.name))}, {value_of(self.leaves(step)).flat()}"
+        return replace(read, code=f"unless_failed(ti, {place}, {read.code})")
+
+    def _output(self, value: StepRef) -> Read:
+        step = self.steps.get(value.step)
+        if step is None:
+            assert self.outer is not None, "verification has found the step"
+            return self.outer._output(value)
+        declared = find_output(step, value.output)
+        if isinstance(step.action, Group):
+            assert declared.value is not None, "outputs of groups have values"
+            read = self.inside(step, step.action).read(declared.value).to(declared.type)
+            if declared.default is not None:
+                default = quoted(encode(declared.default))
+                return Read(f"first_of({read.code}, {default})", declared.type)
+            return Read(read.code, declared.type)
+        name = "" if value.output == "result" else f", {quoted(value.output)}"
+        task = quoted(self.task(value.step))
+        if step.foreach is not None:
+            kind = "" if declared.type in _TEXTS else f", kind={quoted(declared.type)}"
+            count = quoted(f"{self.task(value.step)}-items")
+            if is_static(step.foreach):
+                count = str(len(item_rows(step.foreach)))
+            return Read(f"gathered(ti, {task}, {quoted(value.output)}, {count}{kind})", "list")
+        read = f"output(ti, {task}{name})"
+        if declared.default is not None:
+            read = f"first_of({read}, {quoted(encode(declared.default))})"
+        return Read(read, declared.type)
+
+    def _template(self, value: Template) -> Read:
+        parts = [of_text(one) if isinstance(one, str) else self.read(one) for one in value.parts]
+        if all(one.constant is not None for one in parts):
+            return of_text("".join(one.constant or "" for one in parts))
+        return Read(f"joined({', '.join(one.code for one in parts)})")
+
+    def condition(self, condition: Condition) -> str:
+        """Return a condition as an expression of Python."""
+        match condition:
+            case Compare():
+                left, right = self._operand(condition.left), self._operand(condition.right)
+                return f"compare({left}, {quoted(condition.op)}, {right})"
+            case And() | Or():
+                word = " and " if isinstance(condition, And) else " or "
+                parts = [self._inner(one) for one in condition.items]
+                return word.join(parts) or str(isinstance(condition, And))
+            case Not():
+                return f"not {self._inner(condition.item)}"
+        t.assert_never(condition)
+
+    def _inner(self, condition: Condition) -> str:
+        code = self.condition(condition)
+        return f"({code})" if isinstance(condition, And | Or) else code
+
+    def _operand(self, value: Value) -> str:
+        """Return the expression for a value itself, not for its text."""
+        if isinstance(value, Literal):
+            return (
+                repr(_plain_json(value.value))
+                if not isinstance(value.value, str)
+                else quoted(value.value)
+            )
+        read = self.read(value)
+        if read.native is not None:
+            return read.native
+        return read.code if read.type in _TEXTS else f"json.loads({read.code})"
+
+
+def last_steps(steps: Iterable[Step]) -> list[str]:
+    """Return the steps of a scope that no other waits for."""
+    steps = tuple(steps)
+    waited_for = {name for step in steps for name in predecessors(step)}
+    return [step.name for step in steps if step.name not in waited_for]
+
+
+def is_static(foreach: Foreach) -> bool:
+    """Return whether the items are known beforehand."""
+    return all(isinstance(items, Literal) for items in foreach.over.values())
+
+
+def item_rows(foreach: Foreach) -> list[dict[str, object]]:
+    """Return the items of a foreach over lists that are known beforehand."""
+    lists = {name: _plain_json(given.value) for name, given in foreach.over.items()}  # type: ignore[union-attr]  # all are literals
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
+def task_name(step: str) -> str:
+    """Return the part of a task's id that stands for a step."""
+    return "".join(one if (one.isalnum() and one.isascii()) or one in "_-" else "_" for one in step)
+
+
+def find_output(step: Step, name: str) -> Output:
+    """Return a step's output by name; standard output stands for an undeclared `result`."""
+    return next((one for one in step.outputs if one.name == name), Output(name=name))
+
+
+def _plain_json(value: object) -> object:
+    if isinstance(value, tuple | list):
+        return [_plain_json(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _plain_json(one) for key, one in value.items()}
+    return value
+
+
+def _type_of(value: object) -> ValueType:
+    match value:
+        case str():
+            return "str"
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float():
+            return "float"
+        case tuple() | list():
+            return "list"
+        case dict():
+            return "dict"
+    return "json"

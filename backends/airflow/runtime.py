@@ -1,0 +1,293 @@
+"""Functions that DAG files carry, as they stand here: each file has those that it uses.
+
+They are the semantics that Airflow has no word for. They import nothing of Couler, so a DAG file
+stands alone; the names that they take from elsewhere are those of `MODULES`, which the file
+imports. A value is the text by which it travels between tasks; None stands for one that is not
+there, as its task was skipped or did not succeed.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import re
+from collections.abc import Callable
+from datetime import UTC
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.template import literal
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+    from kubernetes.client import models as k8s
+
+HELPER_IMAGE = ""
+PROCESS = ""
+"""Stand for what a file defines: an image with busybox, and the text of `process.sh`."""
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "airflow.sdk.definitions.template": ("literal",),
+    "airflow.sdk.exceptions": ("AirflowFailException", "AirflowSkipException"),
+    "collections.abc": ("Callable",),
+    "datetime": ("UTC",),
+    "json": (),
+    "kubernetes.client": ("models as k8s",),
+    "operator": (),
+    "re": (),
+    "typing": ("Any",),
+}
+"""Where the names come from that the functions use."""
+
+
+def output(ti: Any, task: str, name: str = "result") -> str | None:
+    """Return an output of a task; None if it did not run, or not well."""
+    outputs = ti.xcom_pull(task_ids=task)
+    return None if outputs is None else outputs.get(name)
+
+
+def item(ti: Any, rows: Any, name: str = "item") -> str:
+    """Return an item as it travels: of a list, or of the rows that a task has made."""
+    row = ti.xcom_pull(task_ids=rows, key="rows") if isinstance(rows, str) else rows
+    return text(row[ti.map_index][name])
+
+
+def item_as_json(ti: Any, rows: Any, name: str = "item") -> str:
+    """Return an item as JSON, texts as well."""
+    row = ti.xcom_pull(task_ids=rows, key="rows") if isinstance(rows, str) else rows
+    return json.dumps(row[ti.map_index][name], ensure_ascii=False)
+
+
+def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
+    """Keep the rows of lists of one length; return a label for each."""
+    read = {name: as_list(name, value) for name, value in lists.items()}
+    lengths = {len(value) for value in read.values()}
+    if len(lengths) > 1 or max(lengths) > 1000:
+        raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
+    rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
+    ti.xcom_push(key="rows", value=rows)
+    return labels(len(rows))
+
+
+def as_list(name: str, value: str) -> list[Any]:
+    """Read a list from its text."""
+    try:
+        read = json.loads(value)
+    except ValueError:
+        read = value
+    if not isinstance(read, list):
+        raise AirflowFailException(f"{name} is {read!r}, not a list")
+    return read
+
+
+def labels(count: int) -> list[dict[str, str]]:
+    """Return a label for the pod of each item."""
+    return [{"couler-item": str(index)} for index in range(count)]
+
+
+def gathered(ti: Any, task: str, name: str, rows: Any, kind: str = "str") -> str | None:
+    """Return the outputs of all items of a task as a JSON list; None if it was skipped."""
+    if isinstance(rows, str):
+        made = ti.xcom_pull(task_ids=rows, key="rows")
+        if made is None:
+            return None
+        rows = len(made)
+    found = [*(ti.xcom_pull(task_ids=task) or ())] if rows else []
+    if len(found) < rows:
+        return None
+    texts = [one[name] for one in found]
+    if kind == "str":
+        texts = [json.dumps(one, ensure_ascii=False) for one in texts]
+    whole = f"[{','.join(texts)}]"
+    if len(whole.encode()) > 96 * 1024:
+        raise AirflowFailException(f"{name} of {task} takes {len(whole.encode())} bytes in all")
+    return whole
+
+
+def text(value: Any) -> str:
+    """Return the text by which a value travels: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def joined(*parts: str | None) -> str | None:
+    """Return texts joined; None if one is not there."""
+    return None if None in parts else "".join(parts)
+
+
+def first_of(*values: str | None) -> str | None:
+    """Return the first value that is there."""
+    return next((value for value in values if value is not None), None)
+
+
+def quoted(value: str | None) -> str | None:
+    """Return a text as JSON."""
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def part_of(value: str | None, *path: str | int) -> str | None:
+    """Return a part of a JSON value by keys and indexes."""
+    if value is None:
+        return None
+    part = json.loads(value)
+    for key in path:
+        part = part[key]
+    return text(part)
+
+
+def plain(value: str | None) -> str | None:
+    """Return JSON as it travels to a reader of text: a text in it as it is."""
+    return None if value is None else text(json.loads(value))
+
+
+def compare(left: Any, sign: str, right: Any) -> bool:
+    """Compare two values; text that meets a number or a boolean is read as one."""
+    left, right = read_as(left, right), read_as(right, left)
+    if sign in ("==", "!="):
+        return equal(left, right) == (sign == "==")
+    both_texts = isinstance(left, str) and isinstance(right, str)
+    if not both_texts and not (is_number(left) and is_number(right)):
+        raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
+    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    return orders[sign](left, right)
+
+
+def read_as(value: Any, other: Any) -> Any:
+    """Return a text as a number or a boolean where it is compared with one."""
+    if not isinstance(value, str) or isinstance(other, str):
+        return value
+    stripped = value.strip()
+    if isinstance(other, bool):
+        truths = {"true": True, "True": True, "false": False, "False": False}
+        if stripped in truths:
+            return truths[stripped]
+        raise AirflowFailException(f"{value!r} is compared with true or false, but it is neither")
+    if not is_number(other):
+        return value
+    for kind in (int, float):
+        try:
+            number = kind(stripped)
+        except ValueError:
+            continue
+        if "_" not in stripped and abs(number) < float("inf"):
+            return number
+    raise AirflowFailException(f"{value!r} is compared with a number, but it is not one")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Return whether two values are equal; those of different kinds are not."""
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
+
+
+def run_if(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+    """Return what skips a task, before it starts, by its condition or as a gate was skipped."""
+
+    def pre_execute(context: Any) -> None:
+        ti, run = context["ti"], context["dag_run"]
+        if gates:
+            found = ti.get_task_states(dag_id=run.dag_id, run_ids=[run.run_id], task_ids=[*gates])
+            if "skipped" in found[run.run_id].values():
+                raise AirflowSkipException(f"skipped as one of {', '.join(gates)}")
+        if condition is not None and not condition(ti, context["params"]):
+            raise AirflowSkipException(f"{condition.__name__} is false")
+
+    return pre_execute
+
+
+def open_gate(*needs: Any, ti: Any, dag_run: Any) -> None:
+    """Succeed if each need is met by one of its alternatives: a way to end, the step, its last."""
+    found = ti.get_task_states(dag_id=dag_run.dag_id, run_ids=[dag_run.run_id])
+    states = found[dag_run.run_id]
+    unmet = [need for need in needs if not any(ended_so(states, *one) for one in need)]
+    for need in unmet:
+        if not any(way == "failure" for way, *_ in need):
+            raise AirflowFailException(f"none of {need} came true")
+    if unmet:
+        raise AirflowSkipException(f"none of {unmet} came true")
+
+
+def ended_so(states: dict[str, str], way: str, step: str, leaves: list[str]) -> bool:
+    """Return whether a step ended in a way: its own task, or those with which it ends."""
+    if way == "completion":
+        return True
+    inside = re.compile(rf"{re.escape(step)}(_[0-9]+|-items|\..*)?")
+    ends = {state for name, state in states.items() for leaf in leaves if is_of(name, leaf)}
+    bad = bool({"failed", "upstream_failed"} & ends)
+    if way == "success":
+        return not bad
+    return bad and "failed" in {state for name, state in states.items() if inside.fullmatch(name)}
+
+
+def is_of(name: str, task: str) -> bool:
+    """Return whether a name is that of a task, or of one of its items."""
+    return name == task or bool(re.fullmatch(rf"{re.escape(task)}_[0-9]+", name))
+
+
+def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
+    """Return what a group gives out; None if it failed."""
+    states = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])[ti.run_id]
+    return None if ended_so(states, "failure", step, leaves) else value
+
+
+def passed() -> None:
+    """Do nothing: a gate is open unless it was skipped before it started."""
+
+
+def process(command: list[Any], outputs: list[str] | None = None) -> dict[str, Any]:
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
+    tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
+    mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
+    copy = k8s.V1Container(
+        name="couler",
+        image=HELPER_IMAGE,
+        command=["cp", "/bin/busybox", "/couler/busybox"],
+        volume_mounts=[mount],
+    )
+    return {
+        "cmds": ["/couler/busybox", "sh", "-c", literal(PROCESS), "couler"],
+        "arguments": [*(outputs or ()), "--", *command],
+        "init_containers": [copy],
+        "volumes": [tools],
+        "volume_mounts": [mount],
+        "do_xcom_push": bool(outputs),
+    }
+
+
+def run_failed(ti: Any, leaves: list[str]) -> bool:
+    """Return whether a run has failed, by the tasks with which it ends."""
+    found = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])
+    return any(branch_failed(ti.task.dag, found[ti.run_id], leaf) for leaf in leaves)
+
+
+def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
+    """Return whether a task failed, or did not run below one that did."""
+    ends = {state for name, state in states.items() if is_of(name, task)}
+    if not task.endswith("-needs"):  # a gate says what comes next, not what was before
+        if ends & {"failed", "upstream_failed"}:
+            return True
+        if "success" in ends:
+            return False
+    return any(branch_failed(dag, states, one) for one in dag.get_task(task).upstream_task_ids)
+
+
+def check_end(leaves: list[str], ti: Any) -> None:
+    """Fail if the run has failed."""
+    if run_failed(ti, leaves):
+        raise AirflowFailException("a task failed, and none that ran after it has handled it")
+
+
+def run_time(ti: Any) -> str:
+    """Return the time that the run stands for, or that of its start, in UTC."""
+    run = ti.get_template_context()["dag_run"]
+    when = run.logical_date or run.run_after
+    return when.astimezone(UTC).isoformat(timespec="seconds")

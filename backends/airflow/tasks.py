@@ -1,0 +1,179 @@
+"""Steps as operators: what runs in a pod, and what it is given."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from couler.backends.airflow.module import Module
+from couler.backends.airflow.pods import pod_fields
+from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
+from couler.backends.airflow.reading import Read, Scope
+from couler.ir.policies import Retry
+from couler.ir.values import Text, Value
+from couler.ir.workflow import STDOUT, WORK_DIR, Container, Output, Script, Step
+
+_POD = "airflow.providers.cncf.kubernetes.operators.pod"
+_TEMPLATE = "airflow.sdk.definitions.template"
+_JINJA = ("{{", "{%", "{#", "\r")
+"""Where one of these is in a text, Jinja would not give it back as it is."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a task stands: its scope, and what else it waits for."""
+
+    scope: Scope
+    waits: bool
+    """Whether there is a task before it."""
+    conditions: tuple[str, ...] = ()
+    """Tasks that stand for the conditions of the groups around it."""
+
+
+class Tasks:
+    """Writes the operators of a DAG file.
+
+    Parameters
+    ----------
+    module
+        Takes what the operators need.
+    read
+        For each step, by its identity, the outputs that are read.
+    """
+
+    def __init__(self, module: Module, read: Mapping[int, Collection[str]]) -> None:
+        self._module = module
+        self._read = read
+
+    def process(self, step: Step, task_id: str, place: Place) -> Call:
+        """Return the operator of a container or a script."""
+        action = step.action
+        assert isinstance(action, Container | Script), "other actions have operators of their own"
+        outputs = self._outputs(step)
+        fields: dict[str, object] = {"task_id": task_id, "image": self._text(action.image)}
+        env = self._environment(step, place.scope)
+        command = [self.text(word, place.scope) for word in action.command]
+        words = action.args if isinstance(action, Container) else ()
+        arguments = [self.text(word, place.scope) for word in words]
+        before: tuple[Expression, ...] = ()
+        if isinstance(action, Script):
+            env["COULER_SCRIPT"] = self._script(step, action)
+        if outputs or isinstance(action, Script) or step.working_dir is not None:
+            words_ = [*command, *arguments]
+            wrapped = call(self._module.use("process"), words_, outputs=outputs or None)
+            before = (Unpacked(wrapped),)
+        else:
+            fields["cmds"] = command or None
+            fields["arguments"] = arguments or None
+        fields["env_vars"] = env or None
+        fields.update(pod_fields(step, self._module))
+        fields.update(self.policies(step, place))
+        operator = self._module.take(_POD, "KubernetesPodOperator")
+        if step.foreach is None:
+            made = call(operator, **fields)
+            return Call(made.function, before, made.keywords)
+        fields["max_active_tis_per_dagrun"] = step.foreach.max_parallel
+        made = call(f"{operator}.partial", **fields)
+        return Call(made.function, before, made.keywords)
+
+    def policies(self, step: Step, place: Place) -> dict[str, object]:
+        """Return what says when a task starts, and how often."""
+        fields: dict[str, object] = {}
+        if place.waits:
+            fields["trigger_rule"] = "none_failed"
+        if step.when is not None or place.conditions:
+            fields["pre_execute"] = self.start(step, place)
+        if step.retry is not None and step.retry.limit:
+            fields.update(self._retry(step.retry))
+        if step.timeout_s is not None:
+            fields["execution_timeout"] = self._seconds(step.timeout_s)
+        return fields
+
+    def start(self, step: Step, place: Place) -> Call:
+        """Return what skips a task before it starts."""
+        condition = None
+        if step.when is not None:
+            wanted = f"when_{place.scope.prefix}{step.name}"
+            condition = Code(self._module.condition(wanted, place.scope.condition(step.when)))
+        return call(self._module.use("run_if"), condition, *place.conditions)
+
+    def text(self, text: Text, scope: Scope) -> Expression:
+        """Return a text for a pod, past Jinja and the kubelet."""
+        return self._text(text) if isinstance(text, str) else self.value(scope.read(text).to("str"))
+
+    def list_of(self, value: Value, scope: Scope) -> Expression:
+        """Return the text of a list for the task that makes items of it."""
+        read = scope.read(value)
+        if read.constant is not None:
+            return self._quoted(read.constant)
+        return value_of("{{ " + self._module.use_in_templates(read.code) + " }}")
+
+    def value(self, read: Read) -> Expression:
+        """Return the text of a value for a pod."""
+        if read.constant is not None:
+            return self._text(read.constant)
+        code = self._module.use_in_templates(read.code)
+        dollars = "" if read.type in ("int", "float", "bool") else ' | replace("$", "$$")'
+        return value_of("{{ " + code + dollars + " }}")
+
+    def _text(self, text: str) -> Expression:
+        return self._quoted(_for_kubelet(text))
+
+    def _quoted(self, text: str) -> Expression:
+        if any(mark in text for mark in _JINJA) or text.endswith("\n"):
+            return call(self._module.take(_TEMPLATE, "literal"), text)
+        return value_of(text)
+
+    def _environment(self, step: Step, scope: Scope) -> dict[str, Expression]:
+        env: dict[str, Expression] = {}
+        if step.inputs or any(output.path for output in step.outputs):
+            env["COULER_WORK"] = value_of(WORK_DIR)
+        if step.working_dir is not None:
+            env["COULER_DIR"] = self._text(step.working_dir)
+        for given in step.inputs:
+            assert given.value is not None, "files from elsewhere are refused"
+            read = scope.input(given.value, given.type)
+            env[f"COULER_INPUT_{given.name}"] = self.value(read)
+        for variable in step.env:
+            if variable.value is not None:
+                env[variable.name] = self.text(variable.value, scope)
+        return env
+
+    def _script(self, step: Step, action: Script) -> Expression:
+        source = _for_kubelet(action.source)
+        name = self._module.constant(action.function or step.name, source)
+        return call(self._module.take(_TEMPLATE, "literal"), Code(name))
+
+    def _outputs(self, step: Step) -> list[str]:
+        """Return the outputs that a process hands on, as its wrapper takes them."""
+        declared = {output.name: output for output in step.outputs}
+        if STDOUT in self._read.get(id(step), ()):
+            declared.setdefault(STDOUT, Output())
+        return [_word(output) for output in declared.values()]
+
+    def _retry(self, retry: Retry) -> dict[str, object]:
+        backoff = retry.backoff
+        fields: dict[str, object] = {"retries": retry.limit}
+        fields["retry_delay"] = self._seconds(0 if backoff is None else backoff.seconds)
+        if backoff is not None and backoff.factor != 1:
+            fields["retry_exponential_backoff"] = backoff.factor
+            if backoff.cap_s is not None:
+                fields["max_retry_delay"] = self._seconds(backoff.cap_s)
+        return fields
+
+    def _seconds(self, seconds: float) -> Call:
+        return call(self._module.take("datetime", "timedelta"), seconds=_short(seconds))
+
+
+def _word(output: Output) -> str:
+    mark = "" if output.default is None else "?"
+    return f"{output.name}{mark}={'-' if output.path is None else output.path}"
+
+
+def _for_kubelet(text: str) -> str:
+    """Double the dollars that the kubelet would take for the start of something."""
+    return text.replace("$", "$$") if "$$" in text or "$(" in text else text
+
+
+def _short(number: float) -> float | int:
+    return int(number) if number == int(number) else number

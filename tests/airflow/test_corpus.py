@@ -1,0 +1,52 @@
+"""Real Airflow gives every workflow of the corpus that compiles its outcome."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import Target
+from couler.ir.defaults import resolve_defaults
+from couler.stages.checks import check_engine
+from tests.backends.airflow.absences import REFUSED
+from tests.corpus import Case
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.absences import corpus
+from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_runs import Worker
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+BACKEND = AirflowBackend()
+
+
+@pytest.mark.parametrize("case", corpus(REFUSED))
+def test_outcome(case: Case, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
+    workflow = resolve_defaults(case.workflow)
+    assert check_engine(workflow, BACKEND, Target()) == ()
+    text = BACKEND.compile(workflow, Target()).to_text()
+    for name, entries in case.secrets.items():
+        cluster.secret(name, dict(entries))
+    for name, entries in case.config_maps.items():
+        cluster.config_map(name, dict(entries))
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    conf = case.parameters_with(shared)
+    run = airflow.run(text, case.workflow.name, cluster=cluster, conf=conf, limit_s=120.0)
+    found = AirflowOutcome(workflow, run.state, run.states, run.xcoms)
+    expected = case.expected
+    assert found.states == expected.steps, run.log
+    assert found.status == expected.status, run.log
+    for path, outputs in expected.outputs.items():
+        given = found.outputs.get(path, {})
+        assert plain({name: given.get(name) for name in outputs}) == plain(outputs), path
+    assert plain(found.run_outputs) == plain(expected.run_outputs)
+
+
+def plain(value: object) -> object:
+    """JSON that is equal for equal values."""
+    return json.loads(json.dumps(value))
