@@ -76,7 +76,9 @@ def _options(target: Target) -> Options:
 
 def _notes(workflow: Workflow) -> Iterator[str]:
     """What must exist where the workflow runs."""
+    from couler.backends.airflow.policies import policy_notes
     from couler.ir.needs import needs
 
     for need in needs(workflow):
         yield str(need)
+    yield from policy_notes(workflow)

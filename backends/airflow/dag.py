@@ -2,40 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from itertools import pairwise
 
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
-from couler.backends.airflow.python import Call, Code, Expression, call, laid_out, quoted, value_of
-from couler.backends.airflow.reading import Read, Scope
+from couler.backends.airflow.outputs import declare_results
+from couler.backends.airflow.parameters import config_parameters, param, parameter
+from couler.backends.airflow.policies import seconds
+from couler.backends.airflow.python import Call, Code, call, laid_out, statement
+from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.scopes import Scopes
 from couler.backends.airflow.tasks import Tasks
-from couler.ir.values import StepRef, Value, walk
-from couler.ir.walk import read_values, scopes
-from couler.ir.wire import is_file
-from couler.ir.workflow import Parameter, Workflow
-
-_PARAM_TYPES = {
-    "str": "string",
-    "int": "integer",
-    "float": "number",
-    "bool": "boolean",
-    "list": "array",
-    "dict": "object",
-}
+from couler.ir.workflow import Workflow
 
 
 def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
+    workflow = declare_results(workflow)
     module = Module()
-    tasks = Tasks(module, _read_outputs(workflow))
+    tasks = Tasks(module)
     scope = Scope(
         {step.name: step for step in workflow.steps},
-        params={one.name: _param(one) for one in workflow.parameters},
+        params={one.name: param(one) for one in workflow.parameters},
     )
     blocks = Scopes(module, tasks)
-    body = blocks.lines(scope, workflow.steps, indent=1)
+    first = config_parameters(workflow, module, tasks.as_it_is, options.namespace)
+    body = [] if first is None else [statement(module.name("run_parameters"), first, indent=1)]
+    before = None if first is None else "run_parameters"
+    body += blocks.lines(scope, workflow.steps, indent=1, first=before)
     body += blocks.end(workflow, scope, indent=1)
     dag = laid_out(_dag(workflow, module), before=len("with "), after=1)
     definitions = module.definitions(HELPER_IMAGE=options.helper_image)
@@ -53,7 +47,7 @@ def _is_text(part: str) -> bool:
 
 
 def _dag(workflow: Workflow, module: Module) -> Call:
-    params = {one.name: _parameter(one, module) for one in workflow.parameters}
+    params = {one.name: parameter(one, module) for one in workflow.parameters}
     return call(
         module.take("airflow.sdk", "DAG"),
         dag_id=workflow.name,
@@ -63,42 +57,10 @@ def _dag(workflow: Workflow, module: Module) -> Call:
         params=params or None,
         default_args={"retries": 0},
         user_defined_macros={name: Code(name) for name in module.macros} or None,
+        dagrun_timeout=workflow.timeout_s and seconds(workflow.timeout_s, module),
         max_active_tasks=workflow.max_parallel,
     )
 
 
-def _parameter(given: Parameter, module: Module) -> Expression:
-    name = module.take("airflow.sdk", "Param")
-    fields = {
-        "type": _PARAM_TYPES.get(given.type),
-        "enum": list(given.choices) or None,
-        "description": given.description,
-    }
-    if given.required:
-        return call(name, **fields)
-    return call(name, value_of(given.default), **fields)
-
-
-def _param(given: Parameter) -> Read:
-    code = f"params[{quoted(given.name)}]"
-    is_text = given.type == "str" or is_file(given.type)
-    return Read(code if is_text else f"text({code})", given.type, native=code)
-
-
 def _comment(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"""', '\\"""')
-
-
-def _read_outputs(workflow: Workflow) -> dict[int, Collection[str]]:
-    """Return for each step, by its identity, the names of its outputs that something reads."""
-    found: dict[int, set[str]] = {}
-    for scope in scopes(workflow):
-        steps = {step.name: step for step in scope.steps}
-        values: list[Value] = [value for step in scope.steps for value in read_values(step)]
-        outputs = workflow.outputs if scope.owner is None else scope.owner.outputs
-        values += [one.value for one in outputs if one.value is not None]
-        for value in values:
-            for inner in walk(value):
-                if isinstance(inner, StepRef) and inner.step in steps:
-                    found.setdefault(id(steps[inner.step]), set()).add(inner.output)
-    return found

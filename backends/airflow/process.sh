@@ -1,78 +1,112 @@
 # Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
-# need not be written is NAME?=FILE, standard output is NAME=-.
+# need not be written is NAME?=FILE, standard output is NAME=-. What goes wrong here ends with 125.
 set -u
 tools=/couler
 box() { "$tools/busybox" "$@"; }
-fail() { echo "couler: $*" >&2; exit 1; }
+fail() { echo "couler: $*" >&2; exit 125; }
 
-outputs=""
-while [ "$1" != "--" ]; do outputs="$outputs $1"; shift; done
-shift
-work=${COULER_WORK:-/tmp/couler}
-box mkdir -p "$work" && cd "${COULER_DIR:-$work}" || fail "cannot enter ${COULER_DIR:-$work}"
-if [ -n "${COULER_SCRIPT+x}" ]; then
-  printf %s "$COULER_SCRIPT" >"$tools/script"
-  unset COULER_SCRIPT
-  set -- "$@" "$tools/script"
-fi
-
-# The process gets what the pod is told, and standard output goes to the log as well.
-case "$outputs " in
-  *=-\ *)
+# Starts what comes after "--"; standard output that is an output goes to a file and to the log.
+start() {
+  tee=""
+  while [ "$1" != "--" ]; do
+    case "$1" in *=-) tee=yes ;; esac
+    shift
+  done
+  shift
+  if [ -n "${COULER_SCRIPT+x}" ]; then
+    printf %s "$COULER_SCRIPT" >"$tools/script"
+    unset COULER_SCRIPT
+    set -- "$@" "$tools/script"
+  fi
+  if [ -n "$tee" ]; then
     box mkfifo "$tools/pipe"
     box tee "$tools/stdout" <"$tools/pipe" &
-    "$@" >"$tools/pipe" &
-    ;;
-  *) "$@" & ;;
-esac
-child=$!
-trap 'kill -TERM "$child"' TERM INT
-wait "$child"
-code=$?
-while kill -0 "$child" 2>"/dev/null"; do
-  wait "$child"
-  code=$?
-done
-wait
-[ "$code" = 0 ] || exit "$code"
+    tee=$!
+    (exec "$@") >"$tools/pipe" &
+  else
+    (exec "$@") &
+  fi
+  child=$!
+}
 
-# A text as JSON, less one final newline.
+# Writes a text as JSON, in ASCII alone, less one final newline.
 json() {
   box od -An -v -tu1 "$1" | box awk '
-    { for (i = 1; i <= NF; i++) bytes[n++] = $i }
+    function put(c) {
+      if (c == 34 || c == 92) printf "\\%c", c
+      else if (c > 31 && c < 127) printf "%c", c
+      else if (c < 65536) printf "\\u%04x", c
+      else printf "\\u%04x\\u%04x", 55232 + int(c / 1024), 56320 + c % 1024
+    }
+    { for (i = 1; i <= NF; i++) bytes[n++] = $i + 0 }
     END {
       if (n && bytes[n - 1] == 10) n--
+      if (n > 65536) exit 3
       printf "\""
       for (i = 0; i < n; i++) {
-        b = bytes[i] + 0
-        if (b == 34 || b == 92) printf "\\%c", b
-        else if (b < 32) printf "\\u%04x", b
-        else printf "%c", b
+        b = bytes[i]
+        if (more) {
+          if (b < low || b > high) exit 4
+          letter = letter * 64 + b - 128; low = 128; high = 191
+          if (!--more) put(letter)
+        } else if (b < 128) {
+          put(b)
+        } else if (b < 194 || b > 244) {
+          exit 4
+        } else {
+          more = b < 224 ? 1 : b < 240 ? 2 : 3
+          letter = b - (b < 224 ? 192 : b < 240 ? 224 : 240)
+          low = b == 224 ? 160 : b == 240 ? 144 : 128
+          high = b == 237 ? 159 : b == 244 ? 143 : 191
+        }
       }
+      if (more) exit 4
       printf "\""
     }'
 }
 
-if [ -n "$outputs" ]; then
-  comma=""
-  result=$tools/result
-  printf "{" >"$result"
-  for word in $outputs; do
-    name=${word%%=*}
-    file=${word#*=}
-    [ "$file" = - ] && file=$tools/stdout
-    if [ ! -f "$file" ]; then
-      case "$name" in
-        *\?) continue ;;
-        *) fail "the process did not write $file, which is its output $name" ;;
-      esac
+# Writes the outputs whose words come before "--" as a JSON object.
+outputs() {
+  next="{"
+  while [ "$1" != "--" ]; do
+    name=${1%%=*} file=${1#*=}
+    shift
+    case "$file" in -) file=$tools/stdout ;; /*) ;; *) file=$COULER_WORK/$file ;; esac
+    if [ ! -e "$file" ]; then
+      case "$name" in *\?) continue ;; esac
+      fail "the process did not write $file, which is its output $name"
     fi
-    size=$(box wc -c <"$file")
-    [ "$size" -le 65537 ] || fail "the output ${name%\?} takes $size bytes; at most 65536 travel. Give it as a file"
-    printf '%s"%s":' "$comma" "${name%\?}" >>"$result"
-    json "$file" >>"$result"
-    comma=,
+    name=${name%\?}
+    [ -f "$file" ] || fail "$file, which is the output $name, is no file"
+    [ "$(box wc -c <"$file")" -le 65537 ] && printf '%s"%s":' "$next" "$name" && json "$file" ||
+      fail "the output $name is no text of at most 65536 bytes of UTF-8. Give it as a file"
+    next=,
   done
-  printf "}" >>"$result"
-  box cp "$result" /airflow/xcom/return.json
+  [ "$next" = , ] || printf "{"
+  printf "}"
+}
+
+[ -z "${COULER_WORK+x}" ] || box mkdir -p "$COULER_WORK" || fail "there can be no $COULER_WORK"
+if [ -n "${COULER_DIR+x}" ]; then
+  box mkdir -p "$COULER_DIR" && cd "$COULER_DIR" || fail "cannot enter $COULER_DIR"
+  unset COULER_DIR
+fi
+
+start "$@"
+for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $child" "$signal"; done
+wait "$child"
+code=$?
+while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
+  wait "$child"
+  code=$?
+done
+if [ -n "$tee" ]; then
+  # What the process has left running can hold the pipe open for ever.
+  (box sleep 10; kill "$tee") >"/dev/null" 2>&1 &
+  wait "$tee"
+fi
+[ "$code" = 0 ] || exit "$code"
+if [ "$1" != "--" ]; then
+  outputs "$@" >"$tools/result"
+  box cp "$tools/result" /airflow/xcom/return.json
 fi

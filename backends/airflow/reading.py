@@ -7,7 +7,7 @@ inside a group reads the task outside that its input comes from.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from couler.backends.airflow.python import quoted, value_of
@@ -55,7 +55,7 @@ class Read:
             if self.constant is not None:
                 return of_text(dump_json(self.constant), "json")
             return Read(f"quoted({self.code})", "json")
-        if self.type == "json" and want in _TEXTS:
+        if self.type == "json" and want != "json" and self.constant is None:
             return Read(f"plain({self.code})", want)
         return self
 
@@ -92,10 +92,14 @@ class Scope:
         """Return the id of the task of a step."""
         return f"{self.prefix}{task_name(step)}"
 
+    def end(self, step: Step) -> str:
+        """Return the id of the task with which a step that is no group ends."""
+        return f"{self.task(step.name)}-list" if makes_lists(step) else self.task(step.name)
+
     def leaves(self, step: Step) -> list[str]:
         """Return the ids of the tasks with which a step ends."""
         if not isinstance(step.action, Group):
-            return [self.task(step.name)]
+            return [self.end(step)]
         return self.inside(step, step.action).all_leaves(step.action.steps)
 
     def all_leaves(self, steps: tuple[Step, ...]) -> list[str]:
@@ -132,15 +136,11 @@ class Scope:
                 path = ", ".join(
                     quoted(key) if isinstance(key, str) else str(key) for key in value.path
                 )
-                return Read(f"part_of({self.read(value.of).code}, {path})", "json")
+                return Read(f"part_of({self.read(value.of).to('str').code}, {path})", "json")
             case OrElse():
-                read = self._where_it_ran(value.value)
-                default = self.read(value.default).to(read.type)
-                return Read(f"first_of({read.code}, {default.code})", read.type)
+                return self._first((value.value, value.default))
             case FirstOf():
-                reads = [self._where_it_ran(option) for option in value.options]
-                codes = ", ".join(one.to(reads[0].type).code for one in reads)
-                return Read(f"first_of({codes})", reads[0].type)
+                return self._first(value.options)
             case Template():
                 return self._template(value)
             case RunRef(field="id"):
@@ -154,6 +154,13 @@ class Scope:
             case RoundRef() | OwnRef():
                 raise AssertionError(f"{value.kind} is refused by the capabilities")
         t.assert_never(value)
+
+    def _first(self, options: Sequence[Value]) -> Read:
+        """Return the first that is there; where their types differ, as JSON."""
+        reads = [self._where_it_ran(option) for option in options]
+        same = {"str" if one.type in _TEXTS else one.type for one in reads}
+        want = reads[0].type if len(same) == 1 else "json"
+        return Read(f"first_of({', '.join(one.to(want).code for one in reads)})", want)
 
     def _where_it_ran(self, value: Value) -> Read:
         """Return a value that need not be there: of a group that failed nothing is."""
@@ -174,24 +181,25 @@ class Scope:
             assert declared.value is not None, "outputs of groups have values"
             read = self.inside(step, step.action).read(declared.value).to(declared.type)
             if declared.default is not None:
-                default = quoted(encode(declared.default))
+                default = quoted(encode(declared.default, declared.type))
                 return Read(f"first_of({read.code}, {default})", declared.type)
             return Read(read.code, declared.type)
         name = "" if value.output == "result" else f", {quoted(value.output)}"
-        task = quoted(self.task(value.step))
+        task = quoted(self.end(step))
         if step.foreach is not None:
             kind = "" if declared.type in _TEXTS else f", kind={quoted(declared.type)}"
-            count = quoted(f"{self.task(value.step)}-items")
-            if is_static(step.foreach):
-                count = str(len(item_rows(step.foreach)))
-            return Read(f"gathered(ti, {task}, {quoted(value.output)}, {count}{kind})", "list")
+            return Read(f"gathered(ti, {task}{name}{kind})", "list")
         read = f"output(ti, {task}{name})"
         if declared.default is not None:
-            read = f"first_of({read}, {quoted(encode(declared.default))})"
+            default = quoted(encode(declared.default, declared.type))
+            read = f"first_of({read}, {default})"
         return Read(read, declared.type)
 
     def _template(self, value: Template) -> Read:
-        parts = [of_text(one) if isinstance(one, str) else self.read(one) for one in value.parts]
+        parts = [
+            of_text(one) if isinstance(one, str) else self.read(one).to("str")
+            for one in value.parts
+        ]
         if all(one.constant is not None for one in parts):
             return of_text("".join(one.constant or "" for one in parts))
         return Read(f"joined({', '.join(one.code for one in parts)})")
@@ -225,7 +233,8 @@ class Scope:
         read = self.read(value)
         if read.native is not None:
             return read.native
-        return read.code if read.type in _TEXTS else f"json.loads({read.code})"
+        kind = "" if read.type == "json" else f", {quoted(read.type)}"
+        return read.code if read.type in _TEXTS else f"decoded({read.code}{kind})"
 
 
 def last_steps(steps: Iterable[Step]) -> list[str]:
@@ -233,6 +242,11 @@ def last_steps(steps: Iterable[Step]) -> list[str]:
     steps = tuple(steps)
     waited_for = {name for step in steps for name in predecessors(step)}
     return [step.name for step in steps if step.name not in waited_for]
+
+
+def makes_lists(step: Step) -> bool:
+    """Return whether a task after the items of a step makes lists of what they gave."""
+    return step.foreach is not None and bool(step.outputs) and not isinstance(step.action, Group)
 
 
 def is_static(foreach: Foreach) -> bool:

@@ -16,8 +16,14 @@ from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
+    from airflow.sdk import RetryDecision, RetryPolicy
     from airflow.sdk.definitions.template import literal
-    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+    from airflow.sdk.exceptions import (
+        AirflowFailException,
+        AirflowSkipException,
+        AirflowTaskTimeout,
+    )
     from kubernetes.client import models as k8s
 
 HELPER_IMAGE = ""
@@ -25,8 +31,14 @@ PROCESS = ""
 """Stand for what a file defines: an image with busybox, and the text of `process.sh`."""
 
 MODULES: dict[str, tuple[str, ...]] = {
+    "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
+    "airflow.sdk": ("RetryDecision", "RetryPolicy"),
     "airflow.sdk.definitions.template": ("literal",),
-    "airflow.sdk.exceptions": ("AirflowFailException", "AirflowSkipException"),
+    "airflow.sdk.exceptions": (
+        "AirflowFailException",
+        "AirflowSkipException",
+        "AirflowTaskTimeout",
+    ),
     "collections.abc": ("Callable",),
     "datetime": ("UTC",),
     "json": (),
@@ -53,7 +65,7 @@ def item(ti: Any, rows: Any, name: str = "item") -> str:
 def item_as_json(ti: Any, rows: Any, name: str = "item") -> str:
     """Return an item as JSON, texts as well."""
     row = ti.xcom_pull(task_ids=rows, key="rows") if isinstance(rows, str) else rows
-    return json.dumps(row[ti.map_index][name], ensure_ascii=False)
+    return as_json(row[ti.map_index][name])
 
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
@@ -83,29 +95,46 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(ti: Any, task: str, name: str, rows: Any, kind: str = "str") -> str | None:
-    """Return the outputs of all items of a task as a JSON list; None if it was skipped."""
-    if isinstance(rows, str):
-        made = ti.xcom_pull(task_ids=rows, key="rows")
-        if made is None:
-            return None
-        rows = len(made)
-    found = [*(ti.xcom_pull(task_ids=task) or ())] if rows else []
-    if len(found) < rows:
-        return None
-    texts = [one[name] for one in found]
-    if kind == "str":
-        texts = [json.dumps(one, ensure_ascii=False) for one in texts]
-    whole = f"[{','.join(texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {task} takes {len(whole.encode())} bytes in all")
-    return whole
+def gather(
+    ti: Any, task: str, items: Any, kinds: dict[str, str], defaults: dict[str, str] | None = None
+) -> dict[str, list[str | None]]:
+    """Return the outputs of all items of a task as lists, if these are not too large to travel."""
+    if isinstance(items, str):
+        rows = ti.xcom_pull(task_ids=items, key="rows")
+        items = -1 if rows is None else len(rows)
+    found = [*ti.xcom_pull(task_ids=task, map_indexes=[*range(items)])] if items > 0 else []
+    if items < 0 or (items and found == [None] * items):
+        raise AirflowSkipException(f"{task} was skipped")
+    lists = {}
+    for name, kind in kinds.items():
+        default = (defaults or {}).get(name)
+        lists[name] = [None if one is None else one.get(name, default) for one in found]
+        texts = [one or "null" for one in lists[name]]
+        if kind in ("str", "file", "directory"):
+            texts = [as_json(one) for one in lists[name]]
+        size = sum(len(one.encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+    return lists
+
+
+def gathered(ti: Any, task: str, name: str = "result", kind: str = "str") -> str | None:
+    """Return the list of what the items of a task gave; None if it did not run, or not well."""
+    texts = (ti.xcom_pull(task_ids=task) or {}).get(name)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
 
 
 def text(value: Any) -> str:
     """Return the text by which a value travels: text as it is, anything else as JSON."""
     if isinstance(value, str):
         return value
+    return as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
@@ -114,29 +143,78 @@ def joined(*parts: str | None) -> str | None:
     return None if None in parts else "".join(parts)
 
 
+def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any]:
+    """Return values by their declared types."""
+    return {
+        name: value if types[name] in ("str", "file", "directory") else decoded(value, types[name])
+        for name, value in values.items()
+    }
+
+
+def config_parameters(
+    entries: dict[str, dict[str, str]], params: Any, namespace: str | None = None
+) -> dict[str, str]:
+    """Return parameters of which entries of config maps are the values where a run gives none."""
+    hook, found = KubernetesHook(), {}
+    core, namespace = hook.core_v1_client, namespace or hook.get_namespace() or "default"
+    for name, entry in entries.items():
+        value = params[name]
+        if value is None:
+            maps = core.list_namespaced_config_map(
+                namespace, field_selector=f"metadata.name={entry['config_map']}"
+            )
+            data = (maps.items[0].data or {}) if maps.items else {}
+            value = data.get(entry["key"], entry.get("default"))
+        elif entry["type"] == "json":
+            value = as_json(value)
+        if value is None:
+            raise AirflowFailException(
+                f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
+            )
+        found[name] = text(value)
+    typed_values(found, {name: entry["type"] for name, entry in entries.items()})
+    return found
+
+
 def first_of(*values: str | None) -> str | None:
     """Return the first value that is there."""
     return next((value for value in values if value is not None), None)
 
 
-def quoted(value: str | None) -> str | None:
-    """Return a text as JSON."""
-    return None if value is None else json.dumps(value, ensure_ascii=False)
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def part_of(value: str | None, *path: str | int) -> str | None:
-    """Return a part of a JSON value by keys and indexes."""
+    """Return a part of a JSON value, by keys and indexes, as JSON."""
     if value is None:
         return None
-    part = json.loads(value)
+    part = decoded(value)
     for key in path:
+        keys = range(len(part)) if isinstance(part, list) else part
+        if not isinstance(part, list | dict) or key not in keys:
+            raise AirflowFailException(f"there is no {key!r} in {part!r}")
         part = part[key]
-    return text(part)
+    return as_json(part)
 
 
 def plain(value: str | None) -> str | None:
     """Return JSON as it travels to a reader of text: a text in it as it is."""
-    return None if value is None else text(json.loads(value))
+    return None if value is None else text(decoded(value))
+
+
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
 
 
 def compare(left: Any, sign: str, right: Any) -> bool:
@@ -261,6 +339,28 @@ def process(command: list[Any], outputs: list[str] | None = None) -> dict[str, A
         "volume_mounts": [mount],
         "do_xcom_push": bool(outputs),
     }
+
+
+def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> Any:
+    """Return what allows a retry after failures of one kind, or with certain exit codes.
+
+    A failure ran and ended badly, or too late; an error is all else. The wrapper of a process ends
+    with 125 where the process itself had ended well.
+    """
+
+    def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
+        pod = getattr(context["ti"].task, "remote_pod", None)
+        code = None
+        for one in (pod and pod.status.container_statuses) or ():
+            if one.name == "base" and one.state.terminated and not pod.status.reason:
+                code = one.state.terminated.exit_code  # a reason would be why the pod was lost
+        is_late = isinstance(exception, AirflowTaskTimeout)
+        found = "failure" if is_late or code not in (None, 0, 125) else "error"
+        if (kind and found != kind) or (exit_codes and code not in exit_codes):
+            return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
+        return RetryDecision.default()
+
+    return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
 
 
 def run_failed(ti: Any, leaves: list[str]) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import shlex
 from dataclasses import dataclass
 
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.pods import pod_fields
+from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
 from couler.backends.airflow.reading import Read, Scope
-from couler.ir.policies import Retry
 from couler.ir.values import Text, Value
-from couler.ir.workflow import STDOUT, WORK_DIR, Container, Output, Script, Step
+from couler.ir.workflow import WORK_DIR, Container, Output, Script, Step
 
 _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 _TEMPLATE = "airflow.sdk.definitions.template"
@@ -37,28 +37,25 @@ class Tasks:
     ----------
     module
         Takes what the operators need.
-    read
-        For each step, by its identity, the outputs that are read.
     """
 
-    def __init__(self, module: Module, read: Mapping[int, Collection[str]]) -> None:
+    def __init__(self, module: Module) -> None:
         self._module = module
-        self._read = read
 
     def process(self, step: Step, task_id: str, place: Place) -> Call:
         """Return the operator of a container or a script."""
         action = step.action
         assert isinstance(action, Container | Script), "other actions have operators of their own"
-        outputs = self._outputs(step)
+        outputs = [_word(output) for output in step.outputs]
         fields: dict[str, object] = {"task_id": task_id, "image": self._text(action.image)}
         env = self._environment(step, place.scope)
-        command = [self.text(word, place.scope) for word in action.command]
+        command = [self.text(word, place.scope) for word in _command(action)]
         words = action.args if isinstance(action, Container) else ()
         arguments = [self.text(word, place.scope) for word in words]
         before: tuple[Expression, ...] = ()
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
-        if outputs or isinstance(action, Script) or step.working_dir is not None:
+        if outputs or isinstance(action, Script) or {"COULER_WORK", "COULER_DIR"} & env.keys():
             words_ = [*command, *arguments]
             wrapped = call(self._module.use("process"), words_, outputs=outputs or None)
             before = (Unpacked(wrapped),)
@@ -83,10 +80,7 @@ class Tasks:
             fields["trigger_rule"] = "none_failed"
         if step.when is not None or place.conditions:
             fields["pre_execute"] = self.start(step, place)
-        if step.retry is not None and step.retry.limit:
-            fields.update(self._retry(step.retry))
-        if step.timeout_s is not None:
-            fields["execution_timeout"] = self._seconds(step.timeout_s)
+        fields.update(policy_fields(step, self._module))
         return fields
 
     def start(self, step: Step, place: Place) -> Call:
@@ -116,6 +110,10 @@ class Tasks:
         dollars = "" if read.type in ("int", "float", "bool") else ' | replace("$", "$$")'
         return value_of("{{ " + code + dollars + " }}")
 
+    def as_it_is(self, text: str) -> Expression:
+        """Return a text that Jinja leaves as it is."""
+        return self._quoted(text)
+
     def _text(self, text: str) -> Expression:
         return self._quoted(_for_kubelet(text))
 
@@ -126,10 +124,10 @@ class Tasks:
 
     def _environment(self, step: Step, scope: Scope) -> dict[str, Expression]:
         env: dict[str, Expression] = {}
-        if step.inputs or any(output.path for output in step.outputs):
+        if uses_work_dir(step):
             env["COULER_WORK"] = value_of(WORK_DIR)
         if step.working_dir is not None:
-            env["COULER_DIR"] = self._text(step.working_dir)
+            env["COULER_DIR"] = self._text(work_path(step.working_dir))
         for given in step.inputs:
             assert given.value is not None, "files from elsewhere are refused"
             read = scope.input(given.value, given.type)
@@ -144,25 +142,34 @@ class Tasks:
         name = self._module.constant(action.function or step.name, source)
         return call(self._module.take(_TEMPLATE, "literal"), Code(name))
 
-    def _outputs(self, step: Step) -> list[str]:
-        """Return the outputs that a process hands on, as its wrapper takes them."""
-        declared = {output.name: output for output in step.outputs}
-        if STDOUT in self._read.get(id(step), ()):
-            declared.setdefault(STDOUT, Output())
-        return [_word(output) for output in declared.values()]
 
-    def _retry(self, retry: Retry) -> dict[str, object]:
-        backoff = retry.backoff
-        fields: dict[str, object] = {"retries": retry.limit}
-        fields["retry_delay"] = self._seconds(0 if backoff is None else backoff.seconds)
-        if backoff is not None and backoff.factor != 1:
-            fields["retry_exponential_backoff"] = backoff.factor
-            if backoff.cap_s is not None:
-                fields["max_retry_delay"] = self._seconds(backoff.cap_s)
-        return fields
+def work_path(path: str) -> str:
+    """Return a declared path as an absolute one."""
+    return path if path.startswith("/") else f"{WORK_DIR}/{path}"
 
-    def _seconds(self, seconds: float) -> Call:
-        return call(self._module.take("datetime", "timedelta"), seconds=_short(seconds))
+
+def uses_work_dir(step: Step) -> bool:
+    """Return whether a process can tell that it has a folder of its own."""
+    paths = [step.working_dir, *(output.path for output in step.outputs)]
+    if step.inputs or any(path and work_path(path).startswith(WORK_DIR) for path in paths):
+        return True
+    action = step.action
+    texts: list[object] = [variable.value for variable in step.env]
+    if isinstance(action, Container):
+        texts += [*action.command, *action.args]
+    elif isinstance(action, Script):
+        texts.append(action.source)
+    return any(isinstance(text, str) and "COULER_WORK" in text for text in texts)
+
+
+def _command(action: Container | Script) -> tuple[Text, ...]:
+    """Return the command, which for a script installs its packages first."""
+    if isinstance(action, Container) or not action.packages:
+        return action.command
+    packages = shlex.join(action.packages)
+    install = f"python -m pip install --quiet --root-user-action=ignore {packages} >&2"
+    run = f'{install} && exec {shlex.join(action.command)} "$0"'
+    return ("/couler/busybox", "sh", "-c", run)
 
 
 def _word(output: Output) -> str:
@@ -173,7 +180,3 @@ def _word(output: Output) -> str:
 def _for_kubelet(text: str) -> str:
     """Double the dollars that the kubelet would take for the start of something."""
     return text.replace("$", "$$") if "$$" in text or "$(" in text else text
-
-
-def _short(number: float) -> float | int:
-    return int(number) if number == int(number) else number

@@ -1,0 +1,109 @@
+"""Outputs: those that are read without being declared, and those of the workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from couler.backends.airflow.module import Module
+from couler.backends.airflow.python import Call, Code, Expression, call, quoted
+from couler.backends.airflow.reading import Scope
+from couler.ir.values import RoundRef, StepRef, Value, walk
+from couler.ir.walk import read_values
+from couler.ir.wire import encode
+from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
+
+RUN_OUTPUTS = "run-outputs"
+"""The id of the task that returns the outputs of a workflow."""
+
+
+def declare_results(workflow: Workflow) -> Workflow:
+    """Return a workflow whose steps declare the standard output that something reads."""
+    handlers = [step for handler in workflow.exit_handlers for step in handler.steps]
+    others = [one.value for one in workflow.outputs]
+    others += [value for step in handlers for value in read_values(step)]
+    steps = _declared(workflow.steps, others)
+    exits = tuple(
+        handler.model_copy(update={"steps": _declared(handler.steps, ())})
+        for handler in workflow.exit_handlers
+    )
+    return workflow.model_copy(update={"steps": steps, "exit_handlers": exits})
+
+
+def _declared(steps: Sequence[Step], others: Iterable[Value | None]) -> tuple[Step, ...]:
+    read = {name for value in others for name in _results(value)}
+    for step in steps:
+        for value in read_values(step):
+            read.update(_results(value, own=step.name))
+    return tuple(_with_result(step, step.name in read) for step in steps)
+
+
+def _results(value: Value | None, own: str = "") -> Iterable[str]:
+    """Yield the steps whose `result` a value reads; `own` is that of an earlier round."""
+    for inner in walk(value):
+        if isinstance(inner, StepRef | RoundRef) and inner.output == STDOUT:
+            yield inner.step if isinstance(inner, StepRef) else own
+
+
+def _with_result(step: Step, is_read: bool) -> Step:
+    action = step.action
+    if isinstance(action, Group):
+        inner = _declared(action.steps, [one.value for one in step.outputs])
+        return step.model_copy(update={"action": action.model_copy(update={"steps": inner})})
+    declared = any(output.name == STDOUT for output in step.outputs)
+    if is_read and not declared and isinstance(action, Container | Script | Http):
+        return step.model_copy(update={"outputs": (*step.outputs, Output())})
+    return step
+
+
+def run_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
+    """Return the task that returns the outputs of the workflow."""
+    values = {one.name: _template(one, scope, module) for one in workflow.outputs}
+    types = {one.name: one.type for one in workflow.outputs}
+    return call(
+        module.take("airflow.providers.standard.operators.python", "PythonOperator"),
+        task_id=RUN_OUTPUTS,
+        python_callable=Code(module.use("typed_values")),
+        op_args=[values, types],
+        trigger_rule="none_failed",
+    )
+
+
+def _template(output: Output, scope: Scope, module: Module) -> str:
+    assert output.value is not None, "outputs of workflows have values"
+    code = scope.input(output.value, output.type).code
+    if output.default is not None:
+        code = f"first_of({code}, {quoted(encode(output.default, output.type))})"
+    return "{{ " + module.use_in_templates(code) + " }}"
+
+
+def gather(
+    step: Step, task: str, items: Expression, module: Module, text: Callable[[str], Expression]
+) -> dict[str, object]:
+    """Return the fields of the task that makes lists of what the items of a step gave.
+
+    Parameters
+    ----------
+    step
+        The step, which has a foreach.
+    task
+        The id of the task that has an instance for each item.
+    items
+        How many there are, or the id of the task that has made them.
+    module
+        Takes what the task needs.
+    text
+        Writes a text that Jinja leaves as it is.
+    """
+    given: dict[str, object] = {
+        "task": task,
+        "items": items,
+        "kinds": {one.name: one.type for one in step.outputs},
+    }
+    defaults = {
+        one.name: text(encode(one.default, one.type))
+        for one in step.outputs
+        if one.default is not None
+    }
+    if defaults:
+        given["defaults"] = defaults
+    return {"python_callable": Code(module.use("gather")), "op_kwargs": given}

@@ -1,0 +1,88 @@
+"""Parameters as those of a DAG: checked by Airflow when a run begins, and how they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from couler.backends.airflow.module import Module
+from couler.backends.airflow.python import Call, Code, Expression, call, quoted, value_of
+from couler.backends.airflow.reading import Read
+from couler.ir.wire import encode, is_file
+from couler.ir.workflow import Parameter, Workflow
+
+RUN_PARAMETERS = "run-parameters"
+"""The id of the task that reads entries of config maps."""
+
+_TYPES = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+    "file": "string",
+    "directory": "string",
+}
+_TEXTS = {
+    "int": r"^-?(0|[1-9][0-9]*)$",
+    "float": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$",
+    "bool": "^(true|false)$",
+}
+"""What text may stand for a number or a boolean, as command lines give it."""
+
+
+def parameter(given: Parameter, module: Module) -> Call:
+    """Return a parameter with the schema that its values must fit."""
+    types = [_TYPES[given.type]] if given.type in _TYPES else []
+    pattern = None if given.choices else _TEXTS.get(given.type)
+    if pattern is not None:
+        types.append("string")
+    choices = list(given.choices) or None
+    if given.config is not None and types:  # null: none is given, and the entry is the value
+        types.append("null")
+        choices = choices and [*choices, None]
+    fields = {
+        "type": types[0] if len(types) == 1 else types or None,
+        "enum": choices,
+        "pattern": pattern,
+        "description": given.description,
+    }
+    name = module.take("airflow.sdk", "Param")
+    if given.config is not None:
+        return call(name, None, **fields)
+    if given.required:
+        return call(name, **fields)
+    return call(name, value_of(given.default), **fields)
+
+
+def param(given: Parameter) -> Read:
+    """Return how a parameter is read."""
+    if given.config is not None:
+        return Read(f"output(ti, {quoted(RUN_PARAMETERS)}, {quoted(given.name)})", given.type)
+    code = f"params[{quoted(given.name)}]"
+    if given.type == "str" or is_file(given.type):
+        return Read(code, given.type, native=code)
+    return Read(f"{'as_json' if given.type == 'json' else 'text'}({code})", given.type)
+
+
+def config_parameters(
+    workflow: Workflow, module: Module, text: Callable[[str], Expression], namespace: str | None
+) -> Call | None:
+    """Return the task that reads entries of config maps for parameters; None without such."""
+    entries: dict[str, dict[str, Expression]] = {}
+    for one in workflow.parameters:
+        if one.config is None:
+            continue
+        given = {"config_map": one.config.config_map, "key": one.config.key, "type": one.type}
+        if one.default is not None:
+            given["default"] = encode(one.default, one.type)
+        entries[one.name] = {name: text(value) for name, value in given.items()}
+    if not entries:
+        return None
+    return call(
+        module.take("airflow.providers.standard.operators.python", "PythonOperator"),
+        task_id=RUN_PARAMETERS,
+        python_callable=Code(module.use("config_parameters")),
+        op_args=[entries],
+        op_kwargs=None if namespace is None else {"namespace": namespace},
+    )

@@ -1,0 +1,64 @@
+"""Retries, time limits and locks of a step, as fields of its operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from couler.backends.airflow.module import Module
+from couler.backends.airflow.python import Call, call
+from couler.ir.locks import Mutex, locks_of
+from couler.ir.policies import Retry
+from couler.ir.walk import steps_by_path
+from couler.ir.workflow import Step, Workflow
+
+
+def policy_fields(step: Step, module: Module) -> dict[str, object]:
+    """Return the fields of an operator that say how often and how long it runs."""
+    fields: dict[str, object] = {}
+    if step.retry is not None and step.retry.limit:
+        fields.update(_retry(step.retry, module))
+    if step.timeout_s is not None:
+        fields["execution_timeout"] = seconds(step.timeout_s, module)
+    for lock in locks_of(step):
+        assert isinstance(lock, Mutex), "other locks are refused by the capabilities"
+        fields["pool"] = lock.name
+    return fields
+
+
+def _retry(retry: Retry, module: Module) -> dict[str, object]:
+    backoff = retry.backoff
+    fields: dict[str, object] = {"retries": retry.limit}
+    fields["retry_delay"] = seconds(0 if backoff is None else backoff.seconds, module)
+    if backoff is not None and backoff.factor != 1:
+        fields["retry_exponential_backoff"] = _short(backoff.factor)
+        if backoff.cap_s is not None:
+            fields["max_retry_delay"] = seconds(backoff.cap_s, module)
+    kind = retry.on[0] if len(retry.on) == 1 else None
+    codes = list(retry.exit_codes) or None
+    if kind is not None or codes is not None:
+        fields["retry_policy"] = call(module.use("retry_if"), kind=kind, exit_codes=codes)
+    return fields
+
+
+def seconds(count: float, module: Module) -> Call:
+    """Return a duration."""
+    return call(module.take("datetime", "timedelta"), seconds=_short(count))
+
+
+def _short(number: float) -> float | int:
+    return int(number) if number == int(number) else number
+
+
+def policy_notes(workflow: Workflow) -> Iterator[str]:
+    """Yield what a run needs for its locks and parameters, and what becomes of caches."""
+    steps = dict(steps_by_path(workflow))
+    pools = {
+        lock.name for step in steps.values() for lock in locks_of(step) if lock.kind == "mutex"
+    }
+    for name in sorted(pools):
+        yield f'pool "{name}" with one slot must exist in Airflow, or its tasks never start'
+    if any(parameter.config is not None for parameter in workflow.parameters):
+        yield "the workers of Airflow must be allowed to list config maps"
+    for path, step in steps.items():
+        if step.cache is not None:
+            yield f'step "{path}" runs each time, as Airflow keeps no cache'
