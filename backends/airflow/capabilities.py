@@ -11,10 +11,14 @@ _GATE = Lowered("a task before the step, which tells whether it may start")
 _MAKER = Lowered("a task before the step, which makes the items")
 _SKIP = Lowered("a function that skips the task before it starts")
 
+_RETRY_POLICY = Lowered("a retry policy that the DAG file carries, for Airflow 3.3")
+_NO_CACHE = Lowered("nothing: the step runs each time, and a note of the artifact says so")
+
 _ACTIONS: dict[Feature, Support] = {
     Feature.CONTAINER: NATIVE,
     Feature.IMAGE_ENTRYPOINT: NATIVE,
     Feature.SCRIPT: NATIVE,
+    Feature.PACKAGES: Lowered("pip in the pod, before the script starts"),
     Feature.GROUP: NATIVE,
 }
 
@@ -38,6 +42,7 @@ _FLOW: dict[Feature, Support] = {
 
 _VALUES: dict[Feature, Support] = {
     Feature.PARAMETER: NATIVE,
+    Feature.PARAMETER_CONFIG: Lowered("a task at the start, which reads the entries"),
     Feature.STDOUT: _WRAPPER,
     Feature.OUTPUT_FILE_VALUE: _WRAPPER,
     Feature.OUTPUT_DEFAULT: _WRAPPER,
@@ -48,15 +53,59 @@ _VALUES: dict[Feature, Support] = {
     Feature.RUN_ID: NATIVE,
     Feature.RUN_LOGICAL_DATE: NATIVE,
     Feature.RUN_STATUS: _CARRIED,
+    Feature.WORKFLOW_OUTPUT: Lowered("a task at the end, which returns them"),
 }
 
 _FILES: dict[Feature, Support] = {}
 
 _POLICIES: dict[Feature, Support] = {
     Feature.RETRY: NATIVE,
-    Feature.RETRY_BACKOFF: NATIVE,
+    Feature.RETRY_BACKOFF: Lowered(
+        "Airflow's own back-off, which rounds a wait up to whole seconds and may double it"
+    ),
+    Feature.RETRY_ON_ONE_KIND: _RETRY_POLICY,
+    Feature.RETRY_EXIT_CODES: _RETRY_POLICY,
+    Feature.RETRY_GROUP: Unsupported(
+        "Airflow tries tasks again, not groups of them. Give the steps inside a retry"
+    ),
+    Feature.RETRY_MAX_DURATION: Unsupported(
+        "Airflow counts the attempts of a task, not their time. State a limit and timeout_s"
+    ),
+    Feature.RETRY_OTHER_NODE: Unsupported(
+        "an attempt does not know on which nodes those before it ran. Leave other_node out"
+    ),
+    Feature.RETRY_TRANSIENT: Unsupported(
+        "Airflow takes no error for a passing one. Retry after every error"
+    ),
     Feature.TIMEOUT: NATIVE,
+    Feature.TIMEOUT_GROUP: Unsupported(
+        "Airflow limits the time of tasks and of whole runs. Limit that of the steps inside"
+    ),
+    Feature.CACHE: _NO_CACHE,
+    Feature.CACHE_MAX_AGE: _NO_CACHE,
+    Feature.MUTEX: Lowered("a pool of one slot, which must exist: a note of the artifact names it"),
+    Feature.MUTEX_DATABASE: Unsupported(
+        "a pool belongs to one Airflow. Use a mutex that is not kept in a database"
+    ),
+    Feature.SEMAPHORE: Unsupported(
+        "a pool has the slots that it was made with, whatever a config map says. Use a mutex, or "
+        "max_parallel"
+    ),
+    Feature.SEMAPHORE_DATABASE: Unsupported(
+        "a pool has the slots that it was made with, whatever a database says. Use a mutex, or "
+        "max_parallel"
+    ),
+    Feature.LOCK_NAMESPACE: Unsupported(
+        "a pool is one for all namespaces. Leave the namespace of the lock out"
+    ),
+    Feature.WORKFLOW_LOCK: Unsupported(
+        "a pool is held by single tasks, not by a run. Give the lock to the steps that need it"
+    ),
     Feature.MAX_PARALLEL: NATIVE,
+    Feature.MAX_PARALLEL_GROUP: Unsupported(
+        "Airflow bounds the tasks of a run and the items of a task, not the tasks of a group. "
+        "State max_parallel for the workflow or for the foreach"
+    ),
 }
 
 _PODS: dict[Feature, Support] = {
@@ -66,12 +115,17 @@ _PODS: dict[Feature, Support] = {
     Feature.TOLERATIONS: NATIVE,
     Feature.PRIORITY_CLASS: NATIVE,
     Feature.ENV: NATIVE,
+    Feature.WORKING_DIR: Lowered("a wrapper, which goes there before it starts the process"),
     Feature.SECRET_ENV: NATIVE,
     Feature.PULL_POLICY: NATIVE,
     Feature.POD_LABELS: NATIVE,
 }
 
-_WORKFLOW: dict[Feature, Support] = {}
+_WORKFLOW: dict[Feature, Support] = {
+    Feature.WORKFLOW_TIMEOUT: Lowered(
+        "dagrun_timeout; Airflow shows what had not ended then as skipped"
+    ),
+}
 
 _TO_COME = Unsupported("the compiler does not write it yet. Run it on another engine")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from couler.backends.airflow.options import Options
+from couler.backends.airflow.value_checks import check_values
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 
 
 def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     """Yield what would not load or not run."""
-    yield from ()
+    yield from check_values(workflow, options.version)

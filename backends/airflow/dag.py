@@ -20,7 +20,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
     workflow = declare_results(workflow)
     module = Module()
-    tasks = Tasks(module)
+    tasks = Tasks(module, options.version)
     scope = Scope(
         {step.name: step for step in workflow.steps},
         params={one.name: param(one) for one in workflow.parameters},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.options import NEWEST
 from couler.backends.airflow.python import Call, call
 from couler.ir.locks import Mutex, locks_of
 from couler.ir.policies import Retry
@@ -12,11 +13,11 @@ from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step, Workflow
 
 
-def policy_fields(step: Step, module: Module) -> dict[str, object]:
+def policy_fields(step: Step, module: Module, version: tuple[int, int]) -> dict[str, object]:
     """Return the fields of an operator that say how often and how long it runs."""
     fields: dict[str, object] = {}
     if step.retry is not None and step.retry.limit:
-        fields.update(_retry(step.retry, module))
+        fields.update(_retry(step.retry, module, version))
     if step.timeout_s is not None:
         fields["execution_timeout"] = seconds(step.timeout_s, module)
     for lock in locks_of(step):
@@ -25,12 +26,13 @@ def policy_fields(step: Step, module: Module) -> dict[str, object]:
     return fields
 
 
-def _retry(retry: Retry, module: Module) -> dict[str, object]:
+def _retry(retry: Retry, module: Module, version: tuple[int, int]) -> dict[str, object]:
     backoff = retry.backoff
     fields: dict[str, object] = {"retries": retry.limit}
     fields["retry_delay"] = seconds(0 if backoff is None else backoff.seconds, module)
     if backoff is not None and backoff.factor != 1:
-        fields["retry_exponential_backoff"] = _short(backoff.factor)
+        # Before 3.3 it says whether waits double.
+        fields["retry_exponential_backoff"] = version < NEWEST or _short(backoff.factor)
         if backoff.cap_s is not None:
             fields["max_retry_delay"] = seconds(backoff.cap_s, module)
     kind = retry.on[0] if len(retry.on) == 1 else None

@@ -37,10 +37,13 @@ class Tasks:
     ----------
     module
         Takes what the operators need.
+    version
+        Of Airflow.
     """
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: Module, version: tuple[int, int]) -> None:
         self._module = module
+        self._version = version
 
     def process(self, step: Step, task_id: str, place: Place) -> Call:
         """Return the operator of a container or a script."""
@@ -80,7 +83,7 @@ class Tasks:
             fields["trigger_rule"] = "none_failed"
         if step.when is not None or place.conditions:
             fields["pre_execute"] = self.start(step, place)
-        fields.update(policy_fields(step, self._module))
+        fields.update(policy_fields(step, self._module, self._version))
         return fields
 
     def start(self, step: Step, place: Place) -> Call:

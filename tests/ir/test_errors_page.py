@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.base import Target
 from couler.cli._load import Source, load
 from couler.cli._program import LoadError
 from couler.ir.codes import CODES
@@ -36,7 +37,14 @@ class Entry(t.NamedTuple):
     @property
     def engines(self) -> list[str]:
         """The engines that the entry says it is checked for."""
-        return re.findall(r"`couler validate FILE -e (\w+)`", self.text)
+        command = r"`couler validate FILE -e (\w+)(?: --engine-version [\d.]+)?`"
+        return re.findall(command, self.text)
+
+    @property
+    def target(self) -> Target:
+        """The version of an engine that the entry speaks of, the newest without one."""
+        match = re.search(r" --engine-version ([\d.]+)`", self.text)
+        return Target(engine_version=match[1] if match else None)
 
     @property
     def name(self) -> str | None:
@@ -82,7 +90,8 @@ def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
         workflow = load(Source(str(path), entry.name))
     except LoadError as error:
         return [error.diagnostic.code]
-    return [diagnostic.code for diagnostic in diagnose(workflow, entry.engines)]
+    found = diagnose(workflow, entry.engines, target=entry.target)
+    return [diagnostic.code for diagnostic in found]
 
 
 WITHOUT_EXAMPLES = {"CLR514"}

@@ -1,4 +1,4 @@
-"""What of the corpus is refused for Airflow, and in what Airflow does less than the semantics say."""
+"""What of the corpus is refused for Airflow, and where Airflow does less than the semantics say."""
 
 from __future__ import annotations
 

@@ -1,0 +1,238 @@
+"""The functions that DAG files carry mean the same as the rules of the IR."""
+
+from __future__ import annotations
+
+import json
+import math
+import typing as t
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from couler.backends.airflow import runtime
+from couler.backends.local.values import Single, as_type, pick, to_json, to_text
+from couler.errors import ConditionError, EvaluationError, WireError
+from couler.ir.base import freeze_json
+from couler.ir.conditions import Operator
+from couler.ir.conditions import compare as compare_by_rule
+from couler.ir.wire import ValueType, decode, encode
+
+
+class RefusedError(Exception):
+    """Stands for the exception by which a task fails for good."""
+
+
+class SkippedError(Exception):
+    """Stands for the exception by which a task is skipped."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _names_of_airflow() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runtime, "AirflowFailException", RefusedError, raising=False)
+        patch.setattr(runtime, "AirflowSkipException", SkippedError, raising=False)
+        yield
+
+
+NUMBERS = st.integers(-3, 3) | st.floats(allow_nan=False, allow_infinity=False)
+TEXTS = st.text(max_size=4) | st.sampled_from(
+    [
+        "1",
+        " 1 ",
+        "1.0",
+        "1e3",
+        "0x1",
+        "1_0",
+        "nan",
+        "inf",
+        "true",
+        "True",
+        " false",
+        "TRUE",
+        "",
+        "٣",
+    ]
+)
+SCALARS = st.none() | st.booleans() | NUMBERS | TEXTS
+JSON = st.recursive(
+    SCALARS,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+SIGNS: list[Operator] = ["==", "!=", "<", "<=", ">", ">="]
+TYPES: list[ValueType] = ["str", "int", "float", "bool", "list", "dict", "json"]
+
+
+def outcome(
+    call: t.Callable[[], t.Any], *refusals: type[Exception]
+) -> tuple[t.Literal["is", "refused"], t.Any]:
+    """What a call gives, or that it refuses."""
+    try:
+        return "is", call()
+    except refusals:
+        return "refused", None
+
+
+@given(JSON, st.sampled_from(SIGNS), JSON)
+@example("1", "==", 1)
+@example(True, "==", 1)
+@example([1, True], "!=", [1, 1])
+@example({"a": [1.0]}, "==", {"a": [1]})
+@example("many", ">", 1)
+def test_comparing_is_that_of_the_ir(left: t.Any, sign: Operator, right: t.Any) -> None:
+    expected = outcome(lambda: compare_by_rule(left, sign, right), ConditionError)
+    assert outcome(lambda: runtime.compare(left, sign, right), RefusedError) == expected
+
+
+@given(JSON | TEXTS, st.sampled_from(TYPES))
+@example("many", "int")
+@example("1", "float")
+@example("true", "int")
+@example("1", "bool")
+@example("1.0", "int")
+@example("NaN", "float")
+@example("[Infinity]", "list")
+def test_decoding_is_that_of_the_ir(value: t.Any, kind: ValueType) -> None:
+    text = value if isinstance(value, str) else json.dumps(value)
+    assume(kind != "str")  # texts are not decoded
+    expected = outcome(lambda: decode(text, kind), WireError)
+    kind_of, found = outcome(lambda: runtime.decoded(text, kind), RefusedError)
+    assert (kind_of, freeze_json(found)) == expected
+    assert type(freeze_json(found)) is type(expected[1])
+
+
+@given(JSON)
+def test_values_travel_as_the_ir_says(value: t.Any) -> None:
+    assert runtime.text(value) == encode(value)
+    assert runtime.as_json(value) == encode(value, "json")
+
+
+@given(JSON, st.sampled_from(TYPES))
+def test_readers_of_json_and_of_text_get_what_the_ir_says(value: t.Any, kind: ValueType) -> None:
+    text = encode(value, "json")
+    assert runtime.plain(text) == to_text(Single(text, "json"))
+    assert runtime.quoted(encode(value)) == as_type(Single(encode(value), "str"), "json").text
+    assert outcome(lambda: runtime.plain("no json"), RefusedError)[0] == "refused"
+
+
+PATHS = st.lists(st.integers(-1, 2) | st.text(max_size=2), max_size=3).map(tuple)
+
+
+@given(JSON, PATHS)
+@example({"a": [1, {"b": "c"}]}, ("a", 1, "b"))
+@example([1], ("0",))
+@example({"0": 1}, (0,))
+@example([1], (-1,))
+@example("text", (0,))
+@example(3, (0,))
+def test_parts_are_those_of_the_ir(value: t.Any, path: tuple[str | int, ...]) -> None:
+    text = encode(value)
+    errors = (EvaluationError, WireError)
+    expected = outcome(lambda: pick(to_json(Single(text, "str")), path), *errors)
+    kind, found = outcome(lambda: runtime.part_of(text, *path), RefusedError)
+    assert kind == expected[0]
+    if kind == "is":
+        assert decode(found, "json") == expected[1]
+
+
+def test_what_is_not_there_stays_so() -> None:
+    assert runtime.part_of(None, "a") is None
+    assert runtime.plain(None) is None
+    assert runtime.quoted(None) is None
+    assert runtime.joined("a", None) is None
+    assert runtime.joined("a", "b") == "ab"
+    assert runtime.first_of(None, "", "b") == ""
+    assert runtime.first_of(None, None) is None
+    with pytest.raises(RefusedError, match="declared int"):
+        runtime.decoded(None, "int")
+
+
+def test_a_missing_key_is_named() -> None:
+    with pytest.raises(RefusedError, match=r"there is no 'b' in \{'a': 1\}"):
+        runtime.part_of('{"a": 1}', "b")
+
+
+@dataclass
+class Instance:
+    """What functions ask of a task instance: the values that tasks have handed on."""
+
+    xcoms: dict[tuple[str, str, int], t.Any] = field(default_factory=dict)
+
+    def xcom_pull(
+        self, task_ids: str, key: str = "return_value", map_indexes: list[int] | None = None
+    ) -> t.Any:
+        if map_indexes is None:
+            return self.xcoms.get((task_ids, key, -1))
+        return [self.xcoms.get((task_ids, key, index)) for index in map_indexes]
+
+    def returned(self, task: str, *values: t.Any) -> None:
+        """Let the items of a task have returned values; None stands for one that has not."""
+        for index, value in enumerate(values):
+            self.xcoms[task, "return_value", index] = value
+
+
+@given(st.lists(JSON, max_size=4), st.sampled_from(TYPES))
+def test_lists_hold_what_items_gave(values: list[t.Any], kind: ValueType) -> None:
+    ti = Instance()
+    texts = [encode(value, kind) for value in values]
+    ti.returned("each", *({"result": text} for text in texts))
+    lists = runtime.gather(ti, "each", len(values), {"result": kind})
+    assert lists == {"result": texts}
+    ti.xcoms["each-list", "return_value", -1] = lists
+    errors = (WireError,)
+    expected = outcome(lambda: [decode(text, kind) for text in texts], *errors)
+    kind_of, found = outcome(
+        lambda: runtime.gathered(ti, "each-list", "result", kind=kind), RefusedError
+    )
+    assert kind_of == expected[0]
+    if kind_of == "is":
+        assert decode(found, "json") == freeze_json(expected[1])
+
+
+def test_lists_have_null_for_what_is_missing_and_defaults() -> None:
+    ti = Instance()
+    ti.returned("each", {"a": "1"}, None, {"a": "2", "b": "x"})
+    lists = runtime.gather(ti, "each", 3, {"a": "int", "b": "str"}, {"b": "none"})
+    assert lists == {"a": ["1", None, "2"], "b": ["none", None, "x"]}
+    ti.xcoms["each-list", "return_value", -1] = lists
+    assert runtime.gathered(ti, "each-list", "a", kind="int") == "[1,null,2]"
+    assert runtime.gathered(ti, "each-list", "b") == '["none",null,"x"]'
+    assert runtime.gathered(ti, "other-list", "b") is None
+
+
+def test_lists_of_what_was_skipped_are_skipped() -> None:
+    ti = Instance()
+    for items in (2, "each-items"):
+        with pytest.raises(SkippedError, match="each was skipped"):
+            runtime.gather(ti, "each", items, {"result": "str"})
+    assert runtime.gather(ti, "each", 0, {"result": "str"}) == {"result": []}
+    ti.xcoms["each-items", "rows", -1] = []
+    assert runtime.gather(ti, "each", "each-items", {"result": "str"}) == {"result": []}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "extra"), [("str", "ä" * 100, 2), ("json", '"' + "x" * 100 + '"', 0)]
+)
+def test_lists_have_a_limit(kind: str, text: str, extra: int) -> None:
+    each = len(text.encode()) + extra + 1
+    count = (96 * 1024 - 1) // each
+    ti = Instance()
+    ti.returned("each", *({"result": text} for _ in range(count + 1)))
+    [whole] = runtime.gather(ti, "each", count, {"result": kind}).values()
+    assert len(whole) == count
+    with pytest.raises(RefusedError, match=f"takes {each * (count + 1) + 1} bytes"):
+        runtime.gather(ti, "each", count + 1, {"result": kind})
+
+
+def test_typed_values() -> None:
+    given = {"n": "1", "x": "1", "s": "1", "l": "[1]"}
+    types = {"n": "int", "x": "float", "s": "str", "l": "list"}
+    found = runtime.typed_values(given, types)
+    assert found == {"n": 1, "x": 1.0, "s": "1", "l": [1]}
+    assert [type(found[name]) for name in "nx"] == [int, float]
+    assert math.isclose(found["x"], 1)
