@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 
+from couler.backends.airflow.outputs import RUN_OUTPUTS
 from couler.backends.airflow.reading import Scope, find_output, is_static, item_rows, task_name
 from couler.backends.local.status import failed_leaves, refuse_start
 from couler.ir.graph import Graph
@@ -48,6 +49,7 @@ class AirflowOutcome:
         self.status = "succeeded" if state == "success" else "failed"
         self.states: dict[str, str] = {}
         self.outputs: dict[str, dict[str, object]] = {}
+        self.run_outputs: dict[str, object] = xcoms.get((RUN_OUTPUTS, -1)) or {}
         self._states = states
         self._xcoms = xcoms
         scope = Scope({step.name: step for step in workflow.steps})
@@ -109,7 +111,8 @@ class AirflowOutcome:
             self.states[str(path.at_item(index))] = _STATES[state]
             self._keep(step, path.at_item(index), task, index)
         self._gather(step, path, len(items))
-        return "failed" if {"failed", "upstream_failed"} & {*items.values()} else "succeeded"
+        ends = {*items.values(), self._states.get((f"{task}-list", -1))}
+        return "failed" if {"failed", "upstream_failed"} & ends else "succeeded"
 
     def _gather(self, step: Step, path: StepPath, count: int) -> None:
         """Gather the outputs of all items; null stands for those that failed."""
