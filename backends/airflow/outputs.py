@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 from couler.backends.airflow.module import Module
-from couler.backends.airflow.python import Call, Code, Expression, call, quoted
+from couler.backends.airflow.python import Call, Code, call, quoted
 from couler.backends.airflow.reading import Scope
 from couler.ir.values import RoundRef, StepRef, Value, walk
 from couler.ir.walk import read_values
@@ -74,36 +74,3 @@ def _template(output: Output, scope: Scope, module: Module) -> str:
     if output.default is not None:
         code = f"first_of({code}, {quoted(encode(output.default, output.type))})"
     return "{{ " + module.use_in_templates(code) + " }}"
-
-
-def gather(
-    step: Step, task: str, items: Expression, module: Module, text: Callable[[str], Expression]
-) -> dict[str, object]:
-    """Return the fields of the task that makes lists of what the items of a step gave.
-
-    Parameters
-    ----------
-    step
-        The step, which has a foreach.
-    task
-        The id of the task that has an instance for each item.
-    items
-        How many there are, or the id of the task that has made them.
-    module
-        Takes what the task needs.
-    text
-        Writes a text that Jinja leaves as it is.
-    """
-    given: dict[str, object] = {
-        "task": task,
-        "items": items,
-        "kinds": {one.name: one.type for one in step.outputs},
-    }
-    defaults = {
-        one.name: text(encode(one.default, one.type))
-        for one in step.outputs
-        if one.default is not None
-    }
-    if defaults:
-        given["defaults"] = defaults
-    return {"python_callable": Code(module.use("gather")), "op_kwargs": given}

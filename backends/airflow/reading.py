@@ -92,14 +92,10 @@ class Scope:
         """Return the id of the task of a step."""
         return f"{self.prefix}{task_name(step)}"
 
-    def end(self, step: Step) -> str:
-        """Return the id of the task with which a step that is no group ends."""
-        return f"{self.task(step.name)}-list" if makes_lists(step) else self.task(step.name)
-
     def leaves(self, step: Step) -> list[str]:
         """Return the ids of the tasks with which a step ends."""
         if not isinstance(step.action, Group):
-            return [self.end(step)]
+            return [self.task(step.name)]
         return self.inside(step, step.action).all_leaves(step.action.steps)
 
     def all_leaves(self, steps: tuple[Step, ...]) -> list[str]:
@@ -185,10 +181,13 @@ class Scope:
                 return Read(f"first_of({read.code}, {default})", declared.type)
             return Read(read.code, declared.type)
         name = "" if value.output == "result" else f", {quoted(value.output)}"
-        task = quoted(self.end(step))
+        task = quoted(self.task(value.step))
         if step.foreach is not None:
             kind = "" if declared.type in _TEXTS else f", kind={quoted(declared.type)}"
-            return Read(f"gathered(ti, {task}{name}{kind})", "list")
+            count = quoted(f"{self.task(value.step)}-items")
+            if is_static(step.foreach):
+                count = str(len(item_rows(step.foreach)))
+            return Read(f"gathered(ti, {task}, {quoted(value.output)}, {count}{kind})", "list")
         read = f"output(ti, {task}{name})"
         if declared.default is not None:
             default = quoted(encode(declared.default, declared.type))
@@ -242,11 +241,6 @@ def last_steps(steps: Iterable[Step]) -> list[str]:
     steps = tuple(steps)
     waited_for = {name for step in steps for name in predecessors(step)}
     return [step.name for step in steps if step.name not in waited_for]
-
-
-def makes_lists(step: Step) -> bool:
-    """Return whether a task after the items of a step makes lists of what they gave."""
-    return step.foreach is not None and bool(step.outputs) and not isinstance(step.action, Group)
 
 
 def is_static(foreach: Foreach) -> bool:

@@ -95,35 +95,23 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gather(
-    ti: Any, task: str, items: Any, kinds: dict[str, str], defaults: dict[str, str] | None = None
-) -> dict[str, list[str | None]]:
-    """Return the outputs of all items of a task as lists, if these are not too large to travel."""
-    if isinstance(items, str):
-        rows = ti.xcom_pull(task_ids=items, key="rows")
-        items = -1 if rows is None else len(rows)
-    found = [*ti.xcom_pull(task_ids=task, map_indexes=[*range(items)])] if items > 0 else []
-    if items < 0 or (items and found == [None] * items):
-        raise AirflowSkipException(f"{task} was skipped")
-    lists = {}
-    for name, kind in kinds.items():
-        default = (defaults or {}).get(name)
-        lists[name] = [None if one is None else one.get(name, default) for one in found]
-        texts = [one or "null" for one in lists[name]]
-        if kind in ("str", "file", "directory"):
-            texts = [as_json(one) for one in lists[name]]
-        size = sum(len(one.encode()) + 1 for one in texts) + 1
-        if size > 96 * 1024:
-            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
-    return lists
-
-
-def gathered(ti: Any, task: str, name: str = "result", kind: str = "str") -> str | None:
-    """Return the list of what the items of a task gave; None if it did not run, or not well."""
-    texts = (ti.xcom_pull(task_ids=task) or {}).get(name)
-    if texts is None or kind == "str":
-        return quoted(texts)
-    return as_json([None if one is None else decoded(one, kind) for one in texts])
+def gathered(ti: Any, task: str, name: str, rows: Any, kind: str = "str") -> str | None:
+    """Return the outputs of all items of a task as a JSON list; None if it was skipped."""
+    if isinstance(rows, str):
+        made = ti.xcom_pull(task_ids=rows, key="rows")
+        if made is None:
+            return None
+        rows = len(made)
+    found = [*(ti.xcom_pull(task_ids=task) or ())] if rows else []
+    if len(found) < rows:
+        return None
+    texts = [one[name] for one in found]
+    if kind == "str":
+        texts = [json.dumps(one, ensure_ascii=False) for one in texts]
+    whole = f"[{','.join(texts)}]"
+    if len(whole.encode()) > 96 * 1024:
+        raise AirflowFailException(f"{name} of {task} takes {len(whole.encode())} bytes in all")
+    return whole
 
 
 def text(value: Any) -> str:

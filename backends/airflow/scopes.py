@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from couler.backends.airflow.module import Module
-from couler.backends.airflow.outputs import gather, run_outputs
+from couler.backends.airflow.outputs import run_outputs
 from couler.backends.airflow.python import (
     INDENT,
     Call,
@@ -17,15 +17,7 @@ from couler.backends.airflow.python import (
     statement,
     value_of,
 )
-from couler.backends.airflow.reading import (
-    Read,
-    Scope,
-    is_static,
-    item_rows,
-    last_steps,
-    makes_lists,
-    task_name,
-)
+from couler.backends.airflow.reading import Read, Scope, is_static, item_rows, last_steps, task_name
 from couler.backends.airflow.tasks import Place, Tasks
 from couler.ir.policies import AnyOf, Dependency, Foreach
 from couler.ir.walk import implied_dependencies
@@ -49,7 +41,6 @@ class Scopes:
         self._module = module
         self._tasks = tasks
         self._variables: dict[str, dict[str, str]] = {}
-        self._last: dict[str, str] = {}
 
     def lines(
         self,
@@ -86,7 +77,7 @@ class Scopes:
                 gate_id = f"{task_name(step.name)}-needs"
                 gate = self._module.name(f"{name}_needs")
                 lines.append(self._gate(gate, gate_id, needs, indent))
-                watched = [self.last(names[one]) for one in needs.watched]
+                watched = [names[one] for one in needs.watched]
                 edges.append(_edge(watched, gate, indent))
                 before.append(gate)
                 gates = (*conditions, f"{scope.prefix}{gate_id}")
@@ -105,27 +96,19 @@ class Scopes:
         if known is None:
             known = {one.name: self._module.name(f"{scope.prefix}{one.name}") for one in steps}
             self._variables[scope.prefix] = known
-            self._last.update(
-                (known[one.name], self._module.name(f"{known[one.name]}_list"))
-                for one in steps
-                if makes_lists(one)
-            )
         return known
-
-    def last(self, variable: str) -> str:
-        """Return the variable of the task with which that of a step ends."""
-        return self._last.get(variable, variable)
 
     def end(self, workflow: Workflow, scope: Scope, *, indent: int) -> list[str]:
         """Return the lines of what comes after the steps: exit handlers, state, outputs."""
         names = self.name_steps(scope, workflow.steps)
-        ends = [self.last(names[one]) for one in last_steps(workflow.steps)]
+        ends = [names[one] for one in last_steps(workflow.steps)]
         lines = self._exits(workflow, scope, ends, indent)
         if workflow.outputs:
             made = run_outputs(workflow, scope, self._module)
             last = self._module.name("run_outputs")
+            before = ["run_status"] if lines else ends
             lines.append(statement(last, made, indent=indent))
-            lines.append(_edge(["run_status"] if len(lines) > 1 else ends, last, indent))
+            lines.append(_edge(before, last, indent))
         return lines
 
     def _exits(self, workflow: Workflow, scope: Scope, ends: list[str], indent: int) -> list[str]:
@@ -215,13 +198,11 @@ class Scopes:
         lines: list[str] = []
         if is_static(foreach):
             where = self._module.table(f"{name}_items", item_rows(foreach))
-            items = Code(f"len({where})")
-            over = Code(f"{self._module.use('labels')}({items.text})")
+            over = Code(f"{self._module.use('labels')}(len({where}))")
         else:
             task_id = f"{task_name(step.name)}-items"
             maker = self._module.name(f"{name}_items")
             where, over = quoted(f"{place.scope.prefix}{task_id}"), Code(f"{maker}.output")
-            items = Code(where)
             fields = self._tasks.policies(step.model_copy(update={"retry": None}), place)
             lists = {
                 key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()
@@ -235,35 +216,25 @@ class Scopes:
             )
             lines.append(statement(maker, made, indent=indent))
             step = step.model_copy(update={"when": None})
-        read = {key: _item(where, key) for key in foreach.over}
-        inner = replace(place, scope=replace(place.scope, items=read))
+        items = {key: _item(where, key) for key in foreach.over}
+        inner = replace(place, scope=replace(place.scope, items=items))
         task = self._tasks.process(step, task_name(step.name), inner)
         mapped = Chain(task, call("expand", labels=over))
-        if not makes_lists(step):
-            return [*lines, statement(name, mapped, indent=indent)]
-        lines.append(statement(name, mapped, indent=indent))
-        made = call(
-            self._module.take(_PYTHON, "PythonOperator"),
-            task_id=f"{task_name(step.name)}-list",
-            **gather(step, place.scope.task(step.name), items, self._module, self._tasks.as_it_is),
-            trigger_rule="none_failed",
-        )
-        lines.append(statement(self._last[name], made, indent=indent))
-        return [*lines, _edge([name], self._last[name], indent)]
+        return [*lines, statement(name, mapped, indent=indent)]
 
     def _before(self, step: Step, names: dict[str, str], scope: Scope) -> tuple[list[str], Needs]:
         before: dict[str, None] = {}
         needs = Needs()
         for entry in step.depends_on:
             if isinstance(entry, str):
-                before[self.last(names[entry])] = None
+                before[names[entry]] = None
                 continue
             options = entry.options if isinstance(entry, AnyOf) else (entry,)
             needs.append([self._alternative(one, scope) for one in options])
             needs.watched += [one.step if isinstance(one, Dependency) else one for one in options]
         for name in implied_dependencies(step):
             if name in names:
-                before[self.last(names[name])] = None
+                before[names[name]] = None
         return list(before), needs
 
     def _alternative(self, option: str | Dependency, scope: Scope) -> list[object]:

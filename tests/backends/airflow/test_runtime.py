@@ -6,7 +6,6 @@ import json
 import math
 import typing as t
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import pytest
 from hypothesis import assume, example, given
@@ -155,78 +154,6 @@ def test_what_is_not_there_stays_so() -> None:
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(RefusedError, match=r"there is no 'b' in \{'a': 1\}"):
         runtime.part_of('{"a": 1}', "b")
-
-
-@dataclass
-class Instance:
-    """What functions ask of a task instance: the values that tasks have handed on."""
-
-    xcoms: dict[tuple[str, str, int], t.Any] = field(default_factory=dict)
-
-    def xcom_pull(
-        self, task_ids: str, key: str = "return_value", map_indexes: list[int] | None = None
-    ) -> t.Any:
-        if map_indexes is None:
-            return self.xcoms.get((task_ids, key, -1))
-        return [self.xcoms.get((task_ids, key, index)) for index in map_indexes]
-
-    def returned(self, task: str, *values: t.Any) -> None:
-        """Let the items of a task have returned values; None stands for one that has not."""
-        for index, value in enumerate(values):
-            self.xcoms[task, "return_value", index] = value
-
-
-@given(st.lists(JSON, max_size=4), st.sampled_from(TYPES))
-def test_lists_hold_what_items_gave(values: list[t.Any], kind: ValueType) -> None:
-    ti = Instance()
-    texts = [encode(value, kind) for value in values]
-    ti.returned("each", *({"result": text} for text in texts))
-    lists = runtime.gather(ti, "each", len(values), {"result": kind})
-    assert lists == {"result": texts}
-    ti.xcoms["each-list", "return_value", -1] = lists
-    errors = (WireError,)
-    expected = outcome(lambda: [decode(text, kind) for text in texts], *errors)
-    kind_of, found = outcome(
-        lambda: runtime.gathered(ti, "each-list", "result", kind=kind), RefusedError
-    )
-    assert kind_of == expected[0]
-    if kind_of == "is":
-        assert decode(found, "json") == freeze_json(expected[1])
-
-
-def test_lists_have_null_for_what_is_missing_and_defaults() -> None:
-    ti = Instance()
-    ti.returned("each", {"a": "1"}, None, {"a": "2", "b": "x"})
-    lists = runtime.gather(ti, "each", 3, {"a": "int", "b": "str"}, {"b": "none"})
-    assert lists == {"a": ["1", None, "2"], "b": ["none", None, "x"]}
-    ti.xcoms["each-list", "return_value", -1] = lists
-    assert runtime.gathered(ti, "each-list", "a", kind="int") == "[1,null,2]"
-    assert runtime.gathered(ti, "each-list", "b") == '["none",null,"x"]'
-    assert runtime.gathered(ti, "other-list", "b") is None
-
-
-def test_lists_of_what_was_skipped_are_skipped() -> None:
-    ti = Instance()
-    for items in (2, "each-items"):
-        with pytest.raises(SkippedError, match="each was skipped"):
-            runtime.gather(ti, "each", items, {"result": "str"})
-    assert runtime.gather(ti, "each", 0, {"result": "str"}) == {"result": []}
-    ti.xcoms["each-items", "rows", -1] = []
-    assert runtime.gather(ti, "each", "each-items", {"result": "str"}) == {"result": []}
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "extra"), [("str", "ä" * 100, 2), ("json", '"' + "x" * 100 + '"', 0)]
-)
-def test_lists_have_a_limit(kind: str, text: str, extra: int) -> None:
-    each = len(text.encode()) + extra + 1
-    count = (96 * 1024 - 1) // each
-    ti = Instance()
-    ti.returned("each", *({"result": text} for _ in range(count + 1)))
-    [whole] = runtime.gather(ti, "each", count, {"result": kind}).values()
-    assert len(whole) == count
-    with pytest.raises(RefusedError, match=f"takes {each * (count + 1) + 1} bytes"):
-        runtime.gather(ti, "each", count + 1, {"result": kind})
 
 
 def test_typed_values() -> None:
