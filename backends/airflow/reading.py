@@ -21,6 +21,7 @@ from couler.ir.values import (
     OrElse,
     OwnRef,
     ParamRef,
+    Range,
     RoundRef,
     RunRef,
     StepRef,
@@ -147,7 +148,7 @@ class Scope:
                 return Read('("failed" if run_failed(ti, LEAVES) else "succeeded")')
             case RunRef():
                 return Read("run_time(ti)")
-            case RoundRef() | OwnRef():
+            case RoundRef() | OwnRef() | Range():
                 raise AssertionError(f"{value.kind} is refused by the capabilities")
         t.assert_never(value)
 
@@ -188,11 +189,10 @@ class Scope:
             if is_static(step.foreach):
                 count = str(len(item_rows(step.foreach)))
             return Read(f"gathered(ti, {task}, {quoted(value.output)}, {count}{kind})", "list")
-        read = f"output(ti, {task}{name})"
+        code = f"output(ti, {task}{name})"
         if declared.default is not None:
-            default = quoted(encode(declared.default, declared.type))
-            read = f"first_of({read}, {default})"
-        return Read(read, declared.type)
+            code = f"first_of({code}, {quoted(encode(declared.default, declared.type))})"
+        return Read(code, declared.type)
 
     def _template(self, value: Template) -> Read:
         parts = [

@@ -128,7 +128,8 @@ def as_json(value: Any) -> str:
 
 def joined(*parts: str | None) -> str | None:
     """Return texts joined; None if one is not there."""
-    return None if None in parts else "".join(parts)
+    there = [part for part in parts if part is not None]
+    return "".join(there) if len(there) == len(parts) else None
 
 
 def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any]:
@@ -178,10 +179,10 @@ def part_of(value: str | None, *path: str | int) -> str | None:
     """Return a part of a JSON value, by keys and indexes, as JSON."""
     if value is None:
         return None
-    part = decoded(value)
+    part: Any = decoded(value)
     for key in path:
-        keys = range(len(part)) if isinstance(part, list) else part
-        if not isinstance(part, list | dict) or key not in keys:
+        keys = part if isinstance(part, dict) else range(len(part) if isinstance(part, list) else 0)
+        if key not in keys:
             raise AirflowFailException(f"there is no {key!r} in {part!r}")
         part = part[key]
     return as_json(part)
@@ -214,7 +215,7 @@ def compare(left: Any, sign: str, right: Any) -> bool:
     if not both_texts and not (is_number(left) and is_number(right)):
         raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
     orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-    return orders[sign](left, right)
+    return bool(orders[sign](left, right))
 
 
 def read_as(value: Any, other: Any) -> Any:
@@ -337,9 +338,10 @@ def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> An
     """
 
     def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
-        pod = getattr(context["ti"].task, "remote_pod", None)
+        pod: Any = getattr(context["ti"].task, "remote_pod", None)
+        statuses = [] if pod is None else pod.status.container_statuses or []
         code = None
-        for one in (pod and pod.status.container_statuses) or ():
+        for one in statuses:
             if one.name == "base" and one.state.terminated and not pod.status.reason:
                 code = one.state.terminated.exit_code  # a reason would be why the pod was lost
         is_late = isinstance(exception, AirflowTaskTimeout)
@@ -378,4 +380,4 @@ def run_time(ti: Any) -> str:
     """Return the time that the run stands for, or that of its start, in UTC."""
     run = ti.get_template_context()["dag_run"]
     when = run.logical_date or run.run_after
-    return when.astimezone(UTC).isoformat(timespec="seconds")
+    return str(when.astimezone(UTC).isoformat(timespec="seconds"))

@@ -22,7 +22,10 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[FakeCluster]:
-    with FakeCluster(tmp_path / "cluster") as cluster:
+    """A cluster whose pods see the folder `shared`."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    with FakeCluster(tmp_path / "cluster", shared=[shared]) as cluster:
         yield cluster
 
 

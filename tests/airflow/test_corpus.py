@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,7 +33,7 @@ def test_outcome(case: Case, airflow: Worker, cluster: FakeCluster, tmp_path: Pa
     for name, entries in case.config_maps.items():
         cluster.config_map(name, dict(entries))
     shared = tmp_path / "shared"
-    shared.mkdir()
+    shared.mkdir(exist_ok=True)
     conf = case.parameters_with(shared)
     run = airflow.run(text, case.workflow.name, cluster=cluster, conf=conf, limit_s=120.0)
     found = AirflowOutcome(workflow, run.state, run.states, run.xcoms)

@@ -6,8 +6,10 @@ import typing as t
 from collections.abc import Mapping
 
 from couler.backends.airflow.outputs import RUN_OUTPUTS
+from couler.backends.airflow.parameters import param
 from couler.backends.airflow.reading import Scope, find_output, is_static, item_rows, task_name
 from couler.backends.local.status import failed_leaves, refuse_start
+from couler.errors import WireError
 from couler.ir.graph import Graph
 from couler.ir.paths import StepPath
 from couler.ir.wire import decode
@@ -52,7 +54,8 @@ class AirflowOutcome:
         self.run_outputs: dict[str, object] = xcoms.get((RUN_OUTPUTS, -1)) or {}
         self._states = states
         self._xcoms = xcoms
-        scope = Scope({step.name: step for step in workflow.steps})
+        params = {one.name: param(one) for one in workflow.parameters}
+        scope = Scope({step.name: step for step in workflow.steps}, params=params)
         self._scope(scope, workflow.steps, StepPath())
         for handler in workflow.exit_handlers:
             prefix = f"exit-{task_name(handler.name)}."
@@ -123,5 +126,8 @@ class AirflowOutcome:
 
     def _keep(self, step: Step, path: StepPath, task: str, index: int) -> None:
         for name, text in (self._xcoms.get((task, index)) or {}).items():
-            value = decode(text, find_output(step, name).type)
+            try:
+                value = decode(text, find_output(step, name).type)
+            except WireError:  # it fails those that decode it, not the step that gave it
+                value = text
             self.outputs.setdefault(str(path), {})[name] = value
