@@ -151,7 +151,7 @@ def test_invalid_workflow_lists_all_errors(couler: Callable, write: Callable) ->
 def test_engine_must_be_chosen(couler: Callable, greet: str) -> None:
     told = couler("compile", greet)
     assert (told.code, told.out) == (2, "")
-    assert "-e ENGINE (argo, local" in told.err
+    assert "-e ENGINE (airflow, argo, local" in told.err
 
 
 def test_engine_and_profile_from_settings(
