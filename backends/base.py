@@ -119,6 +119,9 @@ class Backend(t.Protocol):
     profiles: tuple[str, ...]
     """Names of its profiles, the default first."""
 
+    formats: tuple[str, ...]
+    """Names of the formats of its files, the default first."""
+
     def capabilities(self, target: Target) -> Capabilities:
         """Return what the engine can do; every feature has an entry."""
         ...
@@ -127,8 +130,17 @@ class Backend(t.Protocol):
         """Yield what this engine would refuse beyond features: names, sizes, counts, texts."""
         ...
 
-    def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
+    def compile(self, workflow: Workflow, target: Target, *, format: str) -> Artifact:
         """Turn a verified workflow without defaults (`resolve_defaults`) into files.
+
+        Parameters
+        ----------
+        workflow
+            The workflow.
+        target
+            What to compile for.
+        format
+            One of `formats`.
 
         Raises
         ------
@@ -228,3 +240,21 @@ def choose_profile(backend: Backend, target: Target) -> str:
             f"{backend.name} has no profile {target.profile!r}; it has: {known}.{hint}"
         )
     return target.profile
+
+
+def choose_format(backend: Backend, wanted: str | None) -> str:
+    """Return the wanted format, or the backend's first.
+
+    Raises
+    ------
+    EngineOptionError
+        The backend has no such format.
+    """
+    if wanted is None:
+        return backend.formats[0]
+    if wanted not in backend.formats:
+        raise EngineOptionError(
+            f"{backend.name} has no format {wanted!r}; it has: {', '.join(backend.formats)}."
+            f"{did_you_mean(wanted, backend.formats)}"
+        )
+    return wanted

@@ -1,4 +1,4 @@
-"""Write a workflow once in Python; run it on this machine, or compile it for Argo Workflows.
+"""Write a workflow once in Python; run it on this machine, or compile it for an engine.
 
 Importing this package is cheap: a public name loads its module at first use.
 """

@@ -18,6 +18,7 @@ HEAVY = (
     "airflow",
     "click",
     "hera",
+    "jinja2",
     "kubernetes",
     "networkx",
     "openai",

@@ -6,8 +6,14 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.backends.airflow.capabilities import CAPABILITIES
-from couler.backends.base import Artifact, ArtifactFile, Capabilities, Target, choose_profile
-from couler.errors import EngineOptionError
+from couler.backends.base import (
+    Artifact,
+    ArtifactFile,
+    Capabilities,
+    Target,
+    choose_format,
+    choose_profile,
+)
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
 
@@ -26,6 +32,7 @@ class AirflowBackend:
 
     name: str = "airflow"
     profiles: tuple[str, ...] = ("airflow",)
+    formats: tuple[str, ...] = ("python",)
 
     def capabilities(self, target: Target) -> Capabilities:
         """Return what Airflow can do."""
@@ -58,8 +65,7 @@ class AirflowBackend:
         from couler.backends.airflow.dag import dag_file
 
         choose_profile(self, target)
-        if format != "python":
-            raise EngineOptionError(f"airflow writes python, not {format!r}")
+        choose_format(self, format)
         text = dag_file(workflow, _options(target))
         return Artifact(
             engine=self.name,

@@ -19,7 +19,7 @@ from couler.ir.workflow import Workflow
 def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
     workflow = declare_results(workflow)
-    module = Module()
+    module = Module(options.version)
     tasks = Tasks(module, options.version)
     scope = Scope(
         {step.name: step for step in workflow.steps},

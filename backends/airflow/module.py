@@ -12,6 +12,7 @@ from types import FunctionType
 
 from couler.backends.airflow import runtime
 from couler.backends.airflow.python import imports, statement, text_block, value_of
+from couler.backends.airflow.versions import NEWEST, Version, place
 
 _NAME = re.compile(r"\b([a-z_]+)\b")
 FUNCTIONS: dict[str, FunctionType] = {
@@ -23,9 +24,16 @@ FUNCTIONS: dict[str, FunctionType] = {
 
 
 class Module:
-    """The names of a DAG file, and what each of them stands for."""
+    """The names of a DAG file, and what each of them stands for.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    version
+        Of Airflow, which has some names elsewhere than others have.
+    """
+
+    def __init__(self, version: Version = NEWEST) -> None:
+        self._version = version
         self._imports: dict[str, set[str]] = {}
         self._functions: set[str] = set()
         self._constants: dict[str, str] = {}
@@ -37,6 +45,7 @@ class Module:
 
     def take(self, module: str, name: str = "") -> str:
         """Import a name from a module, or the module itself."""
+        module = place(module, name, self._version)
         self._imports.setdefault(module, set()).update({name} - {""})
         return name or module
 

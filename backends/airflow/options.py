@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from couler.backends.airflow.versions import NEWEST, OLDEST, Version
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import did_you_mean
-
-NEWEST = (3, 3)
-OLDEST = (3, 0)
 
 
 class Options(t.NamedTuple):
@@ -20,7 +18,7 @@ class Options(t.NamedTuple):
     """An image with a static busybox at /bin/busybox, whose tools hand outputs on."""
     namespace: str | None = None
     """Where the pods run; None for that of Airflow's connection."""
-    version: tuple[int, int] = NEWEST
+    version: Version = NEWEST
     """Of Airflow."""
 
 
@@ -43,7 +41,7 @@ def options(target: Target) -> Options:
     return Options(namespace=target.namespace, version=version, **target.options)
 
 
-def _version(given: str | None) -> tuple[int, int]:
+def _version(given: str | None) -> Version:
     if given is None:
         return NEWEST
     found = re.fullmatch(r"v?(\d+)\.(\d+)(\.\d+)?", given)

@@ -7,7 +7,14 @@ import typing as t
 from collections.abc import Iterator
 
 from couler.backends.argo.capabilities import CAPABILITIES
-from couler.backends.base import Artifact, ArtifactFile, Capabilities, Target, choose_profile
+from couler.backends.base import (
+    Artifact,
+    ArtifactFile,
+    Capabilities,
+    Target,
+    choose_format,
+    choose_profile,
+)
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.workflow import Workflow
@@ -28,6 +35,7 @@ class ArgoBackend:
 
     name: str = "argo"
     profiles: tuple[str, ...] = ("argo", "argo-minimal-crd")
+    formats: tuple[str, ...] = ("yaml", "json")
 
     def __init__(self) -> None:
         self._last: tuple[Workflow, ManifestOptions, Manifest] | None = None
@@ -66,6 +74,7 @@ class ArgoBackend:
             The format, the profile or an option is unknown.
         """
         choose_profile(self, target)
+        choose_format(self, format)
         text = _write(self._manifest(workflow, _options(target)), format)
         return Artifact(
             engine=self.name,
@@ -86,13 +95,11 @@ class ArgoBackend:
 
 
 def _write(manifest: Manifest, format: str) -> str:
-    if format == "yaml":
-        from couler.ir.yaml_writer import dump
-
-        return dump(manifest.tree)
     if format == "json":
         return manifest.json
-    raise EngineOptionError(f"argo writes yaml and json, not {format!r}")
+    from couler.ir.yaml_writer import dump
+
+    return dump(manifest.tree)
 
 
 def _options(target: Target) -> ManifestOptions:

@@ -12,6 +12,7 @@ from couler.backends.base import (
     Capabilities,
     RunOptions,
     Target,
+    choose_format,
     choose_profile,
     unsupported_uses,
 )
@@ -47,6 +48,7 @@ class LocalBackend:
 
     name = "local"
     profiles: tuple[str, ...] = ("local",)
+    formats: tuple[str, ...] = ("yaml", "json")
 
     def capabilities(self, target: Target) -> Capabilities:
         """Return what the engine can do; every feature has an entry."""
@@ -97,13 +99,8 @@ class LocalBackend:
             The format, or an option of the target, is unknown.
         """
         self._options(target)
-        writers: dict[str, Callable[[Workflow], str]] = {"yaml": write_yaml, "json": _write_json}
-        if format not in writers:
-            raise EngineOptionError(
-                f"local has no format {format!r}; it has: {', '.join(writers)}."
-                f"{did_you_mean(format, writers)}"
-            )
-        file = ArtifactFile(f"{workflow.name}.{format}", writers[format](workflow))
+        write = {"yaml": write_yaml, "json": _write_json}[choose_format(self, format)]
+        file = ArtifactFile(f"{workflow.name}.{format}", write(workflow))
         return Artifact(self.name, (file,))
 
     def run(

@@ -22,8 +22,6 @@ from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.errors import EngineError
 
-FORMATS = ("yaml", "json")
-
 
 @click.command()
 @file_argument
@@ -42,7 +40,10 @@ FORMATS = ("yaml", "json")
 @storage_option
 @passes_option
 @click.option(
-    "--format", "format_", metavar="FORMAT", help="Format of the files: yaml (default), json."
+    "--format",
+    "format_",
+    metavar="FORMAT",
+    help="Format of the files: for most engines yaml (default) or json, for airflow python.",
 )
 @session_options
 @pass_session
@@ -73,10 +74,11 @@ def command(
         options=_pairs(options),
         storages=storages,
     )
-    format_ = session.settings.choose("format", format_, FORMATS)
     plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
     for warning in plan.diagnostics:
         session.info(str(warning))
+    assert plan.backend is not None, "it was planned for an engine"
+    format_ = session.settings.choose("format", format_, plan.backend.formats)
     artifact = stages.compile(plan, engine, format=format_)
     session.detail(f"{plan.workflow.name} for {engine}: {_sizes(artifact)}")
     _write(session, artifact, output)

@@ -6,7 +6,7 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-from couler.backends.base import Artifact, Target
+from couler.backends.base import Artifact, Target, choose_format
 from couler.backends.registry import get_backend
 from couler.show import render
 from couler.stages.checks import check_engine
@@ -19,7 +19,7 @@ def compile(  # named as the command is
     engine: str,
     *,
     target: Target | None = None,
-    format: str = "yaml",
+    format: str | None = None,
 ) -> Artifact:
     """Turn a workflow into files for an engine.
 
@@ -32,7 +32,7 @@ def compile(  # named as the command is
     target
         Settings of the engine; None for those of the plan, or the engine's own.
     format
-        Format of the files, one that the engine knows.
+        Format of the files, one of the engine's; None for its first.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def compile(  # named as the command is
         if backend is None or (backend.name, target) != (engine, workflow.target):
             backend = get_backend(engine)
             check_engine(workflow.workflow, backend, target)
-        return backend.compile(workflow.workflow, target, format=format)
+        return backend.compile(workflow.workflow, target, format=choose_format(backend, format))
 
 
 @contextlib.contextmanager

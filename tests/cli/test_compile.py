@@ -20,6 +20,7 @@ class TwoFiles:
 
     name = "two-files"
     profiles = ("two-files",)
+    formats = ("text", "json")
 
     def __init__(self, second: str = "more/second.txt") -> None:
         self.second = second
@@ -30,7 +31,7 @@ class TwoFiles:
     def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
         yield Diagnostic("CLR399", "this is odd", severity="warning")
 
-    def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
+    def compile(self, workflow: Workflow, target: Target, *, format: str = "text") -> Artifact:
         files = (ArtifactFile("first.txt", "1\n"), ArtifactFile(self.second, "2\n"))
         return Artifact(self.name, files, ("The secret s must exist.",))
 
@@ -49,6 +50,32 @@ def test_artifact_is_all_of_standard_output(couler: Callable, greet: str) -> Non
     assert yaml.safe_load(told.out)["kind"] == "Workflow"
     assert told.out.endswith("\n")
     assert not told.out.endswith("\n\n")
+
+
+def test_default_format_is_the_engines_first(couler: Callable, greet: str) -> None:
+    told = couler("compile", greet, "-e", "airflow")
+    assert (told.code, told.err) == (0, "")
+    compile(told.out, "greet.py", "exec")
+    assert couler("compile", greet, "-e", "airflow", "--format", "python").out == told.out
+
+
+@pytest.mark.parametrize(
+    ("engine", "formats"),
+    [("airflow", "it has: python."), ("argo", "it has: yaml, json."), ("local", "it has: yaml")],
+)
+def test_format_of_another_engine(couler: Callable, greet: str, engine: str, formats: str) -> None:
+    told = couler("compile", greet, "-e", engine, "--format", "pyhton")
+    assert (told.code, told.out) == (2, "")
+    assert f"{engine} has no format 'pyhton'; {formats}" in told.err
+    assert ('Did you mean "python"?' in told.err) == (engine == "airflow")
+
+
+def test_format_of_the_settings_is_for_engines_that_know_it(
+    couler: Callable, greet: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COULER_FORMAT", "json")
+    assert couler("compile", greet, "-e", "argo").json["kind"] == "Workflow"
+    assert "import DAG" in couler("compile", greet, "-e", "airflow").out
 
 
 def test_json(couler: Callable, greet: str) -> None:

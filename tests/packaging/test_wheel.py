@@ -48,17 +48,19 @@ def build(tree: Path, into: Path) -> tuple[Path, Path]:
     return sdist, wheel
 
 
-def modules_of_checkout() -> set[str]:
-    found = {
-        path.relative_to(ROOT).as_posix()
-        for path in (ROOT / "couler").rglob("*.py")
-        if path.relative_to(ROOT).parts[1] not in LINKED
-    }
+def files_of_checkout() -> set[str]:
+    """Return the files of the package by the names that they have when it is installed."""
+    own = [path for path in (ROOT / "couler").rglob("*") if path.is_file()]
+    found = {path.relative_to(ROOT) for path in own}
+    found = {path for path in found if path.parts[1] not in LINKED}
     for name in LINKED:
-        found |= {
-            f"couler/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / name).rglob("*.py")
-        }
-    return found
+        linked = [path for path in (ROOT / name).rglob("*") if path.is_file()]
+        found |= {Path("couler", path.relative_to(ROOT)) for path in linked}
+    return {path.as_posix() for path in found if "__pycache__" not in path.parts}
+
+
+def modules_of_checkout() -> set[str]:
+    return {name for name in files_of_checkout() if name.endswith(".py")}
 
 
 def modules_of_wheel(wheel: Path) -> set[str]:
@@ -81,6 +83,19 @@ def test_wheel_holds_every_module_once_and_nothing_else(built: tuple[Path, Path]
     metadata = {name for name in names if ".dist-info/" in name}
     assert {name.partition("/")[0] for name in set(names) - metadata} == {"couler"}
     assert any(name.endswith("licenses/LICENSE") for name in metadata)
+
+
+def test_wheel_and_sdist_hold_what_is_no_module(built: tuple[Path, Path]) -> None:
+    """Scripts and templates are read when a workflow is compiled."""
+    sdist, wheel = built
+    wanted = {name for name in files_of_checkout() if not name.endswith(".py")}
+    assert "couler/backends/airflow/process.sh" in wanted
+    with zipfile.ZipFile(wheel) as archive:
+        assert wanted <= set(archive.namelist())
+    with tarfile.open(sdist) as archive:
+        names = {member.name.partition("/")[2] for member in archive.getmembers()}
+    linked = re.compile(rf"couler/(?=({'|'.join(LINKED)})/)")
+    assert {linked.sub("", name) for name in wanted} <= names
 
 
 def test_sdist_has_no_links_and_the_tests(built: tuple[Path, Path]) -> None:

@@ -19,6 +19,7 @@ ENGINE = """
 class Engine:
     name = "{name}"
     profiles = ("{name}",)
+    formats = ("yaml",)
     def capabilities(self, target): return {{}}
     def check(self, workflow, target): return iter(())
     def compile(self, workflow, target, *, format="yaml"): raise NotImplementedError

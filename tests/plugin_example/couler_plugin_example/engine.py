@@ -24,6 +24,7 @@ class ImageListBackend:
 
     name = "image-list"
     profiles = ("image-list",)
+    formats = ("text",)
 
     def capabilities(self, target: Target) -> Capabilities:
         """Return what the engine can do; every feature has an entry."""
@@ -37,7 +38,7 @@ class ImageListBackend:
         """Refuse nothing beyond features."""
         yield from ()
 
-    def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
+    def compile(self, workflow: Workflow, target: Target, *, format: str = "text") -> Artifact:
         """Return the list of images, each once, sorted."""
         images = {
             step.action.image

@@ -1,0 +1,46 @@
+"""Where the names of Airflow stand, by its version.
+
+Files for the newest versions take them from `airflow.sdk`, as people write it. Before Airflow 3.2
+some of them stood elsewhere; there a package that the provider of Kubernetes brings along,
+`common.compat`, has them under one name for all versions.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+Version: t.TypeAlias = tuple[int, int]
+
+OLDEST: Version = (3, 0)
+NEWEST: Version = (3, 3)
+
+SDK = "airflow.sdk"
+_COMPAT = "airflow.providers.common.compat.sdk"
+_COMPAT_SINCE: Version = (3, 2)
+"""From this version on `airflow.sdk` has all names that files take."""
+
+_OLD_PLACES: dict[str, str] = {
+    "CronTriggerTimetable": "airflow.timetables.trigger",
+    "MultipleCronTriggerTimetable": "airflow.timetables.trigger",
+}
+"""Names that the package for all versions has not."""
+
+
+def place(module: str, name: str, version: Version) -> str:
+    """Return the module from which a version of Airflow gives a name.
+
+    Examples
+    --------
+    >>> place("airflow.sdk", "DAG", (3, 3))
+    'airflow.sdk'
+    >>> place("airflow.sdk.exceptions", "AirflowSkipException", (3, 1))
+    'airflow.providers.common.compat.sdk'
+    >>> place("airflow.sdk", "CronTriggerTimetable", (3, 1))
+    'airflow.timetables.trigger'
+    >>> place("datetime", "timedelta", (3, 1))
+    'datetime'
+    """
+    of_sdk = module == SDK or module.startswith(f"{SDK}.")
+    if not of_sdk or version >= _COMPAT_SINCE:
+        return module
+    return _OLD_PLACES.get(name, _COMPAT)
