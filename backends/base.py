@@ -150,6 +150,23 @@ class Backend(t.Protocol):
         ...
 
 
+@t.runtime_checkable
+class Judge(t.Protocol):
+    """A backend that can ask its engine, if that is installed, whether it takes its files."""
+
+    def judge(self, artifact: Artifact) -> Iterator[Diagnostic]:
+        """Yield what the engine itself refuses.
+
+        Raises
+        ------
+        ConfigurationError
+            The engine is not installed.
+        EngineError
+            It gives no answer.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RunOptions:
     """How to run a workflow on this machine.

@@ -126,6 +126,7 @@ CODES: dict[str, str] = {
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",
     "CLR364": "more resources than this machine has",
+    "CLR380": "DAG file that Airflow cannot load",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",
     "CLR402": "request above its limit",

@@ -73,6 +73,20 @@ class AirflowBackend:
             notes=tuple(_notes(workflow)),
         )
 
+    def judge(self, artifact: Artifact) -> Iterator[Diagnostic]:
+        """Yield what keeps the Airflow of this machine from loading a file.
+
+        Raises
+        ------
+        ConfigurationError
+            Airflow is not installed; `COULER_AIRFLOW_PYTHON` can name another interpreter.
+        """
+        import os
+
+        from couler.backends.airflow.judge import judge
+
+        yield from judge(artifact, os.environ)
+
 
 def _options(target: Target) -> Options:
     from couler.backends.airflow.options import options

@@ -37,6 +37,22 @@ profile_option = click.option(
     "--profile", metavar="NAME", help="Profile of the engine, such as argo-minimal-crd."
 )
 
+engine_version_option = click.option(
+    "--engine-version", metavar="V", help="Version of the engine, such as 4.0."
+)
+
+namespace_option = click.option(
+    "--namespace", metavar="NAME", help="Namespace that the run will live in."
+)
+
+engine_settings_option = click.option(
+    "--option",
+    "options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A further setting of the engine; can be given several times.",
+)
+
 passes_option = click.option(
     "--pass",
     "passes",
@@ -81,7 +97,7 @@ def target_of(
     profile: str | None,
     engine_version: str | None = None,
     namespace: str | None = None,
-    options: dict[str, str] | None = None,
+    options: tuple[str, ...] = (),
     storages: tuple[str, ...] = (),
 ) -> Target:
     """Return the target that flags and settings describe.
@@ -95,6 +111,16 @@ def target_of(
         profile=profile,
         engine_version=engine_version,
         namespace=namespace,
-        options=options or {},
+        options=_pairs(options),
         storages=storages_of(session, engine, storages),
     )
+
+
+def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for option in options:
+        name, separator, value = option.partition("=")
+        if not separator or not name:
+            raise click.BadParameter(f"{option!r} is not NAME=VALUE", param_hint="--option")
+        pairs[name] = value
+    return pairs

@@ -12,7 +12,10 @@ from couler.cli._load import Source, load
 from couler.cli._options import (
     choose_engine,
     engine_option,
+    engine_settings_option,
+    engine_version_option,
     file_argument,
+    namespace_option,
     output_option,
     passes_option,
     profile_option,
@@ -27,16 +30,10 @@ from couler.errors import EngineError
 @file_argument
 @engine_option
 @output_option("File to write, or a folder where the engine needs several files")
-@click.option("--engine-version", metavar="V", help="Version of the engine, such as 4.0.")
+@engine_version_option
 @profile_option
-@click.option("--namespace", metavar="NAME", help="Namespace that the run will live in.")
-@click.option(
-    "--option",
-    "options",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="A further setting of the engine; can be given several times.",
-)
+@namespace_option
+@engine_settings_option
 @storage_option
 @passes_option
 @click.option(
@@ -71,7 +68,7 @@ def command(
         profile=profile,
         engine_version=engine_version,
         namespace=namespace,
-        options=_pairs(options),
+        options=options,
         storages=storages,
     )
     plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
@@ -88,16 +85,6 @@ def command(
 
 def _sizes(artifact: Artifact) -> str:
     return ", ".join(f"{file.name} of {len(file.text.encode()):,} bytes" for file in artifact.files)
-
-
-def _pairs(options: tuple[str, ...]) -> dict[str, str]:
-    pairs = {}
-    for option in options:
-        name, separator, value = option.partition("=")
-        if not separator or not name:
-            raise click.BadParameter(f"{option!r} is not NAME=VALUE", param_hint="--option")
-        pairs[name] = value
-    return pairs
 
 
 def _write(session: Session, artifact: Artifact, output: str | None) -> None:

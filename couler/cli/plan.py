@@ -10,7 +10,10 @@ from couler import stages
 from couler.cli._load import Source, load
 from couler.cli._options import (
     engine_option,
+    engine_settings_option,
+    engine_version_option,
     file_argument,
+    namespace_option,
     passes_option,
     profile_option,
     target_of,
@@ -24,7 +27,10 @@ FORMATS = ("text", "json")
 @click.command()
 @file_argument
 @engine_option
+@engine_version_option
 @profile_option
+@namespace_option
+@engine_settings_option
 @storage_option
 @passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
@@ -34,6 +40,9 @@ def command(
     session: Session,
     file: Source,
     engine: str | None,
+    engine_version: str | None,
+    namespace: str | None,
+    options: tuple[str, ...],
     profile: str | None,
     passes: tuple[str, ...],
     format_: str | None,
@@ -45,7 +54,15 @@ def command(
     Sizes are those of the workflow as compact JSON, before the first pass and after the last.
     """
     engine = session.settings.get("engine", engine)
-    target = target_of(session, engine, profile=profile, storages=storages)
+    target = target_of(
+        session,
+        engine,
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=options,
+        storages=storages,
+    )
     plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
     if session.settings.choose("format", format_, FORMATS) == "json":
         click.echo(json.dumps(plan.to_json(), ensure_ascii=False, indent=2))

@@ -6,19 +6,27 @@ import json
 import textwrap
 import time
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import click
 
 from couler.backends.base import Target
 from couler.cli._load import Source, load
-from couler.cli._options import EngineType, file_argument, profile_option, target_of
+from couler.cli._options import (
+    EngineType,
+    engine_settings_option,
+    engine_version_option,
+    file_argument,
+    namespace_option,
+    profile_option,
+    target_of,
+)
 from couler.cli._program import LoadError
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
-from couler.stages import SCHEMA_VERSION, diagnose
+from couler.stages import SCHEMA_VERSION, diagnose, judge
 
 FORMATS = ("text", "json", "github")
 
@@ -48,8 +56,17 @@ class Findings(t.NamedTuple):
     type=EngineType(),
     help="Check for this engine as well; can be given several times.",
 )
+@click.option(
+    "--check",
+    "ask",
+    is_flag=True,
+    help="Let the engine itself, if it is installed here, read what is compiled for it.",
+)
 @storage_option
+@engine_version_option
 @profile_option
+@namespace_option
+@engine_settings_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @session_options
 @pass_session
@@ -57,30 +74,60 @@ def command(
     session: Session,
     file: Source,
     engines: tuple[str, ...],
+    ask: bool,
+    engine_version: str | None,
     profile: str | None,
+    namespace: str | None,
+    options: tuple[str, ...],
     format_: str | None,
     storages: tuple[str, ...],
 ) -> None:
     """Report everything that is wrong with a workflow.
 
-    Ends with 1 if there is an error; warnings alone do not count.
+    Ends with 1 if there is an error; warnings alone do not count. With --check, what has none is
+    compiled, and the engine itself reads it; no cluster and no server is needed for that.
     """
     settings = session.settings
     default = settings.get("engine")
     if not engines and default is not None:
         engines = (default,)
-    if profile is not None and len(engines) != 1:
-        raise click.UsageError("--profile belongs to one engine: give one -e ENGINE with it")
-    only = engines[0] if len(engines) == 1 else None
-    target = target_of(session, only, profile=profile, storages=storages)
-    findings = _check(file, engines, target)
+    if ask and not engines:
+        raise click.UsageError("--check asks an engine: give -e ENGINE with it")
+    _refuse_for_several(
+        engines,
+        {
+            "--engine-version": engine_version,
+            "--profile": profile,
+            "--namespace": namespace,
+            "--option": options or None,
+        },
+    )
+    target = target_of(
+        session,
+        engines[0] if len(engines) == 1 else None,
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=options,
+        storages=storages,
+    )
+    findings = _check(file, engines, target, ask=ask)
     report = _REPORTS[settings.choose("format", format_, FORMATS)]
     report(session, findings)
     if findings.count("error"):
         click.get_current_context().exit(1)
 
 
-def _check(source: Source, engines: tuple[str, ...], target: Target) -> Findings:
+def _refuse_for_several(engines: tuple[str, ...], flags: Mapping[str, object]) -> None:
+    """Refuse settings of one engine where several are checked for, or none."""
+    if len(engines) == 1:
+        return
+    for name, value in flags.items():
+        if value is not None:
+            raise click.UsageError(f"{name} belongs to one engine: give one -e ENGINE with it")
+
+
+def _check(source: Source, engines: tuple[str, ...], target: Target, *, ask: bool) -> Findings:
     start = time.perf_counter()
     try:
         loaded = load(source)
@@ -88,6 +135,9 @@ def _check(source: Source, engines: tuple[str, ...], target: Target) -> Findings
         seconds = time.perf_counter() - start
         return Findings(source, None, engines, error.diagnostics, 0, seconds)
     found = diagnose(loaded, engines, target=target)
+    if ask and not any(one.severity == "error" for one in found):
+        for engine in dict.fromkeys(engines):
+            found += judge(loaded, engine, target=target)
     steps = sum(1 for _ in all_steps(loaded.workflow))
     seconds = time.perf_counter() - start
     return Findings(source, loaded.workflow.name, engines, found, steps, seconds)

@@ -5,6 +5,7 @@ processes.
 """
 
 from couler.stages.artifacts import compile as compile
+from couler.stages.artifacts import judge as judge
 from couler.stages.artifacts import show as show
 from couler.stages.checks import diagnose as diagnose
 from couler.stages.overrides import Override as Override
@@ -32,6 +33,7 @@ __all__ = [
     "cancel",
     "compile",
     "diagnose",
+    "judge",
     "plan",
     "plan_retry",
     "retry",

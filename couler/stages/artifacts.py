@@ -6,8 +6,10 @@ import contextlib
 import gc
 from collections.abc import Iterator
 
-from couler.backends.base import Artifact, Target, choose_format
+from couler.backends.base import Artifact, Judge, Target, choose_format
 from couler.backends.registry import get_backend
+from couler.errors import EngineOptionError
+from couler.ir.diagnostics import Diagnostic
 from couler.show import render
 from couler.stages.checks import check_engine
 from couler.stages.planning import Plan, plan
@@ -57,6 +59,39 @@ def compile(  # named as the command is
             backend = get_backend(engine)
             check_engine(workflow.workflow, backend, target)
         return backend.compile(workflow.workflow, target, format=choose_format(backend, format))
+
+
+def judge(
+    workflow: AnyWorkflow, engine: str, *, target: Target | None = None
+) -> tuple[Diagnostic, ...]:
+    """Compile a workflow, and let the engine itself say what it refuses.
+
+    Parameters
+    ----------
+    workflow
+        The workflow, of a program or as IR.
+    engine
+        Name of the engine, which must be installed on this machine.
+    target
+        Settings of the engine.
+
+    Raises
+    ------
+    EngineOptionError
+        The engine cannot be asked.
+    ConfigurationError
+        The engine is not installed.
+    EngineError
+        It gives no answer.
+
+    Notes
+    -----
+    Raises what `compile` raises as well.
+    """
+    backend = get_backend(engine)
+    if not isinstance(backend, Judge):
+        raise EngineOptionError(f"{engine} cannot be asked whether it takes its files")
+    return tuple(backend.judge(compile(workflow, engine, target=target)))
 
 
 @contextlib.contextmanager

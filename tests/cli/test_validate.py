@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -134,3 +136,69 @@ def test_profile_belongs_to_one_engine(couler: Callable, greet: str) -> None:
     assert (told.code, told.out) == (2, "")
     assert couler("validate", greet, "-e", "argo", "--profile", "argo-minimal-crd").code == 0
     assert couler("validate", greet, "-e", "argo", "--profile", "nope").code == 2
+
+
+def python_that_answers(folder: Path, **fields: object) -> str:
+    """Make an interpreter of a shell script, in the place of one that has Airflow."""
+    found = {"missing": [], "version": "3.3.2", "errors": [], "dags": ["greet"], **fields}
+    path = folder / "python"
+    path.write_text(f"#!/bin/sh\necho '{json.dumps(found)}' >\"$4\"\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "words"),
+    [
+        ({}, 0, "0 errors"),
+        ({"errors": ["TypeError: no"]}, 1, "CLR380 error  Airflow 3.3.2 cannot load"),
+        ({"missing": ["apache-airflow"]}, 3, "-m pip install apache-airflow"),
+    ],
+)
+def test_the_engine_itself_is_asked(
+    couler: Callable,
+    greet: str,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    fields: dict[str, object],
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.setenv("COULER_AIRFLOW_PYTHON", python_that_answers(folder, **fields))
+    told = couler("validate", greet, "-e", "airflow", "--check")
+    assert told.code == code
+    assert words in told.out + told.err
+    assert couler("validate", greet, "-e", "airflow").code == 0
+
+
+def test_an_engine_that_cannot_be_asked(couler: Callable, greet: str) -> None:
+    told = couler("validate", greet, "-e", "argo", "--check")
+    assert told.code == 2
+    assert "argo cannot be asked whether it takes its files" in told.err
+    assert "--check asks an engine" in couler("validate", greet, "--check").err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--engine-version", "3.1"),
+        ("--profile", "airflow"),
+        ("--namespace", "ml"),
+        ("--option", "helper_image=busybox"),
+    ],
+)
+def test_settings_are_those_of_one_engine(
+    couler: Callable, greet: str, flags: tuple[str, str]
+) -> None:
+    assert couler("validate", greet, "-e", "airflow", *flags).code == 0
+    assert couler("plan", greet, "-e", "airflow", *flags).code == 0
+    for engines in ((), ("-e", "airflow", "-e", "argo")):
+        told = couler("validate", greet, *engines, *flags)
+        assert told.code == 2
+        assert f"{flags[0]} belongs to one engine" in told.err
+
+
+def test_a_version_that_no_file_is_written_for(couler: Callable, greet: str) -> None:
+    told = couler("validate", greet, "-e", "airflow", "--engine-version", "2.11")
+    assert told.code == 2
+    assert "Airflow 3.0 to 3.3, not for '2.11'" in told.err

@@ -1,0 +1,109 @@
+"""Asking Airflow whether it takes a file: what comes of each kind of interpreter."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import judge as module
+from couler.backends.airflow.judge import PYTHON, judge
+from couler.backends.base import Artifact, ArtifactFile
+from couler.errors import ConfigurationError, EngineError
+
+ARTIFACT = Artifact("airflow", (ArtifactFile("greet.py", "print('a DAG')\n"),))
+
+
+@pytest.fixture
+def interpreter(tmp_path: Path) -> Callable[[str], dict[str, str]]:
+    """Make an interpreter of a shell script: $3 is the DAG file, $4 the place of the answer."""
+
+    def make(script: str) -> dict[str, str]:
+        path = tmp_path / "python"
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+        return {PYTHON: str(path), "PATH": "/usr/bin:/bin", "SECRET": "kept back"}
+
+    return make
+
+
+def answer(**fields: object) -> str:
+    found = {"missing": [], "version": "3.3.2", "errors": [], "dags": ["greet"], **fields}
+    return f'echo {shlex.quote(json.dumps(found))} >"$4"'
+
+
+def test_a_file_that_airflow_takes(interpreter: Callable) -> None:
+    assert list(judge(ARTIFACT, interpreter(answer()))) == []
+
+
+def test_what_airflow_refuses_is_one_error_each(interpreter: Callable) -> None:
+    errors = ["NameError: name 'x' is not defined (line 3)", "ValueError: no"]
+    found = list(judge(ARTIFACT, interpreter(answer(errors=errors, dags=[]))))
+    assert [one.code for one in found] == ["CLR380", "CLR380"]
+    assert found[0].message == f"Airflow 3.3.2 cannot load the DAG file: {errors[0]}"
+
+
+def test_a_file_without_a_dag(interpreter: Callable) -> None:
+    [found] = judge(ARTIFACT, interpreter(answer(dags=[])))
+    assert "finds no DAG" in found.message
+
+
+def test_the_process_has_the_file_and_a_home_of_its_own(interpreter: Callable) -> None:
+    environ = interpreter(
+        'grep -q "a DAG" "$3" && test "$HOME" = "$AIRFLOW_HOME" && test -z "$SECRET" || exit 1\n'
+        + answer()
+    )
+    assert list(judge(ARTIFACT, environ)) == []
+
+
+def without_packages(tmp_path: Path) -> Mapping[str, str]:
+    python = tmp_path / "bare"
+    python.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -I -S "$@"\n')
+    python.chmod(0o755)
+    return {PYTHON: str(python)}
+
+
+def test_an_interpreter_without_airflow(tmp_path: Path) -> None:
+    environ = without_packages(tmp_path)
+    with pytest.raises(ConfigurationError) as refused:
+        list(judge(ARTIFACT, environ))
+    assert refused.value.exit_code == 3
+    install = f"{environ[PYTHON]} -m pip install apache-airflow apache-airflow-providers-cncf"
+    assert install in str(refused.value)
+
+
+def test_without_a_name_it_is_the_interpreter_of_this_process(
+    interpreter: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environ = interpreter(answer(missing=["apache-airflow"]))
+    monkeypatch.setattr(module.sys, "executable", environ.pop(PYTHON))
+    with pytest.raises(ConfigurationError) as refused:
+        list(judge(ARTIFACT, environ))
+    assert "pip install 'couler[airflow]'" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("echo one; echo two; exit 4", "ended with 4 while it loaded: two"),
+        ("exit 1", "ended with 1 while it loaded: it printed nothing"),
+        ("sleep 60", "not loaded the DAG file within 0 s"),
+    ],
+)
+def test_an_airflow_that_gives_no_answer(
+    interpreter: Callable, monkeypatch: pytest.MonkeyPatch, script: str, words: str
+) -> None:
+    if script.startswith("sleep"):
+        monkeypatch.setattr(module, "_LIMIT_S", 0.3)
+        script = f"exec {script}"
+    with pytest.raises(EngineError, match=words):
+        list(judge(ARTIFACT, interpreter(script)))
+
+
+def test_an_interpreter_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="nothing cannot be run"):
+        list(judge(ARTIFACT, {PYTHON: str(tmp_path / "nothing")}))
