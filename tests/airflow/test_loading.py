@@ -1,0 +1,47 @@
+"""Airflow loads every file of the corpus and reads back what it has written of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import Target
+from couler.ir.defaults import resolve_defaults
+from couler.stages.checks import check_engine
+from tests.backends.airflow.absences import REFUSED
+from tests.corpus import Case
+from tests.support import airflow_runs
+from tests.support.absences import corpus
+from tests.support.airflow_runs import Worker
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+BACKEND = AirflowBackend()
+
+
+@pytest.fixture(scope="module", params=["3.3", "3.1"])
+def loader(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Worker]]:
+    """A version, and a process of its Airflow."""
+    old = request.param != "3.3"
+    if reason := airflow_runs.obstacle(old=old):
+        pytest.skip(reason)
+    with Worker(tmp_path_factory.mktemp("loading"), old=old) as worker:
+        yield request.param, worker
+
+
+@pytest.mark.parametrize("case", corpus(REFUSED))
+def test_a_file_of_the_corpus(case: Case, loader: tuple[str, Worker]) -> None:
+    version, worker = loader
+    target = Target(engine_version=version)
+    workflow = resolve_defaults(case.workflow)
+    assert check_engine(workflow, BACKEND, target) == ()
+    loaded = worker.load(BACKEND.compile(workflow, target).to_text())
+    assert loaded.errors == {}
+    assert list(loaded.tasks) == [workflow.name]
+    assert loaded.tasks[workflow.name]
+    assert loaded.round_trip
+    assert loaded.warnings == {}
