@@ -76,6 +76,11 @@ test-slow: argo-oracle containers ## Slow tests, some of which install packages;
 test-airflow: $(STAMP) containers airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m airflow
 
+.PHONY: airflow-table
+airflow-table: $(STAMP) containers airflow ## Run the corpus here and under Airflow, write the page of the table and print it
+	$(BIN)/python -m pytest -q -m airflow tests/airflow/test_corpus.py --update-goldens
+	@$(BIN)/python -m tests.support.airflow_table
+
 .PHONY: airflow
 airflow: $(AIRFLOW)/.setup-done ## Make .venv-airflow: Airflow, apart from all else
 

@@ -4,9 +4,12 @@ A comment above a fenced block says more about it, its words separated by `;`:
 
 - `file: NAME`: the file that the block is;
 - `continues`: the program is that of the block before, with this one below;
-- `compiles`: the workflow compiles for Argo; `runs`: it succeeds on this machine;
+- `compiles`: the workflow compiles for Argo; `compiles for: ENGINE` for another engine;
+- `runs`: it succeeds on this machine;
 - `reports: CODES`: checking finds these codes;
-- `output of: COMMAND`: what the command prints, in a block of any language.
+- `output of: COMMAND`: what the command prints, in a block of any language;
+- `generated`: `make goldens` writes the block; `generated from: TEXT`: what is printed from the
+  first line on that begins so.
 
 In output `...` stands for any text of a line, and as a line of its own for any lines.
 """
@@ -19,6 +22,7 @@ import shlex
 import subprocess
 import sys
 import typing as t
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -67,6 +71,17 @@ class Block(t.NamedTuple):
         """The file that it is written to."""
         return self.words.get("file", "program.py")
 
+    @property
+    def engines(self) -> list[str]:
+        """The engines that it compiles for."""
+        argo = ["argo"] if "compiles" in self.words else []
+        return [*argo, *self.words.get("compiles for", "").split()]
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether it is written by the test that compares it."""
+        return "generated" in self.words or "generated from" in self.words
+
     def __str__(self) -> str:
         return f"{self.page}:{self.line}"
 
@@ -89,8 +104,15 @@ if not (ROOT / "docs").is_dir():
     pytest.skip("the pages are not beside these tests", allow_module_level=True)
 
 BLOCKS = [block for page in PAGES for block in _blocks(page)]
-PROGRAMS = [block for block in BLOCKS if block.language == "python"]
-OUTPUTS = [block for block in BLOCKS if block.language == "console" or "output of" in block.words]
+PROGRAMS = [
+    block for block in BLOCKS if block.language == "python" and "output of" not in block.words
+]
+OUTPUTS = [
+    block
+    for block in BLOCKS
+    if block.language == "console" or ("output of" in block.words and not block.is_generated)
+]
+GENERATED = {block.page: None for block in BLOCKS if block.is_generated}
 
 
 def _workflows(block: Block, folder: Path) -> list[Loaded]:
@@ -107,12 +129,11 @@ def test_programs_do_what_the_page_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for workflow in _workflows(block, tmp_path):
-        engines = ["argo"] if "compiles" in block.words else []
-        found = stages.diagnose(workflow, engines)
+        found = stages.diagnose(workflow, block.engines)
         codes = [one.code for one in found if one.severity == "error"]
         assert codes == block.words.get("reports", "").split(), found
-        if engines:
-            assert stages.compile(workflow, "argo").to_text()
+        for engine in block.engines:
+            assert stages.compile(workflow, engine).to_text()
         if "runs" in block.words:
             result = stages.run(workflow)
             assert result.status == "succeeded", result
@@ -171,6 +192,31 @@ def test_output_is_what_commands_print(block: Block, tmp_path: Path) -> None:
     for command, expected in calls:
         printed = _print_of(command, tmp_path)
         assert _fits(expected, printed), f"{command} prints:\n{printed}"
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("page", GENERATED)
+def test_generated_output_is_up_to_date(
+    page: str, tmp_path: Path, golden: Callable[[Path, str], None]
+) -> None:
+    lines = (ROOT / page).read_text(encoding="utf-8").split("\n")
+    for block in reversed(BLOCKS):  # from below, so that the lines above keep their numbers
+        if block.page == page and block.is_generated:
+            _write_files(block, tmp_path)
+            first = block.line + 1  # below the comment and the fence
+            last = first + block.text.count("\n")
+            lines[first:last] = _shown_of(block, tmp_path).splitlines()
+    golden(ROOT / page, "\n".join(lines))
+
+
+def _shown_of(block: Block, folder: Path) -> str:
+    printed = _print_of(block.words["output of"], folder)
+    start = block.words.get("generated from")
+    if start is None:
+        return printed
+    found = re.search(rf"^{re.escape(start)}", printed, re.M)
+    assert found, f"{block}: no line begins with {start}:\n{printed}"
+    return printed[found.start() :]
 
 
 @pytest.mark.parametrize(
