@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from couler.backends.airflow.module import Module
-from couler.backends.airflow.options import NEWEST
 from couler.backends.airflow.python import Call, call
+from couler.backends.airflow.versions import NEWEST
 from couler.ir.locks import Mutex, locks_of
 from couler.ir.policies import Retry
 from couler.ir.walk import steps_by_path

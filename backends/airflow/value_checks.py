@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from couler.backends.airflow.options import NEWEST
+from couler.backends.airflow.versions import NEWEST
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.locks import locks_of
 from couler.ir.walk import steps_by_path
