@@ -127,6 +127,7 @@ CODES: dict[str, str] = {
     "CLR363": "program that this machine does not have",
     "CLR364": "more resources than this machine has",
     "CLR380": "DAG file that Airflow cannot load",
+    "CLR385": "character that no process can be given",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",
     "CLR402": "request above its limit",

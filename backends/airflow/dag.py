@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
+from couler.backends.airflow.frame import framed
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import declare_results
 from couler.backends.airflow.parameters import config_parameters, param, parameter
 from couler.backends.airflow.policies import seconds
-from couler.backends.airflow.python import Call, Code, call, laid_out, statement
+from couler.backends.airflow.python import Call, Code, block, call, statement
 from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.scopes import Scopes
 from couler.backends.airflow.tasks import Tasks
@@ -31,19 +30,23 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     before = None if first is None else "run_parameters"
     body += blocks.lines(scope, workflow.steps, indent=1, first=before)
     body += blocks.end(workflow, scope, indent=1)
-    dag = laid_out(_dag(workflow, module), before=len("with "), after=1)
-    definitions = module.definitions(HELPER_IMAGE=options.helper_image)
-    title = workflow.description or f"Workflow {workflow.name}."
-    head = f'"""{_comment(title)}\n\nCompiled by couler for Airflow 3.\n"""'
-    parts = [f"{head}\n\n{module.import_lines}", *definitions, f"with {dag}:\n" + "\n".join(body)]
-    text = parts[0]
-    for before, part in pairwise(parts):
-        text += ("\n" if _is_text(before) and _is_text(part) else "\n\n\n") + part
-    return text + "\n"
+    dag = block(_dag(workflow, module), "")
+    texts, functions = module.definitions(HELPER_IMAGE=options.helper_image)
+    return framed(
+        docstring=_docstring(workflow, options),
+        imports=module.import_lines,
+        texts=texts,
+        functions=functions,
+        dag=dag,
+        tasks="\n".join(body),
+    )
 
 
-def _is_text(part: str) -> bool:
-    return part[0].isupper()
+def _docstring(workflow: Workflow, options: Options) -> list[str]:
+    title, _, more = (workflow.description or "").strip().partition("\n")
+    made = f"Compiled by couler for Airflow {'.'.join(map(str, options.version))}."
+    where = "The DAG stands at the end, what it uses before it."
+    return [title or f"Workflow {workflow.name}.", *([more] if more else ()), f"{made} {where}"]
 
 
 def _dag(workflow: Workflow, module: Module) -> Call:
@@ -55,12 +58,8 @@ def _dag(workflow: Workflow, module: Module) -> Call:
         schedule=Code("None"),
         catchup=False,
         params=params or None,
-        default_args={"retries": 0},
+        default_args={"retries": 0, "trigger_rule": "none_failed"},
         user_defined_macros={name: Code(name) for name in module.macros} or None,
         dagrun_timeout=workflow.timeout_s and seconds(workflow.timeout_s, module),
         max_active_tasks=workflow.max_parallel,
     )
-
-
-def _comment(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"""', '\\"""')

@@ -6,12 +6,23 @@ import builtins
 import inspect
 import keyword
 import re
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from types import FunctionType
 
 from couler.backends.airflow import runtime
-from couler.backends.airflow.python import imports, statement, text_block, value_of
+from couler.backends.airflow.python import (
+    INDENT,
+    WIDTH,
+    Code,
+    imports,
+    returned,
+    statement,
+    value_of,
+)
+from couler.backends.airflow.quoting import quoted, text_block, width
+from couler.backends.airflow.shared_text import Shared, share
 from couler.backends.airflow.versions import NEWEST, Version, place
 
 _NAME = re.compile(r"\b([a-z_]+)\b")
@@ -35,19 +46,25 @@ class Module:
     def __init__(self, version: Version = NEWEST) -> None:
         self._version = version
         self._imports: dict[str, set[str]] = {}
+        self._taken: dict[tuple[str, str], str] = {}
         self._functions: set[str] = set()
         self._constants: dict[str, str] = {}
         self._conditions: dict[str, str] = {}
         self._tables: dict[str, object] = {}
-        self._names: set[str] = {*FUNCTIONS, *dir(builtins), "PROCESS", "HELPER_IMAGE"}
+        self._names: set[str] = {*_TAKEN, *FUNCTIONS}
         self.macros: dict[str, None] = {}
         """The functions that templates call."""
 
     def take(self, module: str, name: str = "") -> str:
-        """Import a name from a module, or the module itself."""
+        """Import a name from a module, or the module itself; return what the file calls it."""
         module = place(module, name, self._version)
-        self._imports.setdefault(module, set()).update({name} - {""})
-        return name or module
+        if (module, name) not in self._taken:
+            own = (name or module).split()[-1]
+            given = own if own in _OWN else self.name(own)
+            self._taken[module, name] = given
+            written = name if given == own else f"{name} as {given}"
+            self._imports.setdefault(module, set()).update({written} - {""})
+        return self._taken[module, name]
 
     def use(self, code: str) -> str:
         """Carry the functions that an expression calls, and what they use in turn."""
@@ -84,21 +101,26 @@ class Module:
         self._conditions[name] = self.use(code)
         return name
 
-    def name(self, wanted: str) -> str:
+    def name(self, wanted: str, short: str = "") -> str:
         """Return a name of Python, near to the wanted one, that nothing else in the file has.
+
+        Parameters
+        ----------
+        wanted
+            The name as users know it.
+        short
+            Another, which is taken instead if nothing else has it.
 
         Examples
         --------
         >>> module = Module()
-        >>> [module.name(one) for one in ("train", "train-model", "train", "2nd", "class")]
-        ['train', 'train_model', 'train_2', '_2nd', 'class_']
+        >>> [module.name(one) for one in ("train", "train-model", "train", "2nd", "class", "l")]
+        ['train', 'train_model', 'train_2', '_2nd', 'class_', 'l_']
         """
-        base = re.sub(r"\W", "_", wanted, flags=re.ASCII)
-        if base[0].isdigit():
-            base = f"_{base}"
+        base = _as_name(short or wanted)
+        if short and base in self._names:
+            base = _as_name(wanted)
         name, count = base, 1
-        if name in keyword.kwlist:
-            name = f"{base}_"
         while name in self._names:
             count += 1
             name = f"{base}_{count}"
@@ -112,15 +134,15 @@ class Module:
         others = {name: taken for name, taken in self._imports.items() if name not in _STANDARD}
         return "\n\n".join(imports(one) for one in (own, others) if one)
 
-    def definitions(self, **constants: str) -> list[str]:
-        """Return the texts, functions and conditions, each as it is written.
+    def definitions(self, **constants: str) -> tuple[list[str], list[str]]:
+        """Return the texts and tables, and the functions and conditions, as they are written.
 
         Of the constants those are written that a function uses.
         """
         if "process" in self._functions:
             self._constants.update(constants)
             self._constants["PROCESS"] = _wrapper()
-        texts = [f"{name} = {_text(text)}" for name, text in self._constants.items()]
+        texts = self._texts()
         texts += [statement(name, value_of(rows)) for name, rows in self._tables.items()]
         carried = [
             inspect.getsource(one).rstrip()
@@ -128,12 +150,22 @@ class Module:
             if name in self._functions
         ]
         conditions = [
-            f"def {name}(ti: Any, params: Any) -> bool:\n    return {code}"
+            f"def {name}(ti: Any, params: Any) -> bool:\n{returned(code)}"
             for name, code in self._conditions.items()
         ]
         if conditions or carried:
             self.take("typing", "Any")
-        return [*texts, *carried, *conditions]
+        return texts, [*carried, *conditions]
+
+    def _texts(self) -> list[str]:
+        """Return the texts as assignments, after what they share."""
+        shared, parts = share(self._constants)
+        names = [self.name(_first_definition(text).upper()) for text in shared]
+        lines = [_text(name, [text]) for name, text in zip(names, shared, strict=True)]
+        for name, given in parts.items():
+            codes = [Code(names[one.number]) if isinstance(one, Shared) else one for one in given]
+            lines.append(_text(name, codes))
+        return lines
 
     def _take_for(self, function: FunctionType) -> None:
         source = inspect.getsource(function)
@@ -145,6 +177,22 @@ class Module:
 
 
 _STANDARD = frozenset(("collections.abc", "datetime", "json", "operator", "re", "typing"))
+_OWN = frozenset(
+    name.split()[-1] for module, names in runtime.MODULES.items() for name in names or (module,)
+)
+"""What the carried functions import: they call it by these names."""
+
+_TAKEN = frozenset((*_OWN, *dir(builtins), "PROCESS", "HELPER_IMAGE"))
+_LONGEST = 50
+_UNCLEAR = frozenset("lOI")
+"""Letters that look like digits, which linters refuse as names."""
+
+
+def _as_name(wanted: str) -> str:
+    name = re.sub(r"\W", "_", wanted, flags=re.ASCII)[:_LONGEST]
+    if name in _UNCLEAR or keyword.iskeyword(name):
+        return f"{name}_"
+    return f"_{name}" if name[0].isdigit() else name
 
 
 @cache
@@ -152,5 +200,18 @@ def _wrapper() -> str:
     return (resources.files(__package__) / "process.sh").read_text()
 
 
-def _text(text: str) -> str:
-    return text_block(text) or value_of(text).flat()
+def _text(name: str, parts: Sequence[str | Code]) -> str:
+    """Return the assignment of a text that is made of parts."""
+    codes = [one.text if isinstance(one, Code) else text_block(one) or quoted(one) for one in parts]
+    if len(codes) == 1:
+        return f"{name} = {codes[0]}" if "\n" in codes[0] else statement(name, Code(codes[0]))
+    flat = f"{name} = {' + '.join(codes)}"
+    if "\n" not in flat and width(flat) <= WIDTH:
+        return flat
+    between = f"\n{INDENT}+ "
+    return f"{name} = (\n{INDENT}{between.join(codes)}\n)"
+
+
+def _first_definition(text: str) -> str:
+    found = re.search(r"^(?:class|def) _*(\w+)", text, flags=re.MULTILINE)
+    return found[1] if found else "shared"

@@ -64,7 +64,6 @@ def run_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
         task_id=RUN_OUTPUTS,
         python_callable=Code(module.use("typed_values")),
         op_args=[values, types],
-        trigger_rule="none_failed",
     )
 
 

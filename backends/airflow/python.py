@@ -7,9 +7,13 @@ last. Texts are written by `repr`, so nothing that a user wrote becomes code.
 
 from __future__ import annotations
 
+import ast
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+from couler.backends.airflow.quoting import quoted as quoted
+from couler.backends.airflow.quoting import width
 
 WIDTH = 100
 INDENT = "    "
@@ -17,7 +21,7 @@ INDENT = "    "
 
 @dataclass(frozen=True)
 class Code:
-    """An expression as it stands: a name, a number, an expression made elsewhere."""
+    """An expression as it stands: a name, a text, an expression made elsewhere."""
 
     text: str
 
@@ -43,9 +47,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Chain:
-    """A call of a method of what an expression gives: `of.method(...)`."""
+    """A call of a method of what a call gives: `of(...).method(...)`."""
 
-    of: Expression
+    of: Call
     method: Call
 
     def flat(self) -> str:
@@ -86,7 +90,30 @@ class Unpacked:
         return f"**{self.of.flat()}"
 
 
-Expression: t.TypeAlias = Code | Call | Chain | Listing | Table | Unpacked
+@dataclass(frozen=True)
+class Negation:
+    """What `not` is said of."""
+
+    of: Expression
+
+    def flat(self) -> str:
+        """Return it on one line."""
+        return f"not {_operand(self.of)}"
+
+
+@dataclass(frozen=True)
+class Junction:
+    """Two or more expressions with `and`, or with `or`, between them."""
+
+    word: str
+    items: tuple[Expression, ...]
+
+    def flat(self) -> str:
+        """Return it on one line."""
+        return f" {self.word} ".join(map(_operand, self.items))
+
+
+Expression: t.TypeAlias = Code | Call | Chain | Listing | Table | Unpacked | Negation | Junction
 
 
 def call(function: str, *arguments: object, **keywords: object) -> Call:
@@ -110,31 +137,19 @@ def value_of(value: object) -> Expression:
         The value is of another type.
     """
     match value:
-        case Code() | Call() | Chain() | Listing() | Table() | Unpacked():
-            return value
         case str():
             return Code(quoted(value))
+        case Code() | Call() | Chain() | Listing() | Table() | Unpacked():
+            return value
+        case Negation() | Junction():
+            return value
         case None | bool() | int() | float():
-            return Code(repr(value))
+            return Code(repr(value).replace("e+", "e"))
         case Mapping():
             return Table(tuple((value_of(key), value_of(one)) for key, one in value.items()))
         case list() | tuple():
             return Listing(tuple(map(value_of, value)))
     raise TypeError(f"{type(value).__name__} has no expression")
-
-
-def quoted(text: str) -> str:
-    r"""Return a text as Python source, in double quotes where that takes no more escapes.
-
-    Examples
-    --------
-    >>> print(quoted("it's"), quoted('say "hi"'), quoted("a\n"), quoted("\u2028"))
-    "it's" 'say "hi"' "a\n" "\u2028"
-    """
-    source = repr(text)
-    if source[0] == '"' or '"' in text:
-        return source
-    return f'"{source[1:-1]}"'
 
 
 def laid_out(expression: Expression, *, indent: int = 0, before: int = 0, after: int = 0) -> str:
@@ -147,65 +162,140 @@ def laid_out(expression: Expression, *, indent: int = 0, before: int = 0, after:
     indent
         Levels of indentation of the line that it begins on.
     before, after
-        Characters that stand on that line before it, its indentation left out, and after it.
+        Columns that are taken on that line before it, its indentation left out, and after it.
     """
     flat = expression.flat()
-    if len(INDENT) * indent + before + len(flat) + after <= WIDTH:
+    if len(INDENT) * indent + before + width(flat) + after <= WIDTH:
         return flat
-    inner = INDENT * (indent + 1)
+    return _in_lines(expression, flat, indent, before)
+
+
+def _in_lines(expression: Expression, flat: str, indent: int, before: int) -> str:
+    inner, close = INDENT * (indent + 1), INDENT * indent
 
     def entry(head: str, one: Expression) -> str:
-        body = laid_out(one, indent=indent + 1, before=len(head), after=1)
-        return f"{inner}{head}{body},\n"
+        return f"{inner}{head}{laid_out(one, indent=indent + 1, before=width(head), after=1)},\n"
 
-    close = INDENT * indent
     match expression:
         case Code():
+            read = _read(flat)
+            return flat if isinstance(read, Code) else _in_lines(read, flat, indent, before)
+        case Call(arguments=(), keywords=()) | Listing(items=()) | Table(entries=()):
             return flat
-        case Call() if not (expression.arguments or expression.keywords):
-            return flat
-        case Chain():
-            tail = f".{expression.method.flat()}"
-            return laid_out(expression.of, indent=indent, before=before, after=WIDTH) + tail
-        case Unpacked():
-            return "**" + laid_out(expression.of, indent=indent, before=before + 2, after=after)
         case Call():
             body = "".join(entry("", one) for one in expression.arguments)
             body += "".join(entry(f"{name}=", one) for name, one in expression.keywords)
             return f"{expression.function}(\n{body}{close})"
+        case Chain():
+            first = _in_lines(expression.of, expression.of.flat(), indent, before)
+            last = 2 if "\n" in first else before + width(first) + 1
+            return f"{first}.{laid_out(expression.method, indent=indent, before=last)}"
         case Listing():
-            body = "".join(entry("", one) for one in expression.items)
-            return f"[\n{body}{close}]"
+            return f"[\n{''.join(entry('', one) for one in expression.items)}{close}]"
         case Table():
             body = "".join(entry(f"{key.flat()}: ", one) for key, one in expression.entries)
             return "{\n" + body + close + "}"
+        case Unpacked():
+            return "**" + _in_lines(expression.of, expression.of.flat(), indent, before + 2)
+        case Negation(of=Junction() as of):
+            return f"not (\n{_joined(of, indent + 1)}{close})"
+        case Negation():
+            return "not " + _in_lines(expression.of, expression.of.flat(), indent, before + 4)
+        case Junction():
+            return f"(\n{_joined(expression, indent + 1)}{close})"
     t.assert_never(expression)
+
+
+def _joined(junction: Junction, indent: int) -> str:
+    """Return the lines of a junction in parentheses: one, or one an operand."""
+    whole = f"{INDENT * indent}{junction.flat()}\n"
+    if width(whole) - 1 <= WIDTH:
+        return whole
+    lines = ""
+    for position, one in enumerate(junction.items):
+        head = "" if position == 0 else f"{junction.word} "
+        flat = _operand(one)
+        if len(INDENT) * indent + len(head) + width(flat) > WIDTH:
+            flat = _in_lines(one, flat, indent, len(head))
+        lines += f"{INDENT * indent}{head}{flat}\n"
+    return lines
+
+
+def _operand(expression: Expression) -> str:
+    flat = expression.flat()
+    return f"({flat})" if isinstance(expression, Junction) else flat
+
+
+def _read(code: str) -> Expression:
+    """Return the tree of an expression, as far as it can be laid out."""
+    return _tree(ast.parse(code, mode="eval").body, code)
+
+
+def _tree(node: ast.expr, code: str) -> Expression:
+    match node:
+        case ast.Call(func=ast.Name() | ast.Attribute()) if all(one.arg for one in node.keywords):
+            return Call(
+                ast.unparse(node.func),
+                tuple(_tree(one, code) for one in node.args),
+                tuple((one.arg or "", _tree(one.value, code)) for one in node.keywords),
+            )
+        case ast.List():
+            return Listing(tuple(_tree(one, code) for one in node.elts))
+        case ast.Dict() if all(node.keys):
+            pairs = zip(node.keys, node.values, strict=True)
+            return Table(tuple((_tree(key, code), _tree(one, code)) for key, one in pairs if key))
+        case ast.UnaryOp(op=ast.Not()):
+            return Negation(_tree(node.operand, code))
+        case ast.BoolOp():
+            word = "and" if isinstance(node.op, ast.And) else "or"
+            return Junction(word, tuple(_tree(one, code) for one in node.values))
+    text = ast.get_source_segment(code, node) or code
+    return Code(f"({text})" if isinstance(node, ast.IfExp) else text)
 
 
 def statement(target: str, expression: Expression, *, indent: int = 0) -> str:
     """Return an assignment, or for an empty target the expression alone."""
     head = f"{target} = " if target else ""
-    return INDENT * indent + head + laid_out(expression, indent=indent, before=len(head))
+    start = INDENT * indent
+    body = laid_out(expression, indent=indent, before=width(head))
+    if head and width(start + head + body.partition("\n")[0]) > WIDTH:
+        inner = f"{start}{INDENT}{laid_out(expression, indent=indent + 1)}"
+        if all(width(line) <= WIDTH for line in inner.split("\n")):
+            body = f"(\n{inner}\n{start})"
+    return start + head + body
 
 
-def text_block(text: str) -> str | None:
-    r"""Return a text of several lines as a block of them, or None where it would not be the same.
+def returned(code: str, *, indent: int = 1) -> str:
+    """Return the statement that returns an expression."""
+    expression = _read(code)
+    body = laid_out(expression, indent=indent, before=len("return "))
+    if "\n" in body and isinstance(expression, Junction) and len(expression.items) == 2:
+        # The formatter would take the parentheses away, and break within an operand instead.
+        body = body.replace("(", f"(  # {_TWO[expression.word]}", 1)
+    return f"{INDENT * indent}return {body}"
 
-    Examples
-    --------
-    >>> print(text_block("import sys\nprint(1)\n"))
-    \"\"\"\
-    import sys
-    print(1)
-    \"\"\"
-    """
-    if "\n" not in text or not all(one.isprintable() or one == "\n" for one in text):
-        return None
-    for quotes in ('"""', "'''"):
-        if quotes not in text and not text.endswith(quotes[0]):
-            body = text.replace("\\", "\\\\")
-            return f"{quotes}\\\n{body}{quotes}"
-    return None
+
+_TWO = {"and": "both hold", "or": "one of them holds"}
+
+
+def edge(before: Sequence[str], name: str, *, indent: int = 0) -> str:
+    """Return the statement that puts tasks before another."""
+    start = INDENT * indent
+    given = before[0] if len(before) == 1 else f"[{', '.join(before)}]"
+    if len(start) + width(f"{given} >> {name}") <= WIDTH:
+        return f"{start}{given} >> {name}"
+    if len(before) == 1:
+        inner = INDENT * (indent + 1)
+        return f"{start}(\n{inner}{given}\n{inner}>> {name}\n{start})"
+    listed = laid_out(Listing(tuple(map(Code, before))), indent=indent, after=WIDTH)
+    return f"{start}{listed} >> {name}"
+
+
+def block(made: Call, name: str, *, indent: int = 0) -> str:
+    """Return the head of a block: `with made as name:`, or without a name."""
+    tail = f" as {name}:" if name else ":"
+    head = laid_out(made, indent=indent, before=len("with "), after=width(tail))
+    return f"{INDENT * indent}with {head}{tail}"
 
 
 def imports(names: Mapping[str, Iterable[str]]) -> str:
@@ -216,18 +306,19 @@ def imports(names: Mapping[str, Iterable[str]]) -> str:
     names
         For each module the names that are taken from it; none for `import module`.
     """
-    plain = [f"import {module}" for module, taken in names.items() if not tuple(taken)]
-    taken = [
-        _from(module, sorted(given, key=_import_order))
-        for module, given in names.items()
-        if tuple(given)
-    ]
-    return "\n".join([*sorted(plain), *sorted(taken)])
+    lines = [f"import {module}" for module, taken in sorted(names.items()) if not tuple(taken)]
+    for module, taken in sorted(names.items()):
+        given = sorted(taken, key=_import_order)
+        own = [name for name in given if " as " not in name]
+        lines += [_from(module, own)] if own else []
+        lines += [_from(module, [name]) for name in given if " as " in name]
+    return "\n".join(lines)
 
 
 def _import_order(name: str) -> tuple[int, str]:
     """Constants, then classes, then the rest."""
-    if name.isupper() and len(name) > 1:
+    own = name.partition(" as ")[0]
+    if own.isupper() and len(own) > 1:
         return 0, name
     return 1 if name[0].isupper() else 2, name
 

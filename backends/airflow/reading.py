@@ -10,7 +10,8 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from couler.backends.airflow.python import quoted, value_of
+from couler.backends.airflow.python import value_of
+from couler.backends.airflow.quoting import quoted
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.policies import Foreach
 from couler.ir.values import (

@@ -8,15 +8,16 @@ from dataclasses import replace
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.outputs import run_outputs
 from couler.backends.airflow.python import (
-    INDENT,
     Call,
     Chain,
     Code,
+    block,
     call,
-    quoted,
+    edge,
     statement,
     value_of,
 )
+from couler.backends.airflow.quoting import quoted
 from couler.backends.airflow.reading import Read, Scope, is_static, item_rows, last_steps, task_name
 from couler.backends.airflow.tasks import Place, Tasks
 from couler.ir.policies import AnyOf, Dependency, Foreach
@@ -78,7 +79,7 @@ class Scopes:
                 gate = self._module.name(f"{name}_needs")
                 lines.append(self._gate(gate, gate_id, needs, indent))
                 watched = [names[one] for one in needs.watched]
-                edges.append(_edge(watched, gate, indent))
+                edges.append(edge(watched, gate, indent=indent))
                 before.append(gate)
                 gates = (*conditions, f"{scope.prefix}{gate_id}")
             if first is not None:
@@ -87,14 +88,16 @@ class Scopes:
             lines += self._step(step, name, place, indent)
             if before:
                 dynamic = step.foreach is not None and not is_static(step.foreach)
-                edges.append(_edge(before, f"{name}_items" if dynamic else name, indent))
+                edges.append(edge(before, f"{name}_items" if dynamic else name, indent=indent))
         return [*lines, *edges]
 
     def name_steps(self, scope: Scope, steps: Sequence[Step]) -> dict[str, str]:
         """Return the variables of the steps of a scope, always the same."""
         known = self._variables.get(scope.prefix)
         if known is None:
-            known = {one.name: self._module.name(f"{scope.prefix}{one.name}") for one in steps}
+            known = {
+                one.name: self._module.name(f"{scope.prefix}{one.name}", one.name) for one in steps
+            }
             self._variables[scope.prefix] = known
         return known
 
@@ -108,7 +111,7 @@ class Scopes:
             last = self._module.name("run_outputs")
             before = ["run_status"] if lines else ends
             lines.append(statement(last, made, indent=indent))
-            lines.append(_edge(before, last, indent))
+            lines.append(edge(before, last, indent=indent))
         return lines
 
     def _exits(self, workflow: Workflow, scope: Scope, ends: list[str], indent: int) -> list[str]:
@@ -130,7 +133,7 @@ class Scopes:
             inner = Scope(
                 {one.name: one for one in handler.steps}, f"{prefix}.", scope.params, scope
             )
-            gate = f"{name}_when"
+            gate = self._module.name(f"{name}_when", "when")
             failed = "run_failed(ti, LEAVES)"
             code = {"failure": failed, "success": f"not {failed}", "any": "True"}[handler.on]
             condition = self._module.condition(f"when_{name}", code)
@@ -142,8 +145,8 @@ class Scopes:
                 pre_execute=call(self._module.use("run_if"), Code(condition)),
             )
             group = call(self._module.take("airflow.sdk", "TaskGroup"), prefix)
-            lines.append(f"{INDENT * indent}with {group.flat()} as {name}:")
-            lines.append(statement(self._module.name(gate), made, indent=indent + 1))
+            lines.append(block(group, name, indent=indent))
+            lines.append(statement(gate, made, indent=indent + 1))
             lines += self.lines(
                 inner,
                 handler.steps,
@@ -151,7 +154,7 @@ class Scopes:
                 conditions=(f"{prefix}.when",),
                 first=gate,
             )
-            lines.append(_edge(ends, name, indent))
+            lines.append(edge(ends, name, indent=indent))
             exits.append(name)
             exit_leaves += inner.all_leaves(handler.steps)
         status = call(
@@ -162,7 +165,7 @@ class Scopes:
             trigger_rule="all_done",
         )
         lines.append(statement("run_status", status, indent=indent))
-        lines.append(_edge([*ends, *exits], "run_status", indent))
+        lines.append(edge([*ends, *exits], "run_status", indent=indent))
         return lines
 
     def _step(self, step: Step, name: str, place: Place, indent: int) -> list[str]:
@@ -172,11 +175,11 @@ class Scopes:
             made = self._tasks.process(step, task_name(step.name), place)
             return [statement(name, made, indent=indent)]
         made = call(self._module.take("airflow.sdk", "TaskGroup"), task_name(step.name))
-        head = f"{INDENT * indent}with {made.flat()} as {name}:"
+        head = block(made, name, indent=indent)
         inner = place.scope.inside(step, step.action)
         lines, conditions, first = [head], place.conditions, None
         if step.when is not None or place.conditions:
-            first = self._module.name(f"{name}_when")
+            first = self._module.name(f"{name}_when", "when")
             gate = call(
                 self._module.take(_PYTHON, "PythonOperator"),
                 task_id="when",
@@ -272,8 +275,3 @@ def _waits_otherwise(step: Step) -> bool:
     return any(not isinstance(entry, str) for entry in step.depends_on) or any(
         map(_waits_otherwise, inside)
     )
-
-
-def _edge(before: Sequence[str], name: str, indent: int) -> str:
-    given = before[0] if len(before) == 1 else f"[{', '.join(before)}]"
-    return f"{INDENT * indent}{given} >> {name}"

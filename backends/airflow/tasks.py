@@ -79,8 +79,6 @@ class Tasks:
     def policies(self, step: Step, place: Place) -> dict[str, object]:
         """Return what says when a task starts, and how often."""
         fields: dict[str, object] = {}
-        if place.waits:
-            fields["trigger_rule"] = "none_failed"
         if step.when is not None or place.conditions:
             fields["pre_execute"] = self.start(step, place)
         fields.update(policy_fields(step, self._module, self._version))

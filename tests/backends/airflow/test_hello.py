@@ -1,0 +1,46 @@
+"""The smallest programs give files that fit on a screen."""
+
+from __future__ import annotations
+
+import couler
+from couler import stages
+from tests.backends.airflow.ruff import formatted
+
+HELLO_LINES = 25
+TYPED_LINES = 30
+"""Lines of the DAG of one typed step, without what it carries."""
+
+
+def lines(workflow: couler.Workflow) -> list[str]:
+    source = stages.compile(workflow, "airflow", format="python").to_text()
+    assert formatted(source) == source
+    return source.splitlines()
+
+
+def test_hello() -> None:
+    with couler.Workflow("hello") as workflow:
+        couler.run_container("busybox:1.37", ["echo"], ["hello world"], step_name="hello")
+    written = lines(workflow)
+    assert len(written) < HELLO_LINES, "\n".join(written)
+    assert not [line for line in written if line.startswith("def ")], "it needs no functions"
+
+
+@couler.step
+def greet(name: str) -> str:
+    return f"hello {name}"
+
+
+@couler.step
+def shout(text: str) -> str:
+    return text.upper()
+
+
+def test_typed_steps() -> None:
+    with couler.Workflow("greeting", who="world") as workflow:
+        shout(greet(workflow.params.who))
+    written = lines(workflow)
+    dag = written[written.index("with DAG(") :]
+    assert len(dag) <= 2 * TYPED_LINES, "\n".join(dag)
+    assert len([line for line in written if line.startswith("def ") and "ti:" in line]) <= 1
+    source = "\n".join(written)
+    assert source.count("class _Json:") == 1, "what both functions need is there once"
