@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
+import time
 import sys
 import tempfile
 import threading
@@ -19,6 +20,7 @@ from tests.fakes.kubernetes.websocket import WebSocket
 PROTOCOL = "v4.channel.k8s.io"
 _STDIN, _STDOUT, _STDERR, _ERROR = 0, 1, 2, 3
 _CHUNK = 32 * 1024
+_START_S = 10.0
 _PROGRAM = Path(sandbox.__file__).with_name("enter.py")
 
 
@@ -26,7 +28,11 @@ class Execution:
     """A process in a container, which ends with the block that this opens, and its file goes."""
 
     def __init__(self, container: Container, command: list[str]) -> None:
-        first = container.first_process()
+        limit = time.monotonic() + _START_S
+        while (first := container.first_process()) is None and not container.poll():
+            if time.monotonic() > limit:
+                break
+            time.sleep(0.005)  # its status says that it runs as soon as it is started
         if first is None:
             raise ApiError(400, "BadRequest", f"container {container.name} does not run")
         self._folder = container.folder
