@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import subprocess
-import time
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 from typing import IO
 

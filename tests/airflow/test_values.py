@@ -1,0 +1,136 @@
+"""Values and policies of compiled files under real Airflow: what the corpus does not ask."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import Target
+from couler.ir.locks import Mutex
+from couler.ir.policies import Backoff, Retry
+from couler.ir.workflow import Parameter, Workflow
+from tests.corpus.build import flow, or_else, param, part, ref, sh, words
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.airflow_runs import AirflowError, AirflowRun, Worker
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+Run = Callable[..., AirflowRun]
+
+
+@pytest.fixture
+def run(airflow: Worker, cluster: FakeCluster) -> Run:
+    """Compile a workflow and run it."""
+
+    def run(workflow: Workflow, conf: dict[str, Any] | None = None) -> AirflowRun:
+        text = AirflowBackend().compile(workflow, Target()).to_text()
+        return airflow.run(text, workflow.name, cluster=cluster, conf=conf, limit_s=120.0)
+
+    return run
+
+
+def test_wrong_parameters_are_refused(run: Run) -> None:
+    workflow = flow(
+        "wrong",
+        sh("show", 'echo "$1"', param("n")),
+        parameters=[
+            Parameter(name="n", type="int", required=True),
+            Parameter(name="x", type="float", default=0.5),
+            Parameter(name="flag", type="bool", default=False),
+            Parameter(name="names", type="list", default=("a",)),
+            Parameter(name="size", default="s", choices=("s", "m")),
+        ],
+    )
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({}, "Invalid input for param n"),
+        ({"n": "many"}, "Invalid input for param n"),
+        ({"n": True}, "Invalid input for param n"),
+        ({"n": 1.5}, "Invalid input for param n"),
+        ({"n": 1, "x": "nan"}, "Invalid input for param x"),
+        ({"n": 1, "flag": "yes"}, "Invalid input for param flag"),
+        ({"n": 1, "names": "a"}, "Invalid input for param names"),
+        ({"n": 1, "size": "xl"}, "Invalid input for param size"),
+    ]
+    for conf, message in wrong:
+        with pytest.raises(AirflowError, match=message):
+            run(workflow, conf)
+    found = run(workflow, {"n": "-7", "x": "1e3", "flag": "true"})
+    assert found.xcoms["show", -1] == {"result": "-7"}
+
+
+LINE = "import sys; sys.stdout.reconfigure(encoding='utf-8'); print('\\U0001f600ä' * 10_000)"
+
+
+def test_large_values_of_any_alphabet_and_what_cannot_be_read(run: Run) -> None:
+    shown = "import sys; print(sys.argv[1] == '\\U0001f600ä' * 10_000)"
+    workflow = flow(
+        "large",
+        words("makes", "python", "-c", LINE),
+        words("takes", "python", "-c", shown, ref("makes")),
+        sh("tree", "echo '{\"a\": [1]}'", result="dict"),
+        # It has no attempt, so it is not tried again.
+        sh("misses", 'echo "$1"', part(ref("tree"), "a", 1), retry=Retry(limit=3)),
+        sh("has", 'echo "$1"', or_else(part(ref("tree"), "a", 0), 2)),
+    )
+    found = run(workflow)
+    assert found.xcoms["takes", -1] == {"result": "True"}, found.log
+    assert found.states["misses", -1] == "failed"
+    assert found.tries["misses", -1] == 1
+    assert "there is no 1 in [1]" in found.logs["misses", -1]
+    assert found.pods_of("misses") == []
+    assert found.xcoms["has", -1] == {"result": "1"}
+
+
+def test_time_limits_end_pods_and_policies_are_those_of_airflow(
+    run: Run, airflow: Worker, cluster: FakeCluster
+) -> None:
+    workflow = flow(
+        "policies",
+        sh("late", "trap 'echo asked to end; exit 0' TERM; sleep 60 & wait", timeout_s=1),
+        sh(
+            "patient",
+            "exit 75",
+            retry=Retry(
+                limit=2,
+                exit_codes=(1, 2),
+                backoff=Backoff(seconds=0.5, factor=1.5, cap_s=90),
+            ),
+            locks=[Mutex(name="disk")],
+        ),
+        sh("waits", "true"),
+        max_parallel=3,
+        timeout_s=3600,
+    )
+    text = AirflowBackend().compile(workflow, Target()).to_text()
+    loaded = airflow.load(text, limit_s=120.0)
+    assert loaded.errors == {}
+    assert loaded.round_trip
+    dag = loaded.serialized["policies"]["dag"]
+    assert dag["max_active_tasks"] == 3
+    assert dag["dagrun_timeout"] == 3600.0
+    tasks = {task["__var"]["task_id"]: task["__var"] for task in dag["tasks"]}
+    patient = tasks["patient"]
+    assert patient["retries"] == 2
+    assert patient["retry_delay"] == 0.5
+    assert patient["retry_exponential_backoff"] == 1.5
+    assert patient["max_retry_delay"] == 90.0
+    assert patient["pool"] == "disk"
+    assert tasks["late"]["execution_timeout"] == 1.0
+    found = run(workflow)
+    assert found.state == "failed"
+    assert found.states["late", -1] == "failed"
+    assert found.tries["patient", -1] == 1
+    [late] = found.pods_of("late")
+    assert late.container("base").stdout == "asked to end\n"
+    for _ in range(200):  # the API forgets a pod before its containers have ended
+        if all(one.exit_code is not None for pod in cluster.pods() for one in pod.containers):
+            break
+        time.sleep(0.05)
+    else:
+        raise AssertionError("containers outlive their time limit")
+    notes = AirflowBackend().compile(workflow, Target()).notes
+    assert notes == ('pool "disk" with one slot must exist in Airflow, or its tasks never start',)
