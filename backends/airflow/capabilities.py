@@ -14,12 +14,67 @@ _SKIP = Lowered("a function that skips the task before it starts")
 _RETRY_POLICY = Lowered("a retry policy that the DAG file carries, for Airflow 3.3")
 _NO_CACHE = Lowered("nothing: the step runs each time, and a note of the artifact says so")
 
+_RESOURCE = Lowered("a sensor that creates the resource and looks after it until it has ended")
+_REQUEST = Lowered("a function on the worker, by the library requests")
+_NO_METRICS = Unsupported(
+    "Airflow names its metrics itself, and has none of a workflow's own. Let the step tell your "
+    "monitoring"
+)
+_NO_HOOKS = Unsupported(
+    "nothing runs beside a task. Let a step depend on the failure or completion of the other one, "
+    "or use an exit handler"
+)
+
 _ACTIONS: dict[Feature, Support] = {
     Feature.CONTAINER: NATIVE,
     Feature.IMAGE_ENTRYPOINT: NATIVE,
     Feature.SCRIPT: NATIVE,
     Feature.PACKAGES: Lowered("pip in the pod, before the script starts"),
     Feature.GROUP: NATIVE,
+    Feature.JOB: _RESOURCE,
+    Feature.JOB_VALUES: _RESOURCE,
+    Feature.JOB_MERGE_STRATEGY: _RESOURCE,
+    Feature.JOB_LOCAL_FORM: Lowered("the job; its local form is left out"),
+    Feature.JOB_FLAGS: Unsupported(
+        "flags are those of kubectl, which the worker has not. Say it in the manifest"
+    ),
+    Feature.JOB_MANIFEST_FROM: Unsupported(
+        "the worker does not read files of the workflow. Write the manifest into the step; it "
+        "can hold values of other steps"
+    ),
+    Feature.OUTPUT_JSON_PATH: _RESOURCE,
+    Feature.OUTPUT_JSON_PATH_LOCAL: _RESOURCE,
+    Feature.OUTPUT_JQ: Unsupported("the worker has no jq. Name the field by json_path"),
+    Feature.HTTP: _REQUEST,
+    Feature.HTTP_BODY_BYTES: _REQUEST,
+    Feature.HTTP_SUCCESS_CONDITION: _REQUEST,
+    Feature.HTTP_UNVERIFIED: _REQUEST,
+    Feature.SUSPEND: NATIVE,
+    Feature.SUSPEND_OUTPUTS: Lowered("a form of Airflow, and a function that hands on its values"),
+    Feature.SUSPEND_SECONDS: NATIVE,
+    Feature.SUSPENDED: Lowered("a task before the first step, which a person lets go on"),
+    Feature.TEMPLATE_CALL: Unsupported(
+        "Airflow keeps no templates of single steps. Write what the template does as steps"
+    ),
+    Feature.PLUGIN: Unsupported(
+        "plugins are those of Argo. Do it in a container, a script or an HTTP request"
+    ),
+    Feature.DAEMON: Unsupported(
+        "a task that goes on while others run is never done. Start what it gives inside of the "
+        "step, as a sidecar, or run it beside the workflow"
+    ),
+    Feature.HOOK: _NO_HOOKS,
+    Feature.WORKFLOW_HOOK: _NO_HOOKS,
+    Feature.METRIC: _NO_METRICS,
+    Feature.METRIC_REALTIME: _NO_METRICS,
+    Feature.WORKFLOW_METRIC: _NO_METRICS,
+    Feature.STORED_WORKFLOW: Unsupported(
+        "Airflow runs a DAG that it keeps with the settings of that DAG alone. Compile the program "
+        "that it was made from"
+    ),
+    Feature.EXECUTOR_PLUGIN: Unsupported(
+        "plugins are those of Argo. Do it in a container, a script or an HTTP request"
+    ),
 }
 
 _FLOW: dict[Feature, Support] = {

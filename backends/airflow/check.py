@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from couler.backends.airflow.options import Options
+from couler.backends.airflow.step_checks import check_steps
 from couler.backends.airflow.text_limits import check_texts
 from couler.backends.airflow.value_checks import check_values
 from couler.ir.diagnostics import Diagnostic
@@ -13,5 +14,6 @@ from couler.ir.workflow import Workflow
 
 def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     """Yield what would not load or not run."""
+    yield from check_steps(workflow, options)
     yield from check_values(workflow, options.version)
     yield from check_texts(workflow)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from couler.backends.airflow.ends import removal_lines, start_lines
 from couler.backends.airflow.frame import framed
+from couler.backends.airflow.lower import lowered
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import declare_results
 from couler.backends.airflow.parameters import config_parameters, param, parameter
 from couler.backends.airflow.policies import seconds
-from couler.backends.airflow.python import Call, Code, block, call, statement
+from couler.backends.airflow.python import INDENT, Call, Code, block, call, statement
 from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.scopes import Scopes
 from couler.backends.airflow.tasks import Tasks
@@ -17,7 +19,7 @@ from couler.ir.workflow import Workflow
 
 def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
-    workflow = declare_results(workflow)
+    workflow = declare_results(lowered(workflow))
     module = Module(options.version)
     tasks = Tasks(module, options.version)
     scope = Scope(
@@ -28,9 +30,15 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     first = config_parameters(workflow, module, tasks.as_it_is, options.namespace)
     body = [] if first is None else [statement(module.name("run_parameters"), first, indent=1)]
     before = None if first is None else "run_parameters"
+    if workflow.suspended:
+        may_start, lines = start_lines(workflow, module, indent=1)
+        if before is not None:
+            lines.append(f"{INDENT}{may_start} >> {before}")
+        before, body = before or may_start, body + lines
     body += blocks.lines(scope, workflow.steps, indent=1, first=before)
     body += blocks.end(workflow, scope, indent=1)
-    dag = block(_dag(workflow, module), "")
+    body += removal_lines(tasks.created, workflow, module, indent=1)
+    dag = block(_dag(workflow, module), "dag" if tasks.created else "")
     texts, functions = module.definitions(HELPER_IMAGE=options.helper_image)
     return framed(
         docstring=_docstring(workflow, options),

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import inspect
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from types import FunctionType
 
-from couler.backends.airflow import runtime
+from couler.backends.airflow import cluster, runtime, worker
 from couler.backends.airflow.python import (
     INDENT,
     WIDTH,
@@ -25,11 +26,12 @@ from couler.backends.airflow.quoting import quoted, text_block, width
 from couler.backends.airflow.shared_text import Shared, share
 from couler.backends.airflow.versions import NEWEST, Version, place
 
-_NAME = re.compile(r"\b([a-z_]+)\b")
+_SOURCES = (runtime, worker, cluster)
 FUNCTIONS: dict[str, FunctionType] = {
     name: one
-    for name, one in vars(runtime).items()
-    if isinstance(one, FunctionType) and one.__module__ == runtime.__name__
+    for source in _SOURCES
+    for name, one in vars(source).items()
+    if isinstance(one, FunctionType) and one.__module__ == source.__name__
 }
 """The functions that a file can carry, in the order in which they are written."""
 
@@ -49,7 +51,7 @@ class Module:
         self._taken: dict[tuple[str, str], str] = {}
         self._functions: set[str] = set()
         self._constants: dict[str, str] = {}
-        self._conditions: dict[str, str] = {}
+        self._conditions: dict[str, tuple[str, str]] = {}
         self._tables: dict[str, object] = {}
         self._names: set[str] = {*_TAKEN, *FUNCTIONS}
         self.macros: dict[str, None] = {}
@@ -68,7 +70,7 @@ class Module:
 
     def use(self, code: str) -> str:
         """Carry the functions that an expression calls, and what they use in turn."""
-        for name in _NAME.findall(code):
+        for name in _names(code):
             if name in FUNCTIONS and name not in self._functions:
                 self._functions.add(name)
                 self._take_for(FUNCTIONS[name])
@@ -76,8 +78,8 @@ class Module:
 
     def use_in_templates(self, code: str) -> str:
         """Carry the functions that an expression in a template calls."""
-        used = [*FUNCTIONS, *self._tables]
-        self.macros.update((name, None) for name in used if re.search(rf"\b{name}\b", code))
+        used, named = [*FUNCTIONS, *self._tables], _names(code)
+        self.macros.update((name, None) for name in used if name in named)
         return self.use(code)
 
     def constant(self, wanted: str, text: str) -> str:
@@ -95,10 +97,10 @@ class Module:
         self._tables[name] = rows
         return name
 
-    def condition(self, wanted: str, code: str) -> str:
-        """Return the name of a function that tells whether a condition holds."""
+    def condition(self, wanted: str, code: str, takes: str = "ti: Any, params: Any") -> str:
+        """Return the name of a function that tells whether a condition holds on what it takes."""
         name = self.name(wanted)
-        self._conditions[name] = self.use(code)
+        self._conditions[name] = takes, self.use(code)
         return name
 
     def name(self, wanted: str, short: str = "") -> str:
@@ -150,8 +152,8 @@ class Module:
             if name in self._functions
         ]
         conditions = [
-            f"def {name}(ti: Any, params: Any) -> bool:\n{returned(code)}"
-            for name, code in self._conditions.items()
+            f"def {name}({takes}) -> bool:\n{returned(code)}"
+            for name, (takes, code) in self._conditions.items()
         ]
         if conditions or carried:
             self.take("typing", "Any")
@@ -169,20 +171,30 @@ class Module:
 
     def _take_for(self, function: FunctionType) -> None:
         source = inspect.getsource(function)
-        for module, names in runtime.MODULES.items():
+        named = _names(source)
+        for module, names in _modules():
             for name in names or (module,):
-                if re.search(rf"\b{name.split()[-1]}\b", source):
+                if name.split()[-1] in named:
                     self.take(module, name if names else "")
-        self.use(source.split("\n", 1)[1])
+        self.use(source)
 
 
-_STANDARD = frozenset(("collections.abc", "datetime", "json", "operator", "re", "typing"))
-_OWN = frozenset(
-    name.split()[-1] for module, names in runtime.MODULES.items() for name in names or (module,)
+def _modules() -> Iterator[tuple[str, tuple[str, ...]]]:
+    return (entry for source in _SOURCES for entry in source.MODULES.items())
+
+
+def _names(source: str) -> set[str]:
+    """Return the names that source refers to: not attributes, nor what stands in texts."""
+    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+
+
+_STANDARD = frozenset(
+    ("base64", "collections.abc", "datetime", "json", "operator", "pathlib", "re", "typing")
 )
+_OWN = frozenset(name.split()[-1] for module, names in _modules() for name in names or (module,))
 """What the carried functions import: they call it by these names."""
 
-_TAKEN = frozenset((*_OWN, *dir(builtins), "PROCESS", "HELPER_IMAGE"))
+_TAKEN = frozenset((*_OWN, *dir(builtins), "PROCESS", "HELPER_IMAGE", "dag"))
 _LONGEST = 50
 _UNCLEAR = frozenset("lOI")
 """Letters that look like digits, which linters refuse as names."""

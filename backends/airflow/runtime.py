@@ -334,7 +334,8 @@ def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> An
     """Return what allows a retry after failures of one kind, or with certain exit codes.
 
     A failure ran and ended badly, or too late; an error is all else. The wrapper of a process ends
-    with 125 where the process itself had ended well.
+    with 125 where the process itself had ended well. Functions of the worker tell a failure by
+    RuntimeError.
     """
 
     def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
@@ -344,8 +345,8 @@ def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> An
         for one in statuses:
             if one.name == "base" and one.state.terminated and not pod.status.reason:
                 code = one.state.terminated.exit_code  # a reason would be why the pod was lost
-        is_late = isinstance(exception, AirflowTaskTimeout)
-        found = "failure" if is_late or code not in (None, 0, 125) else "error"
+        has_failed = isinstance(exception, AirflowTaskTimeout | RuntimeError)
+        found = "failure" if has_failed or code not in (None, 0, 125) else "error"
         if (kind and found != kind) or (exit_codes and code not in exit_codes):
             return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
         return RetryDecision.default()

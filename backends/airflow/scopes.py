@@ -172,7 +172,7 @@ class Scopes:
         if not isinstance(step.action, Group) and step.foreach is not None:
             return self._each(step, step.foreach, name, place, indent)
         if not isinstance(step.action, Group):
-            made = self._tasks.process(step, task_name(step.name), place)
+            made = self._tasks.operator(step, task_name(step.name), place)
             return [statement(name, made, indent=indent)]
         made = call(self._module.take("airflow.sdk", "TaskGroup"), task_name(step.name))
         head = block(made, name, indent=indent)
@@ -221,8 +221,8 @@ class Scopes:
             step = step.model_copy(update={"when": None})
         items = {key: _item(where, key) for key in foreach.over}
         inner = replace(place, scope=replace(place.scope, items=items))
-        task = self._tasks.process(step, task_name(step.name), inner)
-        mapped = Chain(task, call("expand", labels=over))
+        task = self._tasks.operator(step, task_name(step.name), inner)
+        mapped = Chain(task, self._tasks.expansion(step.action, over))
         return [*lines, statement(name, mapped, indent=indent)]
 
     def _before(self, step: Step, names: dict[str, str], scope: Scope) -> tuple[list[str], Needs]:

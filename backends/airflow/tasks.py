@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from couler.backends.airflow.http import request
+from couler.backends.airflow.jobs import belongs_to_run, job, kind_of
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.operators import Operator
 from couler.backends.airflow.pods import pod_fields
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
 from couler.backends.airflow.reading import Read, Scope
+from couler.backends.airflow.suspend import pause
 from couler.ir.values import Text, Value
-from couler.ir.workflow import WORK_DIR, Container, Output, Script, Step
+from couler.ir.wire import ValueType
+from couler.ir.workflow import (
+    WORK_DIR,
+    Action,
+    Container,
+    Http,
+    Job,
+    Output,
+    Script,
+    Step,
+    Suspend,
+)
 
 _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 _TEMPLATE = "airflow.sdk.definitions.template"
@@ -44,17 +60,48 @@ class Tasks:
     def __init__(self, module: Module, version: tuple[int, int]) -> None:
         self._module = module
         self._version = version
+        self.created: dict[str, Mapping[str, object]] = {}
+        """For each task that creates resources for the run, what tells their kind."""
 
-    def process(self, step: Step, task_id: str, place: Place) -> Call:
+    def operator(self, step: Step, task_id: str, place: Place) -> Call:
+        """Return the operator of a step that runs something; with a foreach, one to be expanded."""
+        made = self._operator(step, place.scope)
+        if isinstance(step.action, Job) and belongs_to_run(step.action):
+            self.created[place.scope.prefix + task_id] = kind_of(step.action)
+        policies = self.policies(step, place)
+        if step.foreach is None:
+            return made.made(task_id, policies, is_mapped=False)
+        policies["max_active_tis_per_dagrun"] = step.foreach.max_parallel
+        return made.made(task_id, policies, is_mapped=True)
+
+    def expansion(self, action: Action, over: Code) -> Call:
+        """Return what makes a task for each label, in a field that the operator has for it."""
+        if isinstance(action, Container | Script):
+            return call("expand", labels=over)
+        if isinstance(action, Suspend) and action.seconds is None:
+            return call("expand", body=Code(self._module.use(f"label_texts({over.text})")))
+        return call("expand", templates_dict=over)
+
+    def _operator(self, step: Step, scope: Scope) -> Operator:
+        match step.action:
+            case Container() | Script():
+                return self._process(step, step.action, scope)
+            case Suspend():
+                return pause(step, step.action, self._module, self)
+            case Job():
+                return job(step, step.action, scope, self._module, self)
+            case Http():
+                return request(step, step.action, scope, self._module, self)
+        raise AssertionError(f"{step.action.kind} is refused by the capabilities")
+
+    def _process(self, step: Step, action: Container | Script, scope: Scope) -> Operator:
         """Return the operator of a container or a script."""
-        action = step.action
-        assert isinstance(action, Container | Script), "other actions have operators of their own"
         outputs = [_word(output) for output in step.outputs]
-        fields: dict[str, object] = {"task_id": task_id, "image": self._text(action.image)}
-        env = self._environment(step, place.scope)
-        command = [self.text(word, place.scope) for word in _command(action)]
+        fields: dict[str, object] = {"image": self._text(action.image)}
+        env = self._environment(step, scope)
+        command = [self.text(word, scope) for word in _command(action)]
         words = action.args if isinstance(action, Container) else ()
-        arguments = [self.text(word, place.scope) for word in words]
+        arguments = [self.text(word, scope) for word in words]
         before: tuple[Expression, ...] = ()
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
@@ -67,14 +114,8 @@ class Tasks:
             fields["arguments"] = arguments or None
         fields["env_vars"] = env or None
         fields.update(pod_fields(step, self._module))
-        fields.update(self.policies(step, place))
         operator = self._module.take(_POD, "KubernetesPodOperator")
-        if step.foreach is None:
-            made = call(operator, **fields)
-            return Call(made.function, before, made.keywords)
-        fields["max_active_tis_per_dagrun"] = step.foreach.max_parallel
-        made = call(f"{operator}.partial", **fields)
-        return Call(made.function, before, made.keywords)
+        return Operator(operator, fields, before)
 
     def policies(self, step: Step, place: Place) -> dict[str, object]:
         """Return what says when a task starts, and how often."""
@@ -95,6 +136,17 @@ class Tasks:
     def text(self, text: Text, scope: Scope) -> Expression:
         """Return a text for a pod, past Jinja and the kubelet."""
         return self._text(text) if isinstance(text, str) else self.value(scope.read(text).to("str"))
+
+    def text_for_worker(self, text: Text, scope: Scope) -> Expression:
+        """Return a text for a function that Airflow calls, past Jinja."""
+        return self.as_it_is(text) if isinstance(text, str) else self.read(text, "str", scope)
+
+    def read(self, value: Value, want: ValueType, scope: Scope) -> Expression:
+        """Return the text of a value for a function that Airflow calls."""
+        read = scope.read(value).to(want)
+        if read.constant is not None:
+            return self.as_it_is(read.constant)
+        return value_of("{{ " + self._module.use_in_templates(read.code) + " }}")
 
     def list_of(self, value: Value, scope: Scope) -> Expression:
         """Return the text of a list for the task that makes items of it."""

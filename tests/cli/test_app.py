@@ -107,7 +107,7 @@ def test_what_an_engine_cannot_do_has_its_own_exit_code(couler: Callable, write:
     told = couler("compile", file, "-e", "local")
     assert (told.code, told.out) == (5, "")
     assert 'step "make"' in told.err
-    assert "Engines that can: argo" in told.err
+    assert "Engines that can: airflow, argo" in told.err
 
 
 def test_defect_asks_for_a_report(

@@ -146,7 +146,7 @@ class AirflowStack:
             self.wait(dag_id, run_id, limit_s=limit - time.monotonic())
         except TimeoutError:
             timed_out = True
-        return self._read(dag_id, run_id, before, timed_out=timed_out)
+        return self.read(dag_id, run_id, before, timed_out=timed_out)
 
     def upload(self, text: str, name: str) -> None:
         """Put a file into the folder of DAGs, never half of it."""
@@ -238,7 +238,10 @@ class AirflowStack:
             raise AirflowError(message) from error
         return json.loads(text) if text else None
 
-    def _read(self, dag_id: str, run_id: str, before: int, *, timed_out: bool) -> AirflowRun:
+    def read(
+        self, dag_id: str, run_id: str, before: int = 0, *, timed_out: bool = False
+    ) -> AirflowRun:
+        """Return a run; `before` are the pods that there were when it started."""
         found = {(one["task_id"], one["map_index"]): one for one in self.instances(dag_id, run_id)}
         logs, xcoms = {}, {}
         for instance, one in found.items():

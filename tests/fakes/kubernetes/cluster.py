@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import sys
 import threading
@@ -154,7 +155,8 @@ class FakeCluster:
         return self.store.create(resource, NAMESPACE, found)
 
     def secret(self, name: str, entries: Mapping[str, str]) -> None:
-        self.create(SECRETS, {"metadata": {"name": name}, "stringData": dict(entries)})
+        encoded = {key: base64.b64encode(text.encode()).decode() for key, text in entries.items()}
+        self.create(SECRETS, {"metadata": {"name": name}, "data": encoded})
 
     def config_map(self, name: str, entries: Mapping[str, str]) -> None:
         self.create(CONFIG_MAPS, {"metadata": {"name": name}, "data": dict(entries)})

@@ -19,7 +19,15 @@ from tests.fakes.kubernetes.execution import PROTOCOL, Execution
 from tests.fakes.kubernetes.faults import Faults
 from tests.fakes.kubernetes.logs import rendered, select
 from tests.fakes.kubernetes.selectors import selector
-from tests.fakes.kubernetes.store import PODS, ApiError, Json, Resource, Store
+from tests.fakes.kubernetes.store import (
+    CONFIG_MAPS,
+    PODS,
+    SECRETS,
+    ApiError,
+    Json,
+    Resource,
+    Store,
+)
 from tests.fakes.kubernetes.websocket import WebSocket, accept_key
 
 _API = re.compile(
@@ -29,6 +37,7 @@ _API = re.compile(
 )
 _WATCH_TICK_S = 5.0
 _TRUE = ("1", "true", "True")
+_APPLY = "application/apply-patch+yaml"
 _MERGE, _STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
 
 
@@ -81,7 +90,7 @@ class Server:
         self._http.store = store
         self._http.elsewhere = elsewhere
         self._http.statuses = statuses or {}
-        self._http.kinds = (*(statuses or {}), *(kinds or ()))
+        self._http.kinds = (*(statuses or {}), CONFIG_MAPS, SECRETS, *(kinds or ()))
         self._http.strict = kinds is not None  # else any kind is taken
         self._http.faults = faults or Faults()
         self.address = f"127.0.0.1:{self._http.server_address[1]}"
@@ -263,10 +272,20 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _patch(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
         kind = self.headers["Content-Type"]
+        if kind == _APPLY:
+            return self._apply(resource, namespace, name, sent)
         # Both kinds of merge differ only in lists.
         strategic = kind == _STRATEGIC and _has_list(sent)
         if kind not in (_MERGE, _STRATEGIC) or strategic:
             raise ApiError(415, "UnsupportedMediaType", f"not emulated: this patch of {kind}")
+        return self.server.store.patch(resource, namespace, name, sent)
+
+    def _apply(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
+        """Create an object or change it; who owns which of its fields is not emulated."""
+        try:
+            self.server.store.get(resource, namespace, name)
+        except ApiError:
+            return self.server.store.create(resource, namespace, sent)
         return self.server.store.patch(resource, namespace, name, sent)
 
     def _exec(self, found: re.Match[str], container: str, command: list[str]) -> None:

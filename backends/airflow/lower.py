@@ -1,0 +1,77 @@
+"""Steps that other steps can stand for: jobs without local forms, container sets as pods."""
+
+from __future__ import annotations
+
+from couler.ir.actions import MAIN, ContainerSet
+from couler.ir.local_forms import leave_out_local_forms
+from couler.ir.pods import PodContainer
+from couler.ir.workflow import Container, Group, Step, Workflow
+
+
+def lowered(workflow: Workflow) -> Workflow:
+    """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
+    workflow = leave_out_local_forms(workflow)
+    handlers = tuple(
+        one.model_copy(update={"steps": _steps(one.steps)}) for one in workflow.exit_handlers
+    )
+    return workflow.model_copy(
+        update={"steps": _steps(workflow.steps), "exit_handlers": handlers},
+    )
+
+
+def order(containers: ContainerSet) -> tuple[list[PodContainer], PodContainer] | None:
+    """Return the containers that run one after another before the last, and the last.
+
+    None where there is no such order: where a container runs beside the last, or after it.
+    """
+    by_name = {one.name: one for one in containers.containers}
+    last = by_name.get(MAIN)
+    if last is None:
+        waited_for = {name for one in containers.containers for name in one.depends_on}
+        ends = [one for one in containers.containers if one.name not in waited_for]
+        if len(ends) != 1:
+            return None
+        [last] = ends
+    before: dict[str, PodContainer] = {}
+
+    def add(one: PodContainer) -> None:
+        for name in one.depends_on:
+            add(by_name[name])
+        before[one.name] = one
+
+    add(last)
+    return (list(before.values())[:-1], last) if len(before) == len(by_name) else None
+
+
+def as_pod(step: Step, containers: ContainerSet) -> Step:
+    """Return the step whose process is the last container, and whose pod runs the others before."""
+    ordered = order(containers)
+    assert ordered is not None, "other sets are refused"
+    before, last = ordered
+    shared = [one.model_copy(update={"depends_on": (), "mirror_mounts": True}) for one in before]
+    return step.model_copy(
+        update={
+            "action": Container(image=last.image, command=last.command, args=last.args),
+            "init_containers": (*step.init_containers, *shared),
+            "env": last.env,
+            "env_from": last.env_from,
+            "mounts": (*step.mounts, *last.mounts),
+            "resources": last.resources,
+            "working_dir": last.working_dir,
+            "pull_policy": last.pull_policy,
+            "container": last.settings,
+        }
+    )
+
+
+def _steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    return tuple(map(_step, steps))
+
+
+def _step(step: Step) -> Step:
+    if isinstance(step.action, ContainerSet):
+        return as_pod(step, step.action)
+    if isinstance(step.action, Group):
+        inner = step.action.model_copy(update={"steps": _steps(step.action.steps)})
+        return step.model_copy(update={"action": inner})
+    return step

@@ -1,0 +1,55 @@
+"""What each kind of step is in a DAG file: an operator, before it is known when it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from couler.backends.airflow.python import Call, Expression, call
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator of Airflow, and what is particular to it.
+
+    Attributes
+    ----------
+    name
+        As the file has imported it.
+    fields
+        What its step alone says; None leaves one out.
+    before
+        What stands in the call before the fields.
+    time_limit
+        The field that ends an attempt; empty where the operator is told its time otherwise.
+    """
+
+    name: str
+    fields: Mapping[str, object]
+    before: tuple[Expression, ...] = ()
+    time_limit: str = "execution_timeout"
+
+    def made(self, task_id: str, policies: Mapping[str, object], *, is_mapped: bool) -> Call:
+        """Return the call that makes the task.
+
+        Parameters
+        ----------
+        task_id
+            Of the task.
+        policies
+            When it starts and how often, the time that it may take as `execution_timeout`.
+        is_mapped
+            Whether it is still to be expanded.
+        """
+        policies = dict(policies)
+        limit = policies.pop("execution_timeout", None)
+        if limit is not None and self.time_limit:
+            policies[self.time_limit] = limit
+        name = f"{self.name}.partial" if is_mapped else self.name
+        made = call(name, **{"task_id": task_id, **self.fields, **policies})
+        return Call(made.function, self.before, made.keywords)
+
+
+def short(number: float) -> float | int:
+    """Return a number as people write it: a whole one without a point."""
+    return int(number) if number == int(number) else number

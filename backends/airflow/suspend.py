@@ -1,0 +1,77 @@
+"""Pauses: for some seconds, or until a person goes on.
+
+Airflow keeps no worker for either. A person answers on the page of required actions or by the REST
+API; a rejection fails the step, so that what depends on its failure can handle it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from couler.backends.airflow.operators import Operator, short
+from couler.backends.airflow.python import Call, Code, call, value_of
+from couler.ir.workflow import Output, Step, Suspend
+
+if t.TYPE_CHECKING:
+    from couler.backends.airflow.module import Module
+    from couler.backends.airflow.tasks import Tasks
+
+_HITL = "airflow.providers.standard.operators.hitl"
+_SENSOR = "airflow.providers.standard.sensors.python"
+
+
+def pause(step: Step, action: Suspend, module: Module, tasks: Tasks) -> Operator:
+    """Return the operator of a pause.
+
+    Parameters
+    ----------
+    step
+        The step that pauses.
+    action
+        Its action.
+    module, tasks
+        Write what it needs.
+    """
+    if action.seconds is not None:
+        return _wait(action.seconds, step.timeout_s, module)
+    subject = tasks.as_it_is(action.message or f"Go on with {step.name}?")
+    if not step.outputs:
+        return approval(subject, module)
+    required = [output.name for output in step.outputs if output.default is None]
+    fields = {
+        "subject": subject,
+        "options": ["OK"],  # without them it would go on by itself when its time is over
+        "params": {output.name: _asked(output, module) for output in step.outputs},
+        "do_xcom_push": False,
+        "post_execute": call(module.use("entered"), *required),
+    }
+    name = module.take(_HITL, "HITLEntryOperator")
+    return Operator(name, fields, time_limit="response_timeout")
+
+
+def approval(subject: object, module: Module) -> Operator:
+    """Return the operator that asks a person whether to go on."""
+    fields = {"subject": subject, "fail_on_reject": True, "do_xcom_push": False}
+    return Operator(module.take(_HITL, "ApprovalOperator"), fields, time_limit="response_timeout")
+
+
+def _wait(seconds: float, limit_s: float | None, module: Module) -> Operator:
+    """Return a sensor that is called twice: when it starts, and when the time is over."""
+    limit = None if limit_s is None or limit_s > seconds else short(limit_s)
+    fields = {
+        "python_callable": Code(module.use("has_waited")),
+        "op_kwargs": None if limit is None else {"limit_s": limit},
+        "mode": "reschedule",
+        "poke_interval": short(seconds) if limit is None else limit,
+    }
+    return Operator(module.take(_SENSOR, "PythonSensor"), fields, time_limit="")
+
+
+def _asked(output: Output, module: Module) -> Call:
+    """Return what a person is asked for; Airflow wants a value for all before it asks."""
+    types = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
+    types |= {"list": "array", "dict": "object"}
+    kind = types.get(output.type)
+    if kind is not None and output.default is None:
+        return call(module.take("airflow.sdk", "Param"), Code("None"), type=["null", kind])
+    return call(module.take("airflow.sdk", "Param"), value_of(output.default), type=kind)

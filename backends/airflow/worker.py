@@ -1,0 +1,129 @@
+"""Functions that DAG files carry for steps that run on Airflow's worker, without a pod.
+
+What `runtime` says of its functions holds for these as well. A `RuntimeError` is a failure of what
+a step asked for, any other exception an error: a retry can be for one of them alone.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from couler.backends.airflow.runtime import text
+
+if TYPE_CHECKING:
+    import requests
+    from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
+    from airflow.sdk.exceptions import AirflowFailException
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
+    "airflow.sdk.exceptions": ("AirflowFailException",),
+    "base64": (),
+    "collections.abc": ("Callable",),
+    "pathlib": ("Path",),
+    "requests": (),
+    "typing": ("Any",),
+}
+"""Where the names come from that the functions use."""
+
+
+def request(
+    url: str,
+    method: str = "GET",
+    headers: dict[str, str] | None = None,
+    entries: dict[str, list[Any]] | None = None,
+    read: Callable[..., str | None] | None = None,
+    body: str | bytes | None = None,
+    codes: list[int] | None = None,
+    condition: Callable[[int, Any, str], bool] | None = None,
+    verify: bool = True,
+    outputs: list[str] | None = None,
+) -> dict[str, str] | None:
+    """Send a request; return the body of the response. Headers from entries are read here alone."""
+    sent = {"Accept-Encoding": "identity", **(headers or {})}
+    if read is not None:
+        found = {name: read(*entry) for name, entry in (entries or {}).items()}
+        sent.update((name, value) for name, value in found.items() if value is not None)
+    data = body.encode() if isinstance(body, str) else body
+    session: Any = requests.Session()
+    with session:
+
+        def redirected(following: Any, response: Any) -> None:
+            if session.should_strip_auth(response.request.url, following.url):
+                for name in sent:
+                    following.headers.pop(name, None)
+
+        session.rebuild_auth = redirected  # another server gets no header that may be secret
+        with session.request(
+            method,
+            url,
+            headers=sent,
+            data=data,
+            auth=lambda prepared: prepared,  # none from the worker's own files
+            verify=verify,
+            stream=True,
+        ) as response:
+            content = response.raw.read(65537)
+            status, answered = response.status_code, response.headers
+    if condition is None:
+        good = status in (codes or range(200, 300))
+    else:
+        try:
+            good = condition(status, answered, content.decode(errors="replace"))
+        except AirflowFailException as error:  # the next response may be another one
+            raise ValueError(f"the condition on the response: {error}") from error
+    if not good:
+        raise RuntimeError(f"{method} {url} was answered with {status}")
+    if outputs and len(content) > 65536:
+        raise ValueError("the response takes more than 65536 bytes, which do not travel")
+    return {name: content.decode() for name in outputs} if outputs else None
+
+
+def read_entry(kind: str, name: str, key: str, optional: bool = False) -> str | None:
+    """Return an entry of a secret or a config map; None for an optional one that is not there."""
+    read = getattr(KubernetesHook().core_v1_client, f"read_namespaced_{kind}")
+    try:
+        value = read(name, cluster_namespace()).data[key]
+    except Exception as error:
+        if optional and (isinstance(error, KeyError) or getattr(error, "status", 0) == 404):
+            return None
+        raise
+    return base64.b64decode(value).decode() if kind == "secret" else str(value)
+
+
+def cluster_namespace() -> str:
+    """Return where pods run: in the namespace of Airflow's connection, else in the worker's."""
+    own = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+    found: str | None = KubernetesHook().get_namespace()
+    return found or (own.read_text() if own.exists() else "default")
+
+
+def entered(*required: str) -> Callable[[Any, Any], None]:
+    """Return what hands on the values that a person has entered; some of them must be there."""
+
+    def post_execute(context: Any, result: Any) -> None:
+        given = result["params_input"]
+        missing = [name for name in required if given.get(name) is None]
+        if missing:
+            raise AirflowFailException(f"nothing was entered for {', '.join(missing)}")
+        values = {name: text(value) for name, value in given.items()}
+        context["ti"].xcom_push("return_value", values)
+
+    return post_execute
+
+
+def label_texts(labels: Any) -> Any:
+    """Return for each item what tells a person which one it is."""
+    if isinstance(labels, list):
+        return [one["couler-item"] for one in labels]
+    return labels.map(lambda one: one["couler-item"])
+
+
+def has_waited(limit_s: float | None = None, task_reschedule_count: int = 0) -> bool:
+    """Return whether a sensor is called for the second time; fail if that is past its limit."""
+    if task_reschedule_count and limit_s is not None:
+        raise RuntimeError(f"the pause did not end within {limit_s} s")
+    return task_reschedule_count > 0

@@ -1,0 +1,300 @@
+"""Steps that are no processes: what a DAG file has for requests, pauses, jobs, container sets."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.cluster import fits, outputs_of
+from couler.backends.airflow.lower import lowered, order
+from couler.backends.base import Target, Unsupported
+from couler.ir.actions import ContainerSet
+from couler.ir.base import FrozenDict
+from couler.ir.defaults import resolve_defaults
+from couler.ir.features import Feature
+from couler.ir.pods import PodContainer
+from couler.ir.policies import Foreach
+from couler.ir.storage import ConfigKey, EnvVar, SecretKey
+from couler.ir.values import ItemRef, Literal, ParamRef
+from couler.ir.workflow import (
+    Container,
+    Group,
+    Http,
+    Job,
+    Output,
+    Parameter,
+    Step,
+    Suspend,
+    Workflow,
+)
+from tests.support.feature_samples import FEATURE_SAMPLES, flow
+
+BACKEND = AirflowBackend()
+RESOURCE = FrozenDict(
+    apiVersion="kubeflow.org/v1", kind="PyTorchJob", metadata=FrozenDict(generateName="train-")
+)
+
+
+def text_of(workflow: Workflow) -> str:
+    return BACKEND.compile(resolve_defaults(workflow), Target()).to_text()
+
+
+def sample(feature: Feature) -> str:
+    return text_of(FEATURE_SAMPLES[feature])
+
+
+def does(action: t.Any, **fields: t.Any) -> Workflow:
+    return flow(Step(name="a", action=action, **fields))
+
+
+def codes(workflow: Workflow, version: str | None = None) -> list[str]:
+    target = Target(engine_version=version)
+    return [one.code for one in BACKEND.check(resolve_defaults(workflow), target)]
+
+
+def test_a_request_is_a_call_of_one_function() -> None:
+    text = sample(Feature.HTTP)
+    assert 'op_kwargs={"url": "https://example.org/"}' in text
+    assert "python_callable=request" in text
+    assert "KubernetesHook" not in text, "it has no secrets to read"
+    assert 'b"\\x00\\x01\\xff"' in sample(Feature.HTTP_BODY_BYTES)
+    assert '"verify": False' in sample(Feature.HTTP_UNVERIFIED)
+
+
+def test_the_condition_on_a_response_is_a_function() -> None:
+    text = sample(Feature.HTTP_SUCCESS_CONDITION)
+    assert "def good_a(status: int, headers: Any, result: str) -> bool:" in text
+    assert 'compare(status, "<", 300)' in text
+    assert 'compare(headers.get("x-state", ""), "==", "done")' in text
+    assert '"condition": good_a' in text
+
+
+def test_entries_of_secrets_are_named_and_not_read_by_templates() -> None:
+    headers = (
+        EnvVar(name="Accept", value="text/plain"),
+        EnvVar(name="Authorization", secret=SecretKey(secret="hub", key="token")),
+        EnvVar(name="X-Site", config=ConfigKey(config_map="site", key="name", optional=True)),
+    )
+    text = text_of(does(Http(url="https://example.org/{{", headers=headers)))
+    assert '"headers": {"Accept": "text/plain"}' in text
+    assert '"Authorization": ["secret", "hub", "token"]' in text
+    assert '"X-Site": ["config_map", "site", "name", True]' in text
+    assert '"read": read_entry' in text
+    assert 'literal("https://example.org/{{")' in text
+    assert "read_entry" not in text[text.index("with DAG") :].replace('"read": read_entry', "")
+
+
+def test_a_pause_is_a_sensor_that_is_called_twice() -> None:
+    text = sample(Feature.SUSPEND_SECONDS)
+    assert 'python_callable=has_waited, mode="reschedule", poke_interval=1' in text
+    cut = text_of(does(Suspend(seconds=5), timeout_s=2))
+    assert 'op_kwargs={"limit_s": 2}' in cut
+    assert "poke_interval=2" in cut
+    longer = text_of(does(Suspend(seconds=5), timeout_s=20))
+    assert "poke_interval=5" in longer
+    assert "execution_timeout" not in longer
+
+
+def test_a_person_approves_or_enters_values() -> None:
+    text = text_of(does(Suspend(message="Release {{ it }}?"), timeout_s=60))
+    assert 'subject=literal("Release {{ it }}?")' in text
+    assert "fail_on_reject=True" in text
+    assert "response_timeout=timedelta(minutes=1)" in text or "seconds=60" in text
+    assert "execution_timeout" not in text
+    asked = sample(Feature.SUSPEND_OUTPUTS)
+    assert (
+        'params={"rate": Param(None, type=["null", "string"]), "n": Param(3, type="integer")}'
+        in asked
+    )
+    assert 'post_execute=entered("rate")' in asked
+    assert 'options=["OK"]' in asked
+
+
+def test_a_run_that_waits_for_a_person_begins_with_a_task() -> None:
+    text = sample(Feature.SUSPENDED)
+    assert 'subject="Start sample?"' in text
+    assert "may_start >> a" in text
+
+
+@pytest.mark.parametrize("version", ["3.0", "3.1", None])
+def test_people_are_asked_from_one_version_on(version: str | None) -> None:
+    expected = ["CLR355"] if version == "3.0" else []
+    assert codes(FEATURE_SAMPLES[Feature.SUSPEND], version) == expected
+    assert codes(FEATURE_SAMPLES[Feature.SUSPENDED], version) == expected
+    assert codes(FEATURE_SAMPLES[Feature.SUSPEND_SECONDS], version) == []
+
+
+def test_values_stand_in_a_manifest() -> None:
+    text = sample(Feature.JOB_VALUES)
+    assert '"json_at": [["spec", "parallelism"]]' in text
+    assert '"parallelism": \'{{ text(params["n"]) }}\'' in text
+    assert '"image": \'{{ output(ti, "a") }}\'' in text
+    assert 'mode="reschedule"' in text
+    assert "print(1)" not in text, "its local form is left out"
+
+
+def test_conditions_of_a_job_are_data() -> None:
+    job = Job(
+        manifest=RESOURCE,
+        success_condition="status.phase in (Done, Good),status.n > 2",
+        failure_condition="status.phase == Failed",
+    )
+    text = text_of(does(job, timeout_s=60))
+    assert '"success": [["status.phase", "in", "Done", "Good"], ["status.n", ">", "2"]]' in text
+    assert '"failure": [["status.phase", "in", "Failed"]]' in text
+    assert '"limit_s": 60' in text
+    assert "execution_timeout" not in text, "it would count for one look"
+
+
+def test_what_belongs_to_the_run_is_removed_at_its_end() -> None:
+    job = Job(manifest=RESOURCE, set_owner_reference=True)
+    inner = Step(name="train", action=job, foreach=Foreach(over={"item": Literal(value=(1, 2))}))
+    text = text_of(flow(Step(name="g", action=Group(steps=(inner,)))))
+    assert '{"g.train": {"apiVersion": "kubeflow.org/v1", "kind": "PyTorchJob"}}' in text
+    assert ").as_teardown()" in text
+    assert "last_tasks >> remove_resources" in text
+    assert "as_teardown" not in sample(Feature.JOB)
+
+
+def test_other_actions_name_what_they_change() -> None:
+    text = sample(Feature.JOB_MERGE_STRATEGY)
+    assert '"action": "patch"' in text
+    assert '"patch": "merge-patch"' in text
+    assert "python_callable=change_resource" in text
+
+
+@pytest.mark.parametrize(
+    ("part", "holds"),
+    [
+        (("status.phase", "in", "Done"), True),
+        (("status.phase", "in", "Failed", "Lost"), False),
+        (("status.phase", "notin", "Done"), False),
+        (("status.none", "in", ""), False),
+        (("status.none", "notin", "Done"), True),
+        (("status.none", "!"), True),
+        (("status.phase", "is"), True),
+        (("status.count", ">", "2"), True),
+        (("status.count", "<", "3"), False),
+        (("status.phase", ">", "2"), False),
+        (("status.ready", "in", "true"), True),
+        (("status.conditions.1.type", "in", "Ready"), True),
+        (("status.conditions.2.type", "in", "Ready"), False),
+        (("status.conditions.x.type", "notin", "Ready"), True),
+    ],
+)
+def test_parts_of_conditions(part: tuple[str, ...], holds: bool) -> None:
+    conditions = [{"type": "Created"}, {"type": "Ready"}]
+    status = {"phase": "Done", "count": 3, "ready": True, "conditions": conditions}
+    assert fits({"status": status}, *part) is holds
+
+
+def test_fields_are_read_as_kubectl_writes_them() -> None:
+    conditions = [{"type": "Created", "n": 1}, {"type": "Ready", "n": 2}]
+    resource = {"metadata": {"name": "a"}, "status": {"conditions": conditions, "ok": True}}
+    found = outputs_of(
+        resource,
+        {
+            "name": ["metadata", "name"],
+            "types": ["status", "conditions", [], "type"],
+            "ready": ["status", "conditions", [["type"], "==", "Ready"], "n"],
+            "last": ["status", "conditions", -1],
+            "ok": ["status", "ok"],
+            "none": ["status", "conditions", 7, "type"],
+        },
+    )
+    assert found == {
+        "name": "a",
+        "types": "Created Ready",
+        "ready": "2",
+        "last": '{"type":"Ready","n":2}',
+        "ok": "true",
+        "none": "",
+    }
+    with pytest.raises(ValueError, match="65536"):
+        outputs_of({"a": "x" * 65537}, {"a": ["a"]})
+
+
+def test_paths_that_are_more_than_a_path_are_refused() -> None:
+    output = Output(name="n", json_path="{range .items[*]}{.n}{end}")
+    assert codes(does(Job(manifest=RESOURCE), outputs=(output,))) == ["CLR356"]
+    output = Output(name="n", json_path="{.items[*].n}")
+    assert codes(does(Job(manifest=RESOURCE), outputs=(output,))) == []
+
+
+def container(name: str, *before: str) -> PodContainer:
+    return PodContainer(name=name, image="alpine:3", command=("true",), depends_on=before)
+
+
+def test_containers_of_a_set_come_one_after_another() -> None:
+    containers = ContainerSet(
+        containers=(
+            container("main", "b", "c"),
+            container("b", "a"),
+            container("c", "a"),
+            container("a"),
+        )
+    )
+    ordered = order(containers)
+    assert ordered is not None
+    assert [one.name for one in ordered[0]] == ["a", "b", "c"]
+    [step] = lowered(does(containers)).steps
+    assert isinstance(step.action, Container)
+    assert [one.name for one in step.init_containers] == ["a", "b", "c"]
+    assert all(one.mirror_mounts and not one.depends_on for one in step.init_containers)
+
+
+@pytest.mark.parametrize(
+    "containers",
+    [
+        (container("main"), container("beside")),
+        (container("main"), container("after", "main")),
+        (container("one"), container("other")),
+    ],
+)
+def test_sets_that_are_no_row_are_refused(containers: tuple[PodContainer, ...]) -> None:
+    assert codes(does(ContainerSet(containers=containers))) == ["CLR357"]
+
+
+def test_items_of_a_foreach_have_labels_where_the_operator_has_a_field_for_them() -> None:
+    over = Foreach(over={"item": Literal(value=("a", "b"))})
+    url = ItemRef()
+    assert ").expand(templates_dict=labels(len(A_ITEMS)))" in text_of(
+        does(Http(url=url), foreach=over)
+    )
+    assert ").expand(body=label_texts(labels(len(A_ITEMS))))" in text_of(
+        does(Suspend(), foreach=over)
+    )
+
+
+def test_texts_of_requests_are_values_of_the_run() -> None:
+    workflow = flow(
+        Step(name="a", action=Http(url=ParamRef(name="p"), method="POST", body=ParamRef(name="p"))),
+        parameters=(Parameter(name="p", default="x"),),
+    )
+    assert '"body": \'{{ params["p"] }}\'' in text_of(workflow)
+
+
+REFUSED = (
+    Feature.JOB_FLAGS,
+    Feature.JOB_MANIFEST_FROM,
+    Feature.OUTPUT_JQ,
+    Feature.DAEMON,
+    Feature.HOOK,
+    Feature.WORKFLOW_HOOK,
+    Feature.METRIC,
+    Feature.METRIC_REALTIME,
+    Feature.WORKFLOW_METRIC,
+    Feature.TEMPLATE_CALL,
+    Feature.PLUGIN,
+    Feature.STORED_WORKFLOW,
+    Feature.EXECUTOR_PLUGIN,
+)
+
+
+@pytest.mark.parametrize("feature", REFUSED)
+def test_what_cannot_be_had_says_what_to_do(feature: Feature) -> None:
+    support = BACKEND.capabilities(Target())[feature]
+    assert isinstance(support, Unsupported)
+    assert ". " in support.reason, "a reason, and what to do instead"
