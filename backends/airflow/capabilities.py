@@ -9,6 +9,9 @@ _CARRIED = Lowered("functions that the DAG file carries")
 _WRAPPER = Lowered("a wrapper around the process, which hands its outputs on as an XCom")
 _GATE = Lowered("a task before the step, which tells whether it may start")
 _MAKER = Lowered("a task before the step, which makes the items")
+_KEPT = Lowered(
+    "a wrapper around the process, and a volume that all pods share (files_claim) or a storage"
+)
 _SKIP = Lowered("a function that skips the task before it starts")
 
 _RETRY_POLICY = Lowered("a retry policy that the DAG file carries, for Airflow 3.3")
@@ -111,7 +114,54 @@ _VALUES: dict[Feature, Support] = {
     Feature.WORKFLOW_OUTPUT: Lowered("a task at the end, which returns them"),
 }
 
-_FILES: dict[Feature, Support] = {}
+_FILES: dict[Feature, Support] = {
+    Feature.FILE: _KEPT,
+    Feature.DIRECTORY: _KEPT,
+    Feature.FOREACH_FILES: _KEPT,
+    Feature.FILE_OPTIONAL: _KEPT,
+    Feature.FILE_MODE: Lowered("a wrapper around the process, which sets it"),
+    Feature.FILE_RAW: Lowered("a wrapper around the process, which writes the file"),
+    **dict.fromkeys(
+        (
+            Feature.FILE_IN,
+            Feature.FILE_OUT,
+            Feature.FILE_ARCHIVE,
+            Feature.FILE_S3,
+            Feature.FILE_OSS,
+            Feature.FILE_GCS,
+            Feature.FILE_AZURE,
+            Feature.FILE_HDFS,
+            Feature.FILE_GIT,
+            Feature.FILE_HTTP,
+            Feature.FILE_ARTIFACTORY,
+        ),
+        Lowered("a helper beside the process, of an image with Couler (io_image)"),
+    ),
+    Feature.FILE_PLUGIN: Unsupported(
+        "plugins for files are Argo's. Name the location itself, such as an S3 object"
+    ),
+    Feature.FILE_REMOVAL: Unsupported(
+        "no task of Airflow runs when a run is deleted, and files outlive runs. Leave out the "
+        "removal, and let a rule of the bucket remove old files"
+    ),
+    Feature.FILE_OSS_BUCKET: Unsupported(
+        "buckets of OSS are neither made by a run nor given rules. Do both beforehand, and leave "
+        "out create_bucket, delete_after_days and infrequent_access_after_days"
+    ),
+    Feature.FILE_HDFS_KERBEROS: Unsupported(
+        "a workflow's own settings of Kerberos and of protected transfers cannot be used. State "
+        "them in Hadoop's configuration of the helper's image, and name user"
+    ),
+    Feature.FILE_REPOSITORY: Unsupported(
+        "config maps that describe repositories are Argo's. Name the place for files as an option "
+        "of the target: files_claim, or files_store"
+    ),
+    Feature.KEEP_LOGS: Lowered("Airflow's own logs, which it keeps where its settings say"),
+    Feature.LOG_LOCATION: Unsupported(
+        "Airflow keeps all logs at one place, its remote_base_log_folder. Set that, or give what "
+        "the step writes as a file"
+    ),
+}
 
 _POLICIES: dict[Feature, Support] = {
     Feature.RETRY: NATIVE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from couler.backends.airflow.file_checks import check_files
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.step_checks import check_steps
 from couler.backends.airflow.text_limits import check_texts
@@ -17,3 +18,4 @@ def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     yield from check_steps(workflow, options)
     yield from check_values(workflow, options.version)
     yield from check_texts(workflow)
+    yield from check_files(workflow, options)

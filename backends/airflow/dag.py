@@ -21,7 +21,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
     workflow = declare_results(lowered(workflow))
     module = Module(options.version)
-    tasks = Tasks(module, options.version)
+    tasks = Tasks(module, options)
     scope = Scope(
         {step.name: step for step in workflow.steps},
         params={one.name: param(one) for one in workflow.parameters},
@@ -39,7 +39,11 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     body += blocks.end(workflow, scope, indent=1)
     body += removal_lines(tasks.created, workflow, module, indent=1)
     dag = block(_dag(workflow, module), "dag" if tasks.created else "")
-    texts, functions = module.definitions(HELPER_IMAGE=options.helper_image)
+    texts, functions = module.definitions(
+        HELPER_IMAGE=options.helper_image,
+        FILES_CLAIM=options.files_claim,
+        IO_IMAGE=options.io_image,
+    )
     return framed(
         docstring=_docstring(workflow, options),
         imports=module.import_lines,

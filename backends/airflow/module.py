@@ -12,7 +12,7 @@ from functools import cache
 from importlib import resources
 from types import FunctionType
 
-from couler.backends.airflow import cluster, runtime, worker
+from couler.backends.airflow import cluster, filing, runtime, worker
 from couler.backends.airflow.python import (
     INDENT,
     WIDTH,
@@ -26,7 +26,7 @@ from couler.backends.airflow.quoting import quoted, text_block, width
 from couler.backends.airflow.shared_text import Shared, share
 from couler.backends.airflow.versions import NEWEST, Version, place
 
-_SOURCES = (runtime, worker, cluster)
+_SOURCES = (runtime, filing, worker, cluster)
 FUNCTIONS: dict[str, FunctionType] = {
     name: one
     for source in _SOURCES
@@ -34,6 +34,11 @@ FUNCTIONS: dict[str, FunctionType] = {
     if isinstance(one, FunctionType) and one.__module__ == source.__name__
 }
 """The functions that a file can carry, in the order in which they are written."""
+
+WRAPPERS = {"PROCESS": "process.sh", "FILES": "files.sh"}
+"""The texts that functions of a file name, and where they stand."""
+CONSTANTS = ("HELPER_IMAGE", "FILES_CLAIM", "IO_IMAGE")
+"""Settings of the target that a file names."""
 
 
 class Module:
@@ -50,6 +55,7 @@ class Module:
         self._imports: dict[str, set[str]] = {}
         self._taken: dict[tuple[str, str], str] = {}
         self._functions: set[str] = set()
+        self._referred: set[str] = set()
         self._constants: dict[str, str] = {}
         self._conditions: dict[str, tuple[str, str]] = {}
         self._tables: dict[str, object] = {}
@@ -91,11 +97,21 @@ class Module:
         self._constants[name] = text
         return name
 
+    def refer(self, name: str) -> str:
+        """Have one of `CONSTANTS` written."""
+        self._referred.add(name)
+        return name
+
     def table(self, wanted: str, rows: object) -> str:
         """Return the name of a list that stands before the DAG."""
         name = self.name(wanted.upper())
         self._tables[name] = rows
         return name
+
+    def shared_table(self, wanted: str, rows: object) -> str:
+        """Return the name of a list or a mapping before the DAG; equal ones share one."""
+        known = (name for name, one in self._tables.items() if one == rows)
+        return next(known, None) or self.table(wanted, rows)
 
     def condition(self, wanted: str, code: str, takes: str = "ti: Any, params: Any") -> str:
         """Return the name of a function that tells whether a condition holds on what it takes."""
@@ -136,14 +152,18 @@ class Module:
         others = {name: taken for name, taken in self._imports.items() if name not in _STANDARD}
         return "\n\n".join(imports(one) for one in (own, others) if one)
 
-    def definitions(self, **constants: str) -> tuple[list[str], list[str]]:
+    def definitions(self, **constants: str | None) -> tuple[list[str], list[str]]:
         """Return the texts and tables, and the functions and conditions, as they are written.
 
         Of the constants those are written that a function uses.
         """
-        if "process" in self._functions:
-            self._constants.update(constants)
-            self._constants["PROCESS"] = _wrapper()
+        used = {name for one in self._functions for name in _names(_source(one))} | self._referred
+        known = {**constants, **{name: _wrapper(file) for name, file in WRAPPERS.items()}}
+        for name, text in known.items():
+            if name not in used:
+                continue
+            assert text is not None, f"what needs {name} is refused without it"
+            self._constants[name] = text
         texts = self._texts()
         texts += [statement(name, value_of(rows)) for name, rows in self._tables.items()]
         carried = [
@@ -183,6 +203,10 @@ def _modules() -> Iterator[tuple[str, tuple[str, ...]]]:
     return (entry for source in _SOURCES for entry in source.MODULES.items())
 
 
+def _source(name: str) -> str:
+    return inspect.getsource(FUNCTIONS[name])
+
+
 def _names(source: str) -> set[str]:
     """Return the names that source refers to: not attributes, nor what stands in texts."""
     return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
@@ -194,7 +218,7 @@ _STANDARD = frozenset(
 _OWN = frozenset(name.split()[-1] for module, names in _modules() for name in names or (module,))
 """What the carried functions import: they call it by these names."""
 
-_TAKEN = frozenset((*_OWN, *dir(builtins), "PROCESS", "HELPER_IMAGE", "dag"))
+_TAKEN = frozenset((*_OWN, *dir(builtins), *WRAPPERS, *CONSTANTS, "dag"))
 _LONGEST = 50
 _UNCLEAR = frozenset("lOI")
 """Letters that look like digits, which linters refuse as names."""
@@ -208,8 +232,8 @@ def _as_name(wanted: str) -> str:
 
 
 @cache
-def _wrapper() -> str:
-    return (resources.files(__package__) / "process.sh").read_text()
+def _wrapper(file: str) -> str:
+    return (resources.files(__package__) / file).read_text()
 
 
 def _text(name: str, parts: Sequence[str | Code]) -> str:

@@ -8,7 +8,9 @@ import typing as t
 from couler.backends.airflow.versions import NEWEST, OLDEST, Version
 from couler.backends.base import Target
 from couler.errors import EngineOptionError
+from couler.ir.artifacts import Location, is_in_repository
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.storages import read_storage
 
 
 class Options(t.NamedTuple):
@@ -16,6 +18,14 @@ class Options(t.NamedTuple):
 
     helper_image: str = "busybox:1.37-musl"
     """An image with a static busybox at /bin/busybox, whose tools hand outputs on."""
+    files_claim: str | None = None
+    """A persistent volume claim that pods of all nodes can write, which keeps files."""
+    files_store: Location | None = None
+    """The storage that keeps files where there is no such claim."""
+    files_path: str = ""
+    """The folder, or the key, below which they are kept."""
+    io_image: str | None = None
+    """An image with Couler and git, which fetches files from elsewhere and puts them there."""
     namespace: str | None = None
     """Where the pods run; None for that of Airflow's connection."""
     version: Version = NEWEST
@@ -38,7 +48,29 @@ def options(target: Target) -> Options:
                 f"airflow has no option {name!r}; it has: {', '.join(sorted(known))}.{hint}"
             )
     version = _version(target.engine_version)
-    return Options(namespace=target.namespace, version=version, **target.options)
+    given = {name: one for name, one in target.options.items() if name != "files_store"}
+    store = _store(target)
+    return Options(namespace=target.namespace, version=version, files_store=store, **given)
+
+
+def _store(target: Target) -> Location | None:
+    """Return the storage that files are kept in: that which is named, or the only one."""
+    named = target.options.get("files_store")
+    kinds = [kind for kind in target.storages if kind != "plugin"]
+    if named is None:
+        kinds = kinds if len(kinds) == 1 else []
+    elif named not in kinds:
+        raise EngineOptionError(
+            f"airflow: files_store={named} is none of the storages that are stated for the target"
+            f"{': ' + ', '.join(kinds) if kinds else ', which are none'}"
+        )
+    else:
+        kinds = [named]
+    for kind in kinds:
+        store = read_storage(kind, target.storages[kind])
+        if not is_in_repository(store):
+            return store
+    return None
 
 
 def _version(given: str | None) -> Version:

@@ -6,17 +6,19 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from couler.backends.airflow.files import Files, has_files, input_path
 from couler.backends.airflow.http import request
 from couler.backends.airflow.jobs import belongs_to_run, job, kind_of
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import Operator
+from couler.backends.airflow.options import Options
 from couler.backends.airflow.pods import pod_fields
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
 from couler.backends.airflow.reading import Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.ir.values import Text, Value
-from couler.ir.wire import ValueType
+from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     WORK_DIR,
     Action,
@@ -53,13 +55,14 @@ class Tasks:
     ----------
     module
         Takes what the operators need.
-    version
-        Of Airflow.
+    options
+        Of the target.
     """
 
-    def __init__(self, module: Module, version: tuple[int, int]) -> None:
+    def __init__(self, module: Module, options: Options) -> None:
         self._module = module
-        self._version = version
+        self._version = options.version
+        self._files = Files(options, module, self)
         self.created: dict[str, Mapping[str, object]] = {}
         """For each task that creates resources for the run, what tells their kind."""
 
@@ -96,7 +99,7 @@ class Tasks:
 
     def _process(self, step: Step, action: Container | Script, scope: Scope) -> Operator:
         """Return the operator of a container or a script."""
-        outputs = [_word(output) for output in step.outputs]
+        outputs = [_word(output) for output in step.outputs if not is_file(output.type)]
         fields: dict[str, object] = {"image": self._text(action.image)}
         env = self._environment(step, scope)
         command = [self.text(word, scope) for word in _command(action)]
@@ -105,7 +108,10 @@ class Tasks:
         before: tuple[Expression, ...] = ()
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
-        if outputs or isinstance(action, Script) or {"COULER_WORK", "COULER_DIR"} & env.keys():
+        if has_files(step):
+            wrapped = self._files.process(step, scope, [*command, *arguments], outputs)
+            before = (Unpacked(wrapped),)
+        elif outputs or isinstance(action, Script) or {"COULER_WORK", "COULER_DIR"} & env.keys():
             words_ = [*command, *arguments]
             wrapped = call(self._module.use("process"), words_, outputs=outputs or None)
             before = (Unpacked(wrapped),)
@@ -153,7 +159,7 @@ class Tasks:
         read = scope.read(value)
         if read.constant is not None:
             return self._quoted(read.constant)
-        return value_of("{{ " + self._module.use_in_templates(read.code) + " }}")
+        return self.template(read.code)
 
     def value(self, read: Read) -> Expression:
         """Return the text of a value for a pod."""
@@ -166,6 +172,10 @@ class Tasks:
     def as_it_is(self, text: str) -> Expression:
         """Return a text that Jinja leaves as it is."""
         return self._quoted(text)
+
+    def template(self, code: str) -> Expression:
+        """Return a text that Jinja makes, of which the kubelet takes nothing for its own."""
+        return value_of("{{ " + self._module.use_in_templates(code) + " }}")
 
     def _text(self, text: str) -> Expression:
         return self._quoted(_for_kubelet(text))
@@ -182,7 +192,10 @@ class Tasks:
         if step.working_dir is not None:
             env["COULER_DIR"] = self._text(work_path(step.working_dir))
         for given in step.inputs:
-            assert given.value is not None, "files from elsewhere are refused"
+            if is_file(given.type):
+                env[f"COULER_INPUT_{given.name}"] = self._text(input_path(given))
+                continue
+            assert given.value is not None, "only files lie elsewhere"
             read = scope.input(given.value, given.type)
             env[f"COULER_INPUT_{given.name}"] = self.value(read)
         for variable in step.env:

@@ -34,8 +34,8 @@ from couler.ir.workflow import Step, Workflow
 if t.TYPE_CHECKING:
     from couler.backends.local.replay import PlannedStep
     from couler.backends.local.result import Event, RunResult
-    from couler.backends.local.secrets import GivenSecrets
     from couler.backends.local.surroundings import Surroundings
+    from couler.locations.secrets import GivenSecrets
     from couler.state.database import Database
     from couler.state.records import RunRecord
 

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import typing as t
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from couler.backends.local.limits import CANCELLED, Limits
 from couler.backends.local.loops import run_coroutine
-from couler.backends.local.process import ProcessEnd, Streams, run_process
-from couler.backends.local.threads import Stop
-
-
-class CommandEnd(t.NamedTuple):
-    """How a program ended, and what it wrote."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
+from couler.backends.local.process import LostProcessError, ProcessEnd, Streams, run_process
+from couler.locations.git import CommandEnd
+from couler.locations.stop import Stop
 
 
 def run_command(
@@ -39,8 +31,8 @@ def run_command(
 
     Raises
     ------
-    OSError, ValueError, LostProcessError
-        As `run_process`.
+    OSError, ValueError
+        As `run_process`, or nobody can tell how it ended.
     """
     stdout, stderr = bytearray(), bytearray()
 
@@ -59,7 +51,10 @@ def run_command(
                 on_start=lambda _pid: None,
             )
 
-    end = run_coroutine(run, stop.set)
+    try:
+        end = run_coroutine(run, stop.set)
+    except LostProcessError as error:
+        raise OSError(str(error)) from error
     return CommandEnd(
         end.exit_code, stdout.decode(errors="replace"), stderr.decode(errors="replace")
     )

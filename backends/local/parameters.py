@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from couler.backends.local.secrets import Entries, missing_entry
 from couler.backends.local.stored import read_outputs, write_outputs
 from couler.backends.local.values import Single, as_type, from_json
 from couler.errors import ParameterError, WireError
@@ -15,6 +14,7 @@ from couler.ir.base import freeze_json
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode, matches
 from couler.ir.workflow import Parameter
+from couler.locations.secrets import Entries, missing_entry
 from couler.state.records import Json
 
 

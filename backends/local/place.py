@@ -13,12 +13,12 @@ from pathlib import Path
 from couler.backends.local.ends import Bound
 from couler.backends.local.locations import Exchange
 from couler.backends.local.runtimes.base import Job, Runtime
-from couler.backends.local.secrets import Entries
 from couler.backends.local.sweeping import Sweeper
 from couler.ir.paths import StepPath
 from couler.ir.pods import HostAlias, PodSettings
 from couler.ir.storage import EnvVar, Volume
 from couler.ir.workflow import Step
+from couler.locations.secrets import Entries
 from couler.store import ObjectStore
 
 LOGS, WORK, OUTPUTS = "logs", "work", "outputs"

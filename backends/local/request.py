@@ -10,8 +10,9 @@ import urllib.request
 from collections.abc import Mapping
 
 from couler.backends.local.limits import Limits
-from couler.backends.local.opener import open_url
-from couler.backends.local.threads import CutOffError, Stop, in_thread
+from couler.backends.local.threads import in_thread
+from couler.locations.opener import open_url
+from couler.locations.stop import CutOffError, Stop
 
 
 class Response(t.NamedTuple):

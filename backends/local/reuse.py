@@ -17,7 +17,6 @@ from couler.backends.local.ends import RUNS, Attempt, Bound, End, Instance
 from couler.backends.local.keys import NO_FILES, StepKeys
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import (
-    OUTSIDE_ERRORS,
     Exchange,
     Files,
     bind_sources,
@@ -27,9 +26,11 @@ from couler.backends.local.locations.exchange import (
 )
 from couler.backends.local.outputs import required
 from couler.backends.local.recording import Recorder
-from couler.backends.local.threads import CutOffError, Stop, in_thread
+from couler.backends.local.threads import in_thread
 from couler.backends.local.values import VALUE_ERRORS, Outputs, View
 from couler.ir.workflow import Step
+from couler.locations.stop import CutOffError, Stop
+from couler.locations.transfer import OUTSIDE_ERRORS
 from couler.state.records import CacheDecision, StepRecord
 
 

@@ -35,9 +35,6 @@ from couler.backends.local.result import RunResult
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
-from couler.backends.local.secrets import (
-    secret_values,
-)
 from couler.backends.local.session import Session, read_outside
 from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.stored import read_outputs
@@ -48,6 +45,9 @@ from couler.errors import ParameterError, StateError
 from couler.ir.serialize import write_json
 from couler.ir.wire import is_file
 from couler.ir.workflow import Workflow
+from couler.locations.secrets import (
+    secret_values,
+)
 from couler.state import runs
 from couler.state.database import Database, open_database
 from couler.state.home import Home

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support import airflow_runs
+from tests.fakes.kubernetes.images import Images
+from tests.support import airflow_runs, io_image
 from tests.support.airflow_runs import Worker
 
 
@@ -22,10 +23,11 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Worker]:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[FakeCluster]:
-    """A cluster whose pods see the folder `shared`."""
+    """A cluster whose pods see the folder `shared`, and that has the image of the helper."""
     shared = tmp_path / "shared"
     shared.mkdir()
-    with FakeCluster(tmp_path / "cluster", shared=[shared]) as cluster:
+    images = Images({io_image.NAME: io_image.io_image(tmp_path / "image")})
+    with FakeCluster(tmp_path / "cluster", shared=[shared], images=images) as cluster:
         yield cluster
 
 

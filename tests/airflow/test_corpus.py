@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
@@ -20,11 +19,13 @@ from tests.support.absences import corpus
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import Worker
 from tests.support.airflow_table import Row
+from tests.support.airflow_target import CLAIM, with_files
 from tests.support.local_runs import run_here
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
 BACKEND = AirflowBackend()
+TARGET = with_files()
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +39,12 @@ def test_outcome(
     case: Case, airflow: Worker, cluster: FakeCluster, tmp_path: Path, rows: dict[str, Row]
 ) -> None:
     workflow = resolve_defaults(case.workflow)
-    assert check_engine(workflow, BACKEND, Target()) == ()
-    text = BACKEND.compile(workflow, Target()).to_text()
+    assert check_engine(workflow, BACKEND, TARGET) == ()
+    text = BACKEND.compile(workflow, TARGET).to_text()
+    for key, content in case.artifacts.items():
+        file = cluster.claim(CLAIM) / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
     for name, entries in case.secrets.items():
         cluster.secret(name, dict(entries))
     for name, entries in case.config_maps.items():

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
@@ -15,6 +14,7 @@ from tests.corpus import Case
 from tests.support import airflow_runs
 from tests.support.absences import corpus
 from tests.support.airflow_runs import Worker
+from tests.support.airflow_target import with_files
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -36,7 +36,7 @@ def loader(
 @pytest.mark.parametrize("case", corpus(REFUSED))
 def test_a_file_of_the_corpus(case: Case, loader: tuple[str, Worker]) -> None:
     version, worker = loader
-    target = Target(engine_version=version)
+    target = with_files(version)
     workflow = resolve_defaults(case.workflow)
     assert check_engine(workflow, BACKEND, target) == ()
     loaded = worker.load(BACKEND.compile(workflow, target).to_text())

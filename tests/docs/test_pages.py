@@ -41,6 +41,7 @@ PAGES = (
     "docs/from-couler-0.md",
     "docs/step-zoo.md",
     "docs/argo.md",
+    "docs/airflow-files.md",
     "docs/local-engine.md",
 )
 

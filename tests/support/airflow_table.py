@@ -15,12 +15,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.base import Capabilities, Lowered, Native, Target, Unsupported
+from couler.backends.base import Capabilities, Lowered, Native, Unsupported
 from couler.backends.local.result import RunResult
 from couler.ir.features import Feature
 from couler.stages import diagnose
 from tests.corpus import Case, cases
 from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_target import with_files
 
 PAGE = Path(__file__).parents[2] / "docs" / "airflow-corpus.md"
 
@@ -85,7 +86,11 @@ def _json(value: object) -> str:
 
 def refused(case: Case) -> Row | None:
     """Return the row of a case that Airflow does not do, or None for another."""
-    found = [one for one in diagnose(case.workflow, ["airflow"]) if one.severity == "error"]
+    found = [
+        one
+        for one in diagnose(case.workflow, ["airflow"], target=with_files())
+        if one.severity == "error"
+    ]
     if not found:
         return None
     reasons: dict[str, dict[str, None]] = {}
@@ -147,7 +152,7 @@ def share(capabilities: Capabilities, features: Iterable[Feature]) -> Share:
 
 def page(rows: Mapping[str, Row]) -> str:
     """Return the page."""
-    capabilities = AirflowBackend().capabilities(Target())
+    capabilities = AirflowBackend().capabilities(with_files())
     shares = {
         "all": share(capabilities, Feature),
         "all but things of Argo's": share(capabilities, set(Feature) - set(THINGS_OF_ARGO)),

@@ -6,42 +6,21 @@ is known: it is a part of the key of what the step does.
 
 from __future__ import annotations
 
-import contextlib
 import shutil
-import tempfile
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from couler.backends.local.locations.buckets import in_repository, open_bucket
-from couler.backends.local.locations.git import GitTree
-from couler.backends.local.locations.trees import Tree
-from couler.backends.local.locations.web import Url
-from couler.backends.local.secrets import Entries
-from couler.backends.local.threads import Stop
+from couler.backends.local.commands import run_command
 from couler.backends.local.values import Single, View, resolve_text
-from couler.errors import ArtifactError, ConfigurationError, EvaluationError
-from couler.ir.artifacts import (
-    Archive,
-    ArtifactoryLocation,
-    GitLocation,
-    HttpLocation,
-    Location,
-    PluginLocation,
-    RawLocation,
-    is_in_repository,
-    map_texts,
-    repository_key,
-)
-from couler.ir.listing import fitting
-from couler.ir.verify.credentials import credentials_in_address
-from couler.ir.verify.locations import address_problems
+from couler.errors import ArtifactError, EvaluationError
+from couler.ir.artifacts import Archive, Location, map_texts
 from couler.ir.workflow import Input, Output, Step
+from couler.locations.secrets import Entries
+from couler.locations.stop import Stop
+from couler.locations.transfer import Transfer, name_of, require_type, text_problems
 from couler.store import ObjectStore, content_of
-
-OUTSIDE_ERRORS = (ArtifactError, ConfigurationError, OSError)
-"""What fetching a file from outside, or putting one there, can raise."""
 
 
 class Fetched(t.NamedTuple):
@@ -60,12 +39,6 @@ NOTHING = Fetched(None, "")
 
 SCRATCH = "exchange"
 """Folder of a run for files on their way, credentials among them."""
-
-
-class _Remote(t.Protocol):
-    def fetch(self, target: Path) -> object: ...
-
-    def put(self, source: Path, root: Path, stop: Stop) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,24 +88,15 @@ class Exchange:
         OSError
             This machine's disk does not take it.
         """
-        with self._folder() as folder:
-            target = folder / _name_of(location)
+        with self._transfer.folder() as folder:
+            target = folder / name_of(location)
             try:
-                version = self._fetch(location, target, stop)
+                version = self._transfer.fetch(location, target, given.archive, stop)
             except FileNotFoundError as error:
                 if given.optional:
                     return NOTHING
                 raise ArtifactError(f'the input "{given.name}": {error}') from error
-            if given.archive is not None:
-                packed, target = target, folder / "unpacked" / target.name
-                target.parent.mkdir()
-                _unpack(packed, target, given.archive)
-            if target.is_dir() != (given.type == "directory"):
-                found = "directory" if target.is_dir() else "file"
-                raise ArtifactError(
-                    f'the input "{given.name}" is declared {given.type}, but its location has '
-                    f"a {found}"
-                )
+            require_type(target, given.type, f'the input "{given.name}"')
             reference = self.store.put(target)
         content = content_of(reference) if version is None else version
         return Fetched(Single(reference, given.type), content)
@@ -153,62 +117,12 @@ class Exchange:
         archive: Archive | None,
         stop: Stop,
     ) -> None:
-        """Put a file or a directory at a location.
-
-        Parameters
-        ----------
-        source
-            The file or directory.
-        root
-            The folder of the step that it is in; what its links lead to is, too.
-        location
-            Where to put it, with its texts known.
-        archive
-            How to pack it.
-        stop
-            Ends the search for what is in a directory.
-
-        Raises
-        ------
-        ArtifactError, ConfigurationError, OSError
-            As `fetch`.
-        CutOffError
-            It has been stopped.
-        """
-        with self._folder() as folder:
-            if archive is not None:
-                packed = folder / "packed"
-                _pack(source, root, packed, archive, stop)
-                source, root = packed, folder
-            with self._open(location) as remote:
-                remote.put(source, root, stop)
+        """Put a file or a directory at a location; parameters and errors as `Transfer.put`."""
+        self._transfer.put(source, root, location, archive, stop)
 
     def names(self, location: Location, pattern: str | None) -> tuple[str, ...]:
-        """Return the keys of the files below a location whose texts are known, in order.
-
-        Parameters
-        ----------
-        location
-            Where they are.
-        pattern
-            Which of them.
-
-        Raises
-        ------
-        ArtifactError
-            There is none, or it is no location with files below it.
-        ConfigurationError, OSError
-            As `fetch`.
-        """
-        with self._open(location) as remote:
-            if not isinstance(remote, Tree):
-                raise ArtifactError(f"files at a {location.kind} location cannot be listed")
-            try:
-                below = remote.names()
-            except FileNotFoundError as error:
-                raise ArtifactError(str(error)) from error
-        start = str(repository_key(location)).rstrip("/")
-        return tuple(sorted(f"{start}/{name}" for name in fitting(below, pattern)))
+        """Return the keys of the files below a location, in order; as `Transfer.names`."""
+        return self._transfer.names(location, pattern)
 
     def put_again(
         self,
@@ -222,45 +136,14 @@ class Exchange:
             stored = outputs.get(output.name)
             if output.name not in targets or not isinstance(stored, Single):
                 continue
-            with self._folder() as folder:
+            with self._transfer.folder() as folder:
                 source = folder / Path(output.path or output.name).name
                 self.store.fetch(stored.text, source)
                 self.put(source, folder, targets[output.name], output.archive, stop)
 
-    def _fetch(self, location: Location, target: Path, stop: Stop) -> str | None:
-        """Fetch to a path, and return a name of the content that is better than its digest."""
-        if isinstance(location, RawLocation):
-            target.write_bytes(str(location.content).encode())
-            return None
-        if isinstance(location, GitLocation):  # the files of Git itself differ from clone to clone
-            with self._folder() as private:
-                tree = GitTree(location, self.entries, self.environ, private, stop)
-                return f"git/{tree.fetch(target)}"
-        with self._open(location) as remote:
-            remote.fetch(target)
-        return None
-
-    @contextlib.contextmanager
-    def _open(self, location: Location) -> Iterator[_Remote]:
-        if is_in_repository(location):
-            yield in_repository(self.repository, str(repository_key(location)))
-        elif isinstance(location, HttpLocation | ArtifactoryLocation):
-            with self._folder() as private:
-                yield Url(location, self.entries, private)
-        elif isinstance(location, GitLocation | RawLocation | PluginLocation):
-            raise ArtifactError(f"nothing can be put at a {location.kind} location here")
-        else:
-            with self._folder() as private:
-                yield open_bucket(location, self.entries, private)
-
-    @contextlib.contextmanager
-    def _folder(self) -> Iterator[Path]:
-        self.scratch.mkdir(mode=0o700, parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(dir=self.scratch))
-        try:
-            yield folder
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    @property
+    def _transfer(self) -> Transfer:
+        return Transfer(self.repository, self.entries, self.scratch, self.environ, run_command)
 
 
 def clear_scratch(folder: Path) -> None:
@@ -308,30 +191,6 @@ def bind_location(location: Location, view: View) -> Location:
     """Return a location with its texts known; the errors are those of `bind_sources`."""
     bound = map_texts(location, lambda name, text: resolve_text(text, view))
     # What came from a value was not known before.
-    for problem in (*address_problems(bound), *credentials_in_address(bound)):
+    for problem in text_problems(bound):
         raise EvaluationError(problem)
     return bound
-
-
-def _name_of(location: Location) -> str:
-    """Return a name for what is at a location: the last part of its address."""
-    for field in ("key", "path", "blob", "url", "repository"):
-        text = getattr(location, field, None)
-        if isinstance(text, str):
-            name = text.partition("?")[0].rstrip("/").rpartition("/")[2]
-            name = name.removesuffix(".git") if field == "repository" else name
-            if name not in ("", ".", ".."):
-                return name[-100:]
-    return "content"
-
-
-def _unpack(packed: Path, target: Path, archive: Archive) -> None:
-    from couler.backends.local.locations.packing import unpack
-
-    unpack(packed, target, archive)
-
-
-def _pack(source: Path, root: Path, target: Path, archive: Archive, stop: Stop) -> None:
-    from couler.backends.local.locations.packing import pack
-
-    pack(source, root, target, archive, stop)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 
-from couler.backends.local.locations.buckets import oss_credentials, takes_own_credentials
-from couler.backends.local.locations.git import is_missing
-from couler.backends.local.secrets import Entries
 from couler.errors import ConfigurationError
 from couler.ir.artifacts import (
     AzureLocation,
@@ -21,6 +18,9 @@ from couler.ir.artifacts import (
 )
 from couler.ir.walk import locations, steps_by_path
 from couler.ir.workflow import Workflow
+from couler.locations.buckets import oss_credentials, takes_own_credentials
+from couler.locations.git import is_missing
+from couler.locations.secrets import Entries
 from couler.store.filesystems import PACKAGES
 
 _NEEDED: dict[type[Location], tuple[str, str]] = {

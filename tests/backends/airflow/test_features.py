@@ -10,14 +10,16 @@ from collections.abc import Mapping
 import pytest
 
 from couler.backends.airflow import AirflowBackend, capabilities
-from couler.backends.base import Capabilities, Lowered, Target, Unsupported, unsupported_uses
+from couler.backends.base import Capabilities, Lowered, Unsupported, unsupported_uses
 from couler.ir import features
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
+from tests.support.airflow_target import with_files
 from tests.support.feature_samples import FEATURE_SAMPLES
 
 BACKEND = AirflowBackend()
-CAPABILITIES = BACKEND.capabilities(Target())
+TARGET = with_files()
+CAPABILITIES = BACKEND.capabilities(TARGET)
 
 
 def test_every_feature_is_declared() -> None:
@@ -60,7 +62,7 @@ def test_what_is_said_of_a_feature_is_whole(feature: Feature) -> None:
 @pytest.mark.parametrize("feature", Feature)
 def test_a_workflow_with_the_feature(feature: Feature) -> None:
     workflow = FEATURE_SAMPLES[feature]
-    found = unsupported_uses(workflow, BACKEND, Target(), {})
+    found = unsupported_uses(workflow, BACKEND, TARGET, {})
     refused = {one.message.split(" cannot do ")[1].split(",")[0] for one in found}
     if isinstance(CAPABILITIES[feature], Unsupported):
         assert feature.value in refused
@@ -68,8 +70,8 @@ def test_a_workflow_with_the_feature(feature: Feature) -> None:
     if refused:
         pytest.skip(f"its sample also has {', '.join(sorted(refused))}")
     resolved = resolve_defaults(workflow)
-    assert [one for one in BACKEND.check(resolved, Target()) if one.severity == "error"] == []
-    text = BACKEND.compile(resolved, Target()).to_text()
+    assert [one for one in BACKEND.check(resolved, TARGET) if one.severity == "error"] == []
+    text = BACKEND.compile(resolved, TARGET).to_text()
     tree = ast.parse(text)
     assert compile(tree, f"{workflow.name}.py", "exec")
     assert not any(name.partition(".")[0] == "couler" for name in imported(tree))

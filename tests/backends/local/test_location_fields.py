@@ -15,11 +15,7 @@ import pytest
 
 from couler.backends.base import Target, unsupported_uses
 from couler.backends.local import LocalBackend
-from couler.backends.local.locations import buckets, web
 from couler.backends.local.locations.exchange import Exchange
-from couler.backends.local.locations.git import GitTree
-from couler.backends.local.secrets import Entries
-from couler.backends.local.threads import Stop
 from couler.ir.artifacts import (
     LOCATIONS,
     ArtifactoryLocation,
@@ -43,6 +39,10 @@ from couler.ir.base import FrozenDict, Node
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.values import Literal
 from couler.ir.workflow import Input
+from couler.locations import buckets, web
+from couler.locations.git import GitTree
+from couler.locations.secrets import Entries
+from couler.locations.stop import Stop
 from couler.store import ObjectStore
 from tests.corpus.build import flow, sh
 
@@ -294,7 +294,7 @@ def what_is_done(location: Location, folder: Path, monkeypatch: pytest.MonkeyPat
         store = ObjectStore(str(folder / "store"))
         exchange = Exchange(store, "", entries, folder / "scratch", {})
         target = folder / "target"
-        exchange._fetch(location, target, Stop())
+        exchange._transfer.fetch(location, target, None, Stop())
         return seen.all, target.read_bytes() if target.exists() else None
 
 

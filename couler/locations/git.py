@@ -5,19 +5,43 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-from collections.abc import Mapping
+import typing as t
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from couler.backends.local.commands import CommandEnd, run_command
-from couler.backends.local.locations.private import write_private
-from couler.backends.local.process import LostProcessError
-from couler.backends.local.secrets import Entries
-from couler.backends.local.threads import Stop
 from couler.errors import StoreError
 from couler.ir.artifacts import GitLocation
+from couler.locations.private import write_private
+from couler.locations.secrets import Entries
+from couler.locations.stop import Stop
 
 PROGRAM = "git"
+
+
+class CommandEnd(t.NamedTuple):
+    """How a program ended, and what it wrote."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+class RunCommand(t.Protocol):
+    """Runs a program to its end or to a stop."""
+
+    def __call__(
+        self, words: Sequence[str], *, environ: Mapping[str, str], directory: Path, stop: Stop
+    ) -> CommandEnd:
+        """Return how it ended.
+
+        Raises
+        ------
+        OSError
+            It cannot be run.
+        """
+        ...
+
 
 _ASK = """\
 #!/bin/sh
@@ -68,6 +92,8 @@ class GitTree:
         An empty folder for files with credentials.
     stop
         Ends Git early.
+    run
+        Runs it.
     """
 
     location: GitLocation
@@ -75,6 +101,7 @@ class GitTree:
     inherited: Mapping[str, str]
     private: Path
     stop: Stop
+    run: RunCommand
 
     def fetch(self, target: Path) -> str:
         """Clone to a path that is free, and return the commit that is there.
@@ -128,8 +155,8 @@ class GitTree:
 
     def _run(self, words: list[str], environ: Mapping[str, str], folder: Path) -> CommandEnd:
         try:
-            return run_command([PROGRAM, *words], environ=environ, directory=folder, stop=self.stop)
-        except (OSError, LostProcessError) as error:
+            return self.run([PROGRAM, *words], environ=environ, directory=folder, stop=self.stop)
+        except OSError as error:
             raise StoreError(f"git {self.location.repository}: {error}") from error
 
     def _environ(self) -> dict[str, str]:

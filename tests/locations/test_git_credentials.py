@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.local.locations.git import GitTree
-from couler.backends.local.secrets import Entries
-from couler.backends.local.threads import Stop
+from couler.backends.local.commands import run_command
 from couler.errors import StoreError
 from couler.ir.artifacts import GitLocation
 from couler.ir.storage import SecretKey
+from couler.locations.git import GitTree
+from couler.locations.secrets import Entries
+from couler.locations.stop import Stop
 
 USER, PASSWORD = (SecretKey(secret="code", key=key) for key in ("user", "password"))
 SECRETS = {"COULER_SECRET_code_user": "ada", "COULER_SECRET_code_password": "TOPSECRET"}
@@ -116,7 +117,7 @@ def tree(location: GitLocation, folder: Path, more: Mapping[str, str] | None = N
     private = folder / "private"
     private.mkdir()
     entries = Entries(SECRETS)
-    return GitTree(location, entries, environ_of(folder, more), private, Stop())
+    return GitTree(location, entries, environ_of(folder, more), private, Stop(), run_command)
 
 
 def fetch(url: str, folder: Path) -> Path:

@@ -14,8 +14,8 @@ from fsspec.implementations.memory import (  # type: ignore[import-untyped]  # h
 )
 from fsspec.registry import _registry  # type: ignore[import-untyped]  # has no types
 
-from couler.backends.local.locations.trees import Tree
 from couler.errors import ArtifactError, StoreError
+from couler.locations.trees import Tree
 
 HOSTILE_NAMES = [
     "a b",

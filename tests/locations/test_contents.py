@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.local.locations import contents
-from couler.backends.local.locations.contents import contents_of
-from couler.backends.local.locations.packing import pack
-from couler.backends.local.locations.trees import Tree
-from couler.backends.local.threads import CutOffError, Stop
 from couler.errors import ArtifactError
 from couler.ir.artifacts import Tar, Zip
+from couler.locations import contents
+from couler.locations.contents import contents_of
+from couler.locations.packing import pack
+from couler.locations.stop import CutOffError, Stop
+from couler.locations.trees import Tree
 
 
 def chain(folder: Path, length: int, links: int = 2) -> Path:

@@ -10,9 +10,6 @@ import typing as t
 from collections.abc import Mapping
 from pathlib import Path
 
-from couler.backends.local.locations.private import write_private
-from couler.backends.local.locations.trees import Tree
-from couler.backends.local.secrets import Entries
 from couler.errors import ArtifactError, ConfigurationError
 from couler.ir.artifacts import (
     AzureLocation,
@@ -22,6 +19,9 @@ from couler.ir.artifacts import (
     OssLocation,
     S3Location,
 )
+from couler.locations.private import write_private
+from couler.locations.secrets import Entries
+from couler.locations.trees import Tree
 from couler.store.filesystems import reported
 
 _NAME_NODES = "couler"

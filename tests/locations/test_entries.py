@@ -8,9 +8,9 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.secrets import Entries
 from couler.ir.storage import EnvFrom, EnvVar, SecretKey
 from couler.ir.workflow import Workflow
+from couler.locations.secrets import Entries
 from tests.corpus.build import flow, sh
 
 DB, ADMIN = EnvFrom(secret="db"), SecretKey(secret="db-admin", key="password")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.local.locations.packing import pack, unpack
 from couler.errors import ArtifactError
 from couler.ir.artifacts import Archive, Tar, Zip
+from couler.locations.packing import pack, unpack
 
 
 def tree(path: Path) -> dict[str, tuple[str, bool]]:

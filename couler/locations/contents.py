@@ -8,8 +8,8 @@ import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
-from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError
+from couler.locations.stop import Stop
 
 MAX_THROUGH_LINKS = 100_000
 """Most entries of folders that links lead to: few links can lead to very many."""

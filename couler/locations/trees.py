@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from couler.backends.local.locations.contents import contents_of
-from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError
+from couler.locations.contents import contents_of
+from couler.locations.stop import Stop
 from couler.store.filesystems import OF_BUCKETS, open_filesystem, reported
 
 if t.TYPE_CHECKING:

@@ -16,10 +16,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from couler.backends.local.locations.private import write_private
-from couler.backends.local.opener import open_url
-from couler.backends.local.secrets import Entries
-from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError, StoreError
 from couler.ir.artifacts import (
     ArtifactoryLocation,
@@ -28,6 +24,10 @@ from couler.ir.artifacts import (
     OAuth2,
 )
 from couler.ir.storage import SecretKey
+from couler.locations.opener import open_url
+from couler.locations.private import write_private
+from couler.locations.secrets import Entries
+from couler.locations.stop import Stop
 
 _OF_URLS = "!#$%&'()*+,/:;=?@[]~"
 """What else than letters and digits stands in a URL as it is; other letters are encoded."""

@@ -13,10 +13,10 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from couler.backends.local.locations.contents import contents_of
-from couler.backends.local.threads import Stop
 from couler.errors import ArtifactError
 from couler.ir.artifacts import Archive, Zip
+from couler.locations.contents import contents_of
+from couler.locations.stop import Stop
 
 _LEVEL = 6
 """Of the compression, where none is asked for."""

@@ -1,0 +1,285 @@
+"""Files of steps: what the wrapper of a process puts in its place before, and keeps after.
+
+Between tasks only locations travel: keys below the root of a volume that all pods share, or of a
+storage that a helper beside the process reaches.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterable, Iterator
+
+from couler.backends.airflow.module import Module
+from couler.backends.airflow.options import Options
+from couler.backends.airflow.python import Call, Code, Expression, Listing, call, value_of
+from couler.backends.airflow.quoting import quoted
+from couler.backends.airflow.reading import Read, Scope
+from couler.ir.artifacts import (
+    Archive,
+    Location,
+    RawLocation,
+    is_in_repository,
+    location_references,
+    location_texts,
+    map_texts,
+    repository_key,
+)
+from couler.ir.storage import SecretKey
+from couler.ir.values import Literal, Template, Text
+from couler.ir.wire import is_file
+from couler.ir.workflow import WORK_DIR, Input, Output, Step
+from couler.locations.secrets import variable_name
+
+VOLUME = "/couler/files"
+"""Where pods have the volume."""
+
+
+class Writer(t.Protocol):
+    """What writes texts and values for pods."""
+
+    def text(self, text: Text, scope: Scope) -> Expression:
+        """Return a text for a pod."""
+        ...
+
+    def value(self, read: Read) -> Expression:
+        """Return the text of a value for a pod."""
+        ...
+
+    def template(self, code: str) -> Expression:
+        """Return a text that Jinja makes, of which the kubelet takes nothing for its own."""
+        ...
+
+
+def files_of(step: Step) -> list[Input | Output]:
+    """Return the files that a step takes and gives."""
+    found: list[Input | Output] = [*step.inputs, *step.outputs]
+    return [one for one in found if is_file(one.type)]
+
+
+def has_files(step: Step) -> bool:
+    """Return whether a step takes or gives files."""
+    return bool(files_of(step))
+
+
+def needs_place(step: Step) -> bool:
+    """Return whether a step takes files from where they are kept, or keeps some there."""
+    return any(is_file(one.type) for one in step.outputs) or any(
+        is_file(one.type) and (one.at is None or is_in_repository(one.at)) for one in step.inputs
+    )
+
+
+def is_elsewhere(one: Input | Output) -> bool:
+    """Return whether only the helper reaches what a file is taken from, or put at besides."""
+    if one.at is None or (isinstance(one.at, RawLocation) and one.archive is None):
+        return False
+    return one.archive is not None or not is_in_repository(one.at)
+
+
+def input_path(given: Input) -> str:
+    """Return where a process finds a file."""
+    path = given.path or f"inputs/{given.name}"
+    return path if path.startswith("/") else f"{WORK_DIR}/{path}"
+
+
+class Files:
+    """Writes what the wrapper of files and its helper are told.
+
+    Parameters
+    ----------
+    options
+        Say where files are kept.
+    module
+        Takes what the calls need.
+    writer
+        Writes texts and values.
+    """
+
+    def __init__(self, options: Options, module: Module, writer: Writer) -> None:
+        self._options = options
+        self._module = module
+        self._root = options.files_path.strip("/")
+        self._writer = writer
+
+    def process(
+        self, step: Step, scope: Scope, command: list[Expression], outputs: list[str]
+    ) -> Call:
+        """Return what a pod needs to run a process with its files.
+
+        Parameters
+        ----------
+        step, scope
+            The step, and what it can read.
+        command
+            The command and its arguments.
+        outputs
+            What else it hands on, as words of its wrapper.
+        """
+        module = self._module
+        made = call(
+            module.use("process_with_files"),
+            command,
+            before=self._takes(step, scope),
+            after=self._keeps(step, scope),
+            outputs=outputs or None,
+            claim=Code(module.refer("FILES_CLAIM")) if self._needs_volume(step) else None,
+        )
+        if not self._needs_helper(step):
+            return made
+        repository: object = self._repository(step)
+        if isinstance(repository, dict):
+            repository = Code(module.shared_table("REPOSITORY", repository))
+        secrets = self._secrets(step) or None
+        return call(module.use("with_helper"), made, repository=repository, secrets=secrets)
+
+    def _takes(self, step: Step, scope: Scope) -> Expression | None:
+        """Return what is done before the process starts; None for nothing."""
+        return _listing(
+            line
+            for given in step.inputs
+            if is_file(given.type)
+            for line in (self._take(given, scope), self._mode(given))
+        )
+
+    def _keeps(self, step: Step, scope: Scope) -> Expression | None:
+        """Return what is done when the process has ended well; None for nothing."""
+        return _listing(
+            line
+            for output in step.outputs
+            if is_file(output.type)
+            for line in (self._keep(output), self._put(output, scope))
+        )
+
+    def _needs_volume(self, step: Step) -> bool:
+        """Return whether the pod has the volume."""
+        return self._options.files_claim is not None and (
+            needs_place(step) or self._has_keys_elsewhere(step)
+        )
+
+    def _needs_helper(self, step: Step) -> bool:
+        """Return whether the pod has the helper."""
+        in_store = self._options.files_claim is None and needs_place(step)
+        return in_store or any(map(is_elsewhere, files_of(step)))
+
+    def _repository(self, step: Step) -> dict[str, t.Any] | str | None:
+        """Return what the helper is told of where files are kept."""
+        if self._options.files_claim is not None:
+            return VOLUME if self._has_keys_elsewhere(step) else None
+        store = self._options.files_store
+        return _as_json(store) if store is not None and needs_place(step) else None
+
+    def _secrets(self, step: Step) -> list[list[t.Any]]:
+        """Return the variables by which the helper gets entries of secrets."""
+        locations = [one.at for one in files_of(step) if one.at is not None and is_elsewhere(one)]
+        store = self._options.files_store
+        if self._options.files_claim is None and store is not None and needs_place(step):
+            locations.append(store)
+        keys = dict.fromkeys(key for one in locations for key in location_references(one))
+        return [
+            [variable_name(key), key.secret, key.key, *([True] if key.optional else [])]
+            for key in keys
+            if isinstance(key, SecretKey)
+        ]
+
+    def _has_keys_elsewhere(self, step: Step) -> bool:
+        return any(
+            is_elsewhere(one) and one.at is not None and is_in_repository(one.at)
+            for one in files_of(step)
+        )
+
+    def _take(self, given: Input, scope: Scope) -> Listing:
+        path = given.path or f"inputs/{given.name}"
+        kind = _kind(given)
+        if is_elsewhere(given):
+            assert given.at is not None, "what has no location is not elsewhere"
+            return _words("get", kind, path, *self._elsewhere(given.at, given.archive, scope))
+        if isinstance(given.at, RawLocation):
+            return _words("text", path, self._writer.text(given.at.content, scope))
+        if given.at is not None:
+            key = self._writer.text(self._key(repository_key(given.at)), scope)
+            return _words("take", kind, path, key)
+        assert given.value is not None, "an input has a value or a location"
+        read = scope.input(given.value, given.type)
+        if given.many:
+            return _words("each", kind, path, self._location(read, "lines({})"))
+        if given.optional and read.constant is None:
+            return _words("take", kind, path, self._location(read, 'first_of({}, "")'))
+        return _words("take", kind, path, self._location(read))
+
+    def _location(self, read: Read, way: str = "{}") -> Expression:
+        """Return the text of a location; those that `place` makes have no dollars in them."""
+        code = way.format(read.code)
+        if read.code.startswith(("output(", "gathered(")):
+            return self._writer.template(code)
+        return self._writer.value(read if way == "{}" else Read(code))
+
+    def _mode(self, given: Input) -> Listing | None:
+        if given.mode is None:
+            return None
+        path = given.path or f"inputs/{given.name}"
+        words = ["mode", path, f"{given.mode:o}"]
+        return _words(*words, "-R" if given.recurse_mode else "")
+
+    def _keep(self, output: Output) -> Listing:
+        assert output.path is not None, "verification asks for the path of a file"
+        root = f", {quoted(self._root)}" if self._root else ""
+        key = self._writer.template(f"place(ti, {quoted(output.name)}{root})")
+        return _words("keep", _kind(output), output.name, output.path, key)
+
+    def _put(self, output: Output, scope: Scope) -> Listing | None:
+        if output.at is None:
+            return None
+        assert output.path is not None, "verification asks for the path of a file"
+        if is_elsewhere(output):
+            words = self._elsewhere(output.at, output.archive, scope)
+            return _words("put", _kind(output), output.path, *words)
+        key = self._writer.text(self._key(repository_key(output.at)), scope)
+        return _words("keep", _kind(output), "", output.path, key)
+
+    def _elsewhere(
+        self, location: Location, archive: Archive | None, scope: Scope
+    ) -> Iterator[str | Expression]:
+        """Yield what the helper is told of a location."""
+        yield "" if archive is None else _archive(archive)
+        if is_in_repository(location):
+            location = map_texts(location, lambda _, text: self._key(text))
+        yield value_of(_as_json(location))
+        for field, text in location_texts(location):
+            yield field
+            yield self._writer.text(text, scope)
+
+    def _key(self, key: Text) -> Text:
+        """Return a key of the repository, below the root."""
+        if not self._root:
+            return key
+        if isinstance(key, str):
+            return f"{self._root}/{key}"
+        return Template(parts=(f"{self._root}/", key))
+
+
+def _kind(one: Input | Output) -> str:
+    return f"{one.type}?" if one.optional else one.type
+
+
+def _archive(archive: Archive) -> str:
+    said = archive.model_dump(mode="json", exclude_defaults=True)
+    return json.dumps({"kind": archive.kind, **said}) if said else archive.kind
+
+
+def _as_json(location: Location) -> dict[str, t.Any]:
+    """Return a location without its texts, which stand beside it."""
+
+    def blank(field: str, _: Text) -> Text:
+        return Literal(value="") if field == "security_token" else ""
+
+    said = map_texts(location, blank).model_dump(mode="json", exclude_defaults=True)
+    return {"kind": location.kind, **said}
+
+
+def _words(*words: str | Expression) -> Listing:
+    return Listing(tuple(map(value_of, words)))
+
+
+def _listing(lines: Iterable[Listing | None]) -> Listing | None:
+    given = tuple(line for line in lines if line is not None)
+    return Listing(given) if given else None

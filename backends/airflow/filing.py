@@ -1,0 +1,99 @@
+"""Functions that DAG files carry for steps with files.
+
+What `runtime` says of its functions holds for these as well. A location is the key of a file, below
+the root of a volume or of a storage.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from couler.backends.airflow.runtime import process
+
+if TYPE_CHECKING:
+    from airflow.sdk.definitions.template import literal
+    from kubernetes.client import models as k8s
+
+IO_IMAGE = ""
+FILES = ""
+"""Stand for what a file defines: an image with Couler, and the text of `files.sh`."""
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "airflow.sdk.definitions.template": ("literal",),
+    "collections.abc": ("Sequence",),
+    "json": (),
+    "kubernetes.client": ("models as k8s",),
+    "typing": ("Any",),
+}
+"""Where the names come from that the functions use."""
+
+
+def process_with_files(
+    command: list[Any],
+    *,
+    before: Sequence[list[Any]] = (),
+    after: Sequence[list[Any]] = (),
+    outputs: Sequence[str] = (),
+    claim: str | None = None,
+) -> dict[str, Any]:
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
+    words = [word for line in (*before, *after) for word in (str(len(line)), *map(word_of, line))]
+    wrapped = ["/couler/busybox", "sh", "-c", literal(FILES), "couler", *words, "--", *command]
+    kept = [
+        f"{name}{'?' if kind.endswith('?') else ''}=/couler/keys/{name}"
+        for verb, kind, name, *_ in after
+        if verb == "keep" and name
+    ]
+    fields = process(wrapped, [*outputs, *kept])
+    if claim is not None:
+        source = k8s.V1PersistentVolumeClaimVolumeSource(claim_name=claim)
+        fields["volumes"].append(k8s.V1Volume(name="files", persistent_volume_claim=source))
+        mount = k8s.V1VolumeMount(name="files", mount_path="/couler/files")
+        fields["volume_mounts"].append(mount)
+    return fields
+
+
+def word_of(given: Any) -> Any:
+    """Return a word for FILES: what is no text as JSON, past Jinja and the kubelet."""
+    if not isinstance(given, dict):
+        return given
+    return literal(json.dumps(given).replace("$", "$$"))
+
+
+def with_helper(
+    fields: dict[str, Any],
+    *,
+    repository: dict[str, Any] | str | None = None,
+    secrets: Sequence[list[Any]] = (),
+) -> dict[str, Any]:
+    """Add a helper that fetches files and puts them, for as long as the process runs."""
+    env = []
+    if repository is not None:
+        named = repository if isinstance(repository, str) else json.dumps(repository)
+        env.append(k8s.V1EnvVar(name="COULER_REPOSITORY", value=named.replace("$", "$$")))
+    for name, secret, key, *optional in secrets:
+        entry = k8s.V1SecretKeySelector(name=secret, key=key, optional=bool(optional))
+        env.append(k8s.V1EnvVar(name=name, value_from=k8s.V1EnvVarSource(secret_key_ref=entry)))
+    helper = k8s.V1Container(
+        name="couler-io",
+        image=IO_IMAGE,
+        command=["python", "-m", "couler.io", "serve", "/couler/io"],
+        env=env,
+        restart_policy="Always",
+        volume_mounts=fields["volume_mounts"],
+    )
+    fields["init_containers"].append(helper)
+    return fields
+
+
+def place(ti: Any, name: str, root: str = "") -> str:
+    """Return where an output of a task is kept."""
+    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
+    return "/".join(part for part in parts if part not in ("", "-1"))
+
+
+def lines(value: str | None) -> str:
+    """Return a list of locations, each on a line of its own; "-" stands for none."""
+    return "\n".join(one or "-" for one in json.loads(value or "[]"))
