@@ -6,6 +6,7 @@ inside a group reads the task outside that its input comes from.
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -32,6 +33,9 @@ from couler.ir.values import (
 from couler.ir.walk import predecessors
 from couler.ir.wire import ValueType, dump_json, encode
 from couler.ir.workflow import Group, Output, Step
+
+_MAY_FAIL = re.compile(r"\b(decoded|gathered|part_of|plain)\(")
+"""Functions that can refuse what they read."""
 
 _TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
 
@@ -155,10 +159,22 @@ class Scope:
 
     def _first(self, options: Sequence[Value]) -> Read:
         """Return the first that is there; where their types differ, as JSON."""
-        reads = [self._where_it_ran(option) for option in options]
+        reads: list[Read] = []
+        for option in options:
+            reads.append(self._where_it_ran(option))
+            if reads[-1].constant is not None:  # it always is there
+                break
+        if len(reads) == 1:
+            return reads[0]
         same = {"str" if one.type in _TEXTS else one.type for one in reads}
         want = reads[0].type if len(same) == 1 else "json"
-        return Read(f"first_of({', '.join(one.to(want).code for one in reads)})", want)
+        codes = [one.to(want).code for one in reads]
+        if not any(map(_MAY_FAIL.search, codes[1:])):
+            return Read(f"first_of({', '.join(codes)})", want)
+        *earlier, whole = codes
+        for code in reversed(earlier):  # what is not needed must not fail
+            whole = f"({code} if {code} is not None else {whole})"
+        return Read(whole, want)
 
     def _where_it_ran(self, value: Value) -> Read:
         """Return a value that need not be there: of a group that failed nothing is."""
