@@ -58,9 +58,7 @@ def job(step: Step, action: Job, scope: Scope, module: Module, tasks: Tasks) -> 
         "python_callable": Code(module.use(function)),
         "op_kwargs": {key: value for key, value in given.items() if value is not None},
         "mode": "reschedule",
-        "poke_interval": 1,
-        "exponential_backoff": True,
-        "max_wait": 60,
+        "poke_interval": 30,
         "timeout": call(module.take("datetime", "timedelta"), days=365),
     }
     return Operator(module.take(_SENSOR, "PythonSensor"), fields, time_limit="")

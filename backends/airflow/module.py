@@ -213,7 +213,7 @@ def _names(source: str) -> set[str]:
 
 
 _STANDARD = frozenset(
-    ("base64", "collections.abc", "datetime", "json", "operator", "pathlib", "re", "typing")
+    ("base64", "collections.abc", "datetime", "json", "operator", "pathlib", "re", "time", "typing")
 )
 _OWN = frozenset(name.split()[-1] for module, names in _modules() for name in names or (module,))
 """What the carried functions import: they call it by these names."""

@@ -17,7 +17,11 @@ if t.TYPE_CHECKING:
     from couler.backends.airflow.tasks import Tasks
 
 _HITL = "airflow.providers.standard.operators.hitl"
+_PYTHON = "airflow.providers.standard.operators.python"
 _SENSOR = "airflow.providers.standard.sensors.python"
+
+LONGEST_WAIT_S = 60
+"""How long a pause may hold a process of the worker."""
 
 
 def pause(step: Step, action: Suspend, module: Module, tasks: Tasks) -> Operator:
@@ -56,13 +60,20 @@ def approval(subject: object, module: Module) -> Operator:
 
 
 def _wait(seconds: float, limit_s: float | None, module: Module) -> Operator:
-    """Return a sensor that is called twice: when it starts, and when the time is over."""
+    """Return a function that waits, or for longer a sensor that is called when the time is over.
+
+    What is put off for a shorter time the local executor takes for ended.
+    """
     limit = None if limit_s is None or limit_s > seconds else short(limit_s)
+    time = short(seconds) if limit is None else limit
+    if time <= LONGEST_WAIT_S:
+        given = {"python_callable": Code(module.use("wait")), "op_args": [short(seconds)]}
+        return Operator(module.take(_PYTHON, "PythonOperator"), given)
     fields = {
         "python_callable": Code(module.use("has_waited")),
         "op_kwargs": None if limit is None else {"limit_s": limit},
         "mode": "reschedule",
-        "poke_interval": short(seconds) if limit is None else limit,
+        "poke_interval": time,
     }
     return Operator(module.take(_SENSOR, "PythonSensor"), fields, time_limit="")
 

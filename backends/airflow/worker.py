@@ -7,6 +7,7 @@ a step asked for, any other exception an error: a retry can be for one of them a
 from __future__ import annotations
 
 import base64
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "collections.abc": ("Callable",),
     "pathlib": ("Path",),
     "requests": (),
+    "time": (),
     "typing": ("Any",),
 }
 """Where the names come from that the functions use."""
@@ -120,6 +122,11 @@ def label_texts(labels: Any) -> Any:
     if isinstance(labels, list):
         return [one["couler-item"] for one in labels]
     return labels.map(lambda one: one["couler-item"])
+
+
+def wait(seconds: float) -> None:
+    """Wait so long."""
+    time.sleep(seconds)
 
 
 def has_waited(limit_s: float | None = None, task_reschedule_count: int = 0) -> bool:

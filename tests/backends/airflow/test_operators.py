@@ -86,14 +86,24 @@ def test_entries_of_secrets_are_named_and_not_read_by_templates() -> None:
     assert "read_entry" not in text[text.index("with DAG") :].replace('"read": read_entry', "")
 
 
-def test_a_pause_is_a_sensor_that_is_called_twice() -> None:
+def test_a_short_pause_is_a_function() -> None:
     text = sample(Feature.SUSPEND_SECONDS)
-    assert 'python_callable=has_waited, mode="reschedule", poke_interval=1' in text
-    cut = text_of(does(Suspend(seconds=5), timeout_s=2))
-    assert 'op_kwargs={"limit_s": 2}' in cut
-    assert "poke_interval=2" in cut
-    longer = text_of(does(Suspend(seconds=5), timeout_s=20))
-    assert "poke_interval=5" in longer
+    assert "PythonOperator(" in text
+    assert "python_callable=wait, op_args=[1]" in text
+    cut = text_of(does(Suspend(seconds=600), timeout_s=2))
+    assert "python_callable=wait," in cut
+    assert "execution_timeout=timedelta(seconds=2)" in cut
+
+
+def test_a_long_pause_is_a_sensor_that_is_called_twice() -> None:
+    text = text_of(does(Suspend(seconds=600)))
+    assert "python_callable=has_waited," in text
+    assert "poke_interval=600" in text
+    cut = text_of(does(Suspend(seconds=600), timeout_s=90))
+    assert 'op_kwargs={"limit_s": 90}' in cut
+    assert "poke_interval=90" in cut
+    longer = text_of(does(Suspend(seconds=600), timeout_s=900))
+    assert "poke_interval=600" in longer
     assert "execution_timeout" not in longer
 
 
