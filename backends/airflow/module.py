@@ -79,6 +79,8 @@ class Module:
         for name in _names(code):
             if name in FUNCTIONS and name not in self._functions:
                 self._functions.add(name)
+                if name == "process":  # Airflow stores templates, once a task, not what they give
+                    self.macros["PROCESS"] = None
                 self._take_for(FUNCTIONS[name])
         return code
 

@@ -321,7 +321,7 @@ def process(command: list[Any], outputs: list[str] | None = None) -> dict[str, A
         volume_mounts=[mount],
     )
     return {
-        "cmds": ["/couler/busybox", "sh", "-c", literal(PROCESS), "couler"],
+        "cmds": ["/couler/busybox", "sh", "-c", "{{ PROCESS }}", "couler"],
         "arguments": [*(outputs or ()), "--", *command],
         "init_containers": [copy],
         "volumes": [tools],
