@@ -40,7 +40,7 @@ def process_with_files(
 ) -> dict[str, Any]:
     """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
     words = [word for line in (*before, *after) for word in (str(len(line)), *map(word_of, line))]
-    wrapped = ["/couler/busybox", "sh", "-c", literal(FILES), "couler", *words, "--", *command]
+    wrapped = ["/couler/busybox", "sh", "-c", "{{ FILES }}", "couler", *words, "--", *command]
     kept = [
         f"{name}{'?' if kind.endswith('?') else ''}=/couler/keys/{name}"
         for verb, kind, name, *_ in after

@@ -79,8 +79,6 @@ class Module:
         for name in _names(code):
             if name in FUNCTIONS and name not in self._functions:
                 self._functions.add(name)
-                if name == "process":  # Airflow stores templates, once a task, not what they give
-                    self.macros["PROCESS"] = None
                 self._take_for(FUNCTIONS[name])
         return code
 
@@ -198,6 +196,9 @@ class Module:
             for name in names or (module,):
                 if name.split()[-1] in named:
                     self.take(module, name if names else "")
+        for name in WRAPPERS:
+            if f"{{{{ {name} }}}}" in source:  # as Airflow stores templates, once a task
+                self.macros[self.refer(name)] = None
         self.use(source)
 
 

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
     from airflow.sdk import RetryDecision, RetryPolicy
-    from airflow.sdk.definitions.template import literal
     from airflow.sdk.exceptions import (
         AirflowFailException,
         AirflowSkipException,
