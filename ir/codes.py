@@ -132,6 +132,15 @@ CODES: dict[str, str] = {
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",
     "CLR364": "more resources than this machine has",
+    # 371-379: pods and settings on Airflow
+    "CLR371": "name that Airflow's pods have already",
+    "CLR372": "container without a command that Airflow runs by a wrapper",
+    "CLR373": "schedule that Airflow's scheduler cannot keep",
+    "CLR374": "label too long for a tag of Airflow",
+    "CLR375": "clean-up of pods that Airflow cannot do",
+    "CLR376": "patch of what Airflow sets in a pod",
+    "CLR377": "override that Airflow has no place for",
+    "CLR378": "use of a secret that a connection has not",
     "CLR380": "DAG file that Airflow cannot load",
     "CLR385": "character that no process can be given",
     # 401-449: policies and quantities

@@ -12,6 +12,7 @@ _MAKER = Lowered("a task before the step, which makes the items")
 _KEPT = Lowered(
     "a wrapper around the process, and a volume that all pods share (files_claim) or a storage"
 )
+_OF_RUN = Lowered("a task that makes it before all steps and one that deletes it after them")
 _SKIP = Lowered("a function that skips the task before it starts")
 
 _RETRY_POLICY = Lowered("a retry policy that the DAG file carries, for Airflow 3.3")
@@ -216,20 +217,84 @@ _POLICIES: dict[Feature, Support] = {
 _PODS: dict[Feature, Support] = {
     Feature.RESOURCES: NATIVE,
     Feature.GPU: NATIVE,
+    Feature.GPU_TYPE: Lowered("a node selector"),
     Feature.NODE_SELECTOR: NATIVE,
     Feature.TOLERATIONS: NATIVE,
+    Feature.AFFINITY: NATIVE,
     Feature.PRIORITY_CLASS: NATIVE,
     Feature.ENV: NATIVE,
     Feature.WORKING_DIR: Lowered("a wrapper, which goes there before it starts the process"),
     Feature.SECRET_ENV: NATIVE,
+    Feature.CONFIG_ENV: NATIVE,
+    Feature.ENV_FROM: NATIVE,
     Feature.PULL_POLICY: NATIVE,
     Feature.POD_LABELS: NATIVE,
+    Feature.CONTAINER_PORTS: NATIVE,
+    Feature.CONTAINER_PROBES: NATIVE,
+    Feature.READINESS_PROBE: NATIVE,
+    Feature.CONTAINER_LIFECYCLE: NATIVE,
+    Feature.CONTAINER_SECURITY_CONTEXT: NATIVE,
+    Feature.CONTAINER_RESTART: NATIVE,
+    Feature.CONTAINER_RESIZE: NATIVE,
+    Feature.CONTAINER_STDIN: NATIVE,
+    Feature.TERMINATION_MESSAGE: NATIVE,
+    Feature.SIDECAR: Lowered(
+        "a wrapper around it, which ends it with the step and sees how it ends"
+    ),
+    Feature.INIT_CONTAINER: NATIVE,
+    Feature.VOLUME_DEVICES: NATIVE,
+    Feature.VOLUME_CLAIM: NATIVE,
+    Feature.VOLUME_EMPTY: NATIVE,
+    Feature.VOLUME_SECRET: NATIVE,
+    Feature.VOLUME_CONFIG: NATIVE,
+    Feature.VOLUME_HOST: NATIVE,
+    Feature.VOLUME_NFS: NATIVE,
+    Feature.VOLUME_CSI: NATIVE,
+    Feature.VOLUME_EPHEMERAL: NATIVE,
+    Feature.VOLUME_PROJECTED: NATIVE,
+    Feature.VOLUME_SOURCE: NATIVE,
+    Feature.SERVICE_ACCOUNT: NATIVE,
+    Feature.IMAGE_PULL_SECRETS: NATIVE,
+    Feature.POD_PLACEMENT: NATIVE,
+    Feature.DNS: NATIVE,
+    Feature.SECURITY_CONTEXT: NATIVE,
+    Feature.HOST_ALIASES: NATIVE,
+    Feature.HOST_NETWORK: NATIVE,
+    Feature.SCHEDULER: NATIVE,
+    Feature.POD_RESOURCES: NATIVE,
+    Feature.RESOURCE_CLAIMS: NATIVE,
+    Feature.POD_SPEC_PATCH: Lowered("the patch is merged in when the DAG file is written"),
+    Feature.POD_TIMEOUT: NATIVE,
+    Feature.PENDING_TIMEOUT: NATIVE,
+    Feature.POD_CLEANUP: NATIVE,
+    Feature.DISPLAY_NAME: NATIVE,
+    Feature.VOLUME_NEW_CLAIM: _OF_RUN,
+    Feature.CLAIM_CLEANUP: _OF_RUN,
+    Feature.DISRUPTION_BUDGET: _OF_RUN,
 }
 
 _WORKFLOW: dict[Feature, Support] = {
     Feature.WORKFLOW_TIMEOUT: Lowered(
         "dagrun_timeout; Airflow shows what had not ended then as skipped"
     ),
+    Feature.SCHEDULE: NATIVE,
+    Feature.SCHEDULE_SEVERAL: NATIVE,
+    Feature.SCHEDULE_GAP: Unsupported(
+        "Airflow's scheduler starts a run at each time, whenever the one before was. Write the "
+        "gap into the cron expression"
+    ),
+    Feature.SCHEDULE_STOP: Unsupported(
+        "Airflow's scheduler does not count the runs that have ended. Pause the DAG when there "
+        "are enough"
+    ),
+    Feature.KEEP: Lowered("keeping the run until `airflow db clean`"),
+    Feature.RUN_PRIORITY: Lowered("the weight of all tasks"),
+    Feature.RUN_LABELS: Unsupported(
+        "runs of Airflow have no labels. Label the workflow, whose DAG has them as tags, or its "
+        "pods"
+    ),
+    Feature.LABELS: Lowered("tags of the DAG; annotations are its documentation"),
+    Feature.ENGINE_OVERRIDES: NATIVE,
 }
 
 _TO_COME = Unsupported("the compiler does not write it yet. Run it on another engine")

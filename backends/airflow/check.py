@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from couler.backends.airflow.connections import check_connections
 from couler.backends.airflow.file_checks import check_files
 from couler.backends.airflow.options import Options
+from couler.backends.airflow.pod_checks import check_pods
 from couler.backends.airflow.step_checks import check_steps
 from couler.backends.airflow.text_limits import check_texts
 from couler.backends.airflow.value_checks import check_values
@@ -19,3 +21,5 @@ def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     yield from check_values(workflow, options.version)
     yield from check_texts(workflow)
     yield from check_files(workflow, options)
+    yield from check_pods(workflow)
+    yield from check_connections(workflow, options)

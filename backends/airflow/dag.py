@@ -8,11 +8,15 @@ from couler.backends.airflow.lower import lowered
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import declare_results
+from couler.backends.airflow.overrides import merged, own_arguments
 from couler.backends.airflow.parameters import config_parameters, param, parameter
+from couler.backends.airflow.pods import Pods
 from couler.backends.airflow.policies import seconds
 from couler.backends.airflow.python import INDENT, Call, Code, block, call, statement
 from couler.backends.airflow.reading import Scope
+from couler.backends.airflow.run_objects import RunObjects
 from couler.backends.airflow.scopes import Scopes
+from couler.backends.airflow.settings import dag_settings
 from couler.backends.airflow.tasks import Tasks
 from couler.ir.workflow import Workflow
 
@@ -21,24 +25,27 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
     workflow = declare_results(lowered(workflow))
     module = Module(options.version)
-    tasks = Tasks(module, options)
+    tasks = Tasks(module, Pods(module, workflow, options), options)
     scope = Scope(
         {step.name: step for step in workflow.steps},
         params={one.name: param(one) for one in workflow.parameters},
     )
     blocks = Scopes(module, tasks)
+    body = RunObjects(workflow, module).lines(scope.all_leaves(workflow.steps), indent=1)
+    indent = 1 + sum(line.endswith(":") for line in body)
     first = config_parameters(workflow, module, tasks.as_it_is, options.namespace)
-    body = [] if first is None else [statement(module.name("run_parameters"), first, indent=1)]
+    if first is not None:
+        body.append(statement(module.name("run_parameters"), first, indent=indent))
     before = None if first is None else "run_parameters"
     if workflow.suspended:
-        may_start, lines = start_lines(workflow, module, indent=1)
+        may_start, lines = start_lines(workflow, module, indent=indent)
         if before is not None:
-            lines.append(f"{INDENT}{may_start} >> {before}")
+            lines.append(f"{INDENT * indent}{may_start} >> {before}")
         before, body = before or may_start, body + lines
-    body += blocks.lines(scope, workflow.steps, indent=1, first=before)
-    body += blocks.end(workflow, scope, indent=1)
-    body += removal_lines(tasks.created, workflow, module, indent=1)
-    dag = block(_dag(workflow, module), "dag" if tasks.created else "")
+    body += blocks.lines(scope, workflow.steps, indent=indent, first=before)
+    body += blocks.end(workflow, scope, indent=indent)
+    body += removal_lines(tasks.created, workflow, module, indent=indent)
+    dag = block(_dag(workflow, module, options), "dag" if tasks.created else "")
     texts, functions = module.definitions(
         HELPER_IMAGE=options.helper_image,
         FILES_CLAIM=options.files_claim,
@@ -61,17 +68,13 @@ def _docstring(workflow: Workflow, options: Options) -> list[str]:
     return [title or f"Workflow {workflow.name}.", *([more] if more else ()), f"{made} {where}"]
 
 
-def _dag(workflow: Workflow, module: Module) -> Call:
+def _dag(workflow: Workflow, module: Module, options: Options) -> Call:
     params = {one.name: parameter(one, module) for one in workflow.parameters}
-    return call(
-        module.take("airflow.sdk", "DAG"),
-        dag_id=workflow.name,
-        description=workflow.description,
-        schedule=Code("None"),
-        catchup=False,
-        params=params or None,
-        default_args={"retries": 0, "trigger_rule": "none_failed"},
-        user_defined_macros={name: Code(name) for name in module.macros} or None,
-        dagrun_timeout=workflow.timeout_s and seconds(workflow.timeout_s, module),
-        max_active_tasks=workflow.max_parallel,
-    )
+    fields = {
+        **dag_settings(workflow, module, options),
+        "params": params or None,
+        "user_defined_macros": {name: Code(name) for name in module.macros} or None,
+        "dagrun_timeout": workflow.timeout_s and seconds(workflow.timeout_s, module),
+        "max_active_tasks": workflow.max_parallel,
+    }
+    return call(module.take("airflow.sdk", "DAG"), **merged(fields, own_arguments(workflow)))

@@ -102,7 +102,12 @@ class Files:
         self._writer = writer
 
     def process(
-        self, step: Step, scope: Scope, command: list[Expression], outputs: list[str]
+        self,
+        step: Step,
+        scope: Scope,
+        command: list[Expression],
+        outputs: list[str],
+        beside: list[str] | None,
     ) -> Call:
         """Return what a pod needs to run a process with its files.
 
@@ -114,6 +119,8 @@ class Files:
             The command and its arguments.
         outputs
             What else it hands on, as words of its wrapper.
+        beside
+            The containers that end with it.
         """
         module = self._module
         made = call(
@@ -122,6 +129,7 @@ class Files:
             before=self._takes(step, scope),
             after=self._keeps(step, scope),
             outputs=outputs or None,
+            beside=beside,
             claim=Code(module.refer("FILES_CLAIM")) if self._needs_volume(step) else None,
         )
         if not self._needs_helper(step):

@@ -36,6 +36,7 @@ def process_with_files(
     before: Sequence[list[Any]] = (),
     after: Sequence[list[Any]] = (),
     outputs: Sequence[str] = (),
+    beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
     """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
@@ -46,7 +47,7 @@ def process_with_files(
         for verb, kind, name, *_ in after
         if verb == "keep" and name
     ]
-    fields = process(wrapped, [*outputs, *kept])
+    fields = process(wrapped, [*outputs, *kept], [*beside])
     if claim is not None:
         source = k8s.V1PersistentVolumeClaimVolumeSource(claim_name=claim)
         fields["volumes"].append(k8s.V1Volume(name="files", persistent_volume_claim=source))

@@ -35,7 +35,7 @@ FUNCTIONS: dict[str, FunctionType] = {
 }
 """The functions that a file can carry, in the order in which they are written."""
 
-WRAPPERS = {"PROCESS": "process.sh", "FILES": "files.sh"}
+WRAPPERS = {"PROCESS": "process.sh", "BESIDE": "beside.sh", "FILES": "files.sh"}
 """The texts that functions of a file name, and where they stand."""
 CONSTANTS = ("HELPER_IMAGE", "FILES_CLAIM", "IO_IMAGE")
 """Settings of the target that a file names."""
@@ -216,7 +216,18 @@ def _names(source: str) -> set[str]:
 
 
 _STANDARD = frozenset(
-    ("base64", "collections.abc", "datetime", "json", "operator", "pathlib", "re", "time", "typing")
+    (
+        "base64",
+        "collections.abc",
+        "datetime",
+        "hashlib",
+        "json",
+        "operator",
+        "pathlib",
+        "re",
+        "time",
+        "typing",
+    )
 )
 _OWN = frozenset(name.split()[-1] for module, names in _modules() for name in names or (module,))
 """What the carried functions import: they call it by these names."""

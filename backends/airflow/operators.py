@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from couler.backends.airflow.overrides import merged
 from couler.backends.airflow.python import Call, Expression, call
 
 
@@ -29,7 +30,14 @@ class Operator:
     before: tuple[Expression, ...] = ()
     time_limit: str = "execution_timeout"
 
-    def made(self, task_id: str, policies: Mapping[str, object], *, is_mapped: bool) -> Call:
+    def made(
+        self,
+        task_id: str,
+        policies: Mapping[str, object],
+        *,
+        is_mapped: bool,
+        overrides: Mapping[str, object] | None = None,
+    ) -> Call:
         """Return the call that makes the task.
 
         Parameters
@@ -40,13 +48,16 @@ class Operator:
             When it starts and how often, the time that it may take as `execution_timeout`.
         is_mapped
             Whether it is still to be expanded.
+        overrides
+            What is merged in last.
         """
         policies = dict(policies)
         limit = policies.pop("execution_timeout", None)
         if limit is not None and self.time_limit:
             policies[self.time_limit] = limit
         name = f"{self.name}.partial" if is_mapped else self.name
-        made = call(name, **{"task_id": task_id, **self.fields, **policies})
+        given = merged({"task_id": task_id, **self.fields, **policies}, overrides or {})
+        made = call(name, **given)
         return Call(made.function, self.before, made.keywords)
 
 

@@ -26,6 +26,10 @@ class Options(t.NamedTuple):
     """The folder, or the key, below which they are kept."""
     io_image: str | None = None
     """An image with Couler and git, which fetches files from elsewhere and puts them there."""
+    gpu_type_label: str = "nvidia.com/gpu.product"
+    """Label of nodes that names the type of their GPUs, as NVIDIA's feature discovery sets it."""
+    connections: str = ""
+    """Names of secrets that are connections of Airflow, with commas between them."""
     namespace: str | None = None
     """Where the pods run; None for that of Airflow's connection."""
     version: Version = NEWEST

@@ -1,11 +1,13 @@
 # Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
-# need not be written is NAME?=FILE, standard output is NAME=-. What goes wrong here ends with 125.
+# need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
+# beside the process, which ends with it. What goes wrong here ends with 125.
 set -u
 tools=/couler
 box() { "$tools/busybox" "$@"; }
 fail() { echo "couler: $*" >&2; exit 125; }
 
-# Starts what comes after "--"; standard output that is an output goes to a file and to the log.
+# Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
+# shell gives no standard input to what it does not wait for, hence the copy of its own.
 start() {
   tee=""
   while [ "$1" != "--" ]; do
@@ -18,15 +20,36 @@ start() {
     unset COULER_SCRIPT
     set -- "$@" "$tools/script"
   fi
+  exec 3<&0
   if [ -n "$tee" ]; then
     box mkfifo "$tools/pipe"
     box tee "$tools/stdout" <"$tools/pipe" &
     tee=$!
-    (exec "$@") >"$tools/pipe" &
+    (exec "$@") <&3 3<&- >"$tools/pipe" &
   else
-    (exec "$@") &
+    (exec "$@") <&3 3<&- &
   fi
   child=$!
+}
+
+# Ends the containers beside the process, and fails as they do.
+end_beside() {
+  box touch "$tools/ended"
+  while [ "$1" != "--" ]; do
+    name=$1 other=0 ticks=0
+    shift
+    case "$name" in *=*) continue ;; esac
+    [ -e "$tools/begun-$name" ] || continue
+    until [ -e "$tools/code-$name" ] || [ "$ticks" = 300 ]; do
+      box sleep 0.1
+      ticks=$((ticks + 1))
+    done
+    [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
+    [ "$other" = 0 ] || [ "$code" != 0 ] || {
+      echo "couler: the container $name beside the process ended with exit code $other" >&2
+      code=$other
+    }
+  done
 }
 
 # Writes a text as JSON, in ASCII alone, less one final newline.
@@ -69,6 +92,7 @@ json() {
 outputs() {
   next="{"
   while [ "$1" != "--" ]; do
+    case "$1" in *=*) ;; *) shift; continue ;; esac
     name=${1%%=*} file=${1#*=}
     shift
     case "$file" in -) file=$tools/stdout ;; /*) ;; *) file=$COULER_WORK/$file ;; esac
@@ -100,11 +124,15 @@ while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the 
   wait "$child"
   code=$?
 done
+wait "$child" # it can have ended between a signal and the look at it
+last=$?
+[ "$last" = 127 ] || code=$last
 if [ -n "$tee" ]; then
   # What the process has left running can hold the pipe open for ever.
   (box sleep 10; kill "$tee") >"/dev/null" 2>&1 &
   wait "$tee"
 fi
+end_beside "$@"
 [ "$code" = 0 ] || exit "$code"
 if [ "$1" != "--" ]; then
   outputs "$@" >"$tools/result"

@@ -8,6 +8,7 @@ there, as its task was skipped or did not succeed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import operator
 import re
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
 
 HELPER_IMAGE = ""
 PROCESS = ""
-"""Stand for what a file defines: an image with busybox, and the text of `process.sh`."""
+BESIDE = ""
+"""Stand for what a file defines: an image with busybox, the texts of `process.sh`, `beside.sh`."""
 
 MODULES: dict[str, tuple[str, ...]] = {
     "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
@@ -40,6 +42,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     ),
     "collections.abc": ("Callable",),
     "datetime": ("UTC",),
+    "hashlib": (),
     "json": (),
     "kubernetes.client": ("models as k8s",),
     "operator": (),
@@ -309,8 +312,13 @@ def passed() -> None:
     """Do nothing: a gate is open unless it was skipped before it started."""
 
 
-def process(command: list[Any], outputs: list[str] | None = None) -> dict[str, Any]:
-    """Return what a pod needs to run a command by PROCESS, which hands its outputs on."""
+def process(
+    command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
+) -> dict[str, Any]:
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
+
+    The containers beside it end with it.
+    """
     tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
     mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
     copy = k8s.V1Container(
@@ -321,11 +329,22 @@ def process(command: list[Any], outputs: list[str] | None = None) -> dict[str, A
     )
     return {
         "cmds": ["/couler/busybox", "sh", "-c", "{{ PROCESS }}", "couler"],
-        "arguments": [*(outputs or ()), "--", *command],
+        "arguments": [*(outputs or ()), *(beside or ()), "--", *command],
         "init_containers": [copy],
         "volumes": [tools],
         "volume_mounts": [mount],
-        "do_xcom_push": bool(outputs),
+        "do_xcom_push": bool(outputs or beside),
+    }
+
+
+def ends_with_process(container: dict[str, Any]) -> dict[str, Any]:
+    """Return a container that is run by BESIDE, so that it ends with the process of its pod."""
+    run = ["/couler/busybox", "sh", "-c", "{{ BESIDE }}", container["name"]]
+    tools = {"name": "couler", "mountPath": "/couler"}
+    return {
+        **container,
+        "command": [*run, *container["command"]],
+        "volumeMounts": [*container.get("volumeMounts", ()), tools],
     }
 
 
@@ -374,6 +393,12 @@ def check_end(leaves: list[str], ti: Any) -> None:
     """Fail if the run has failed."""
     if run_failed(ti, leaves):
         raise AirflowFailException("a task failed, and none that ran after it has handled it")
+
+
+def run_name(ti: Any, name: str) -> str:
+    """Return a name for an object that is of one run."""
+    run = hashlib.sha256(f"{ti.dag_id} {ti.run_id}".encode()).hexdigest()
+    return f"{name}-{run[:10]}"
 
 
 def run_time(ti: Any) -> str:

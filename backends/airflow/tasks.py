@@ -12,11 +12,13 @@ from couler.backends.airflow.jobs import belongs_to_run, job, kind_of
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import Operator
 from couler.backends.airflow.options import Options
-from couler.backends.airflow.pods import pod_fields
+from couler.backends.airflow.overrides import own_arguments
+from couler.backends.airflow.pods import Pods, sees_work_folder
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
 from couler.backends.airflow.reading import Read, Scope
 from couler.backends.airflow.suspend import pause
+from couler.backends.airflow.texts import untouched
 from couler.ir.values import Text, Value
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
@@ -33,8 +35,6 @@ from couler.ir.workflow import (
 
 _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 _TEMPLATE = "airflow.sdk.definitions.template"
-_JINJA = ("{{", "{%", "{#", "\r")
-"""Where one of these is in a text, Jinja would not give it back as it is."""
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,15 @@ class Tasks:
     ----------
     module
         Takes what the operators need.
+    pods
+        Writes what their pods are given.
     options
         Of the target.
     """
 
-    def __init__(self, module: Module, options: Options) -> None:
+    def __init__(self, module: Module, pods: Pods, options: Options) -> None:
         self._module = module
+        self._pods = pods
         self._version = options.version
         self._files = Files(options, module, self)
         self.created: dict[str, Mapping[str, object]] = {}
@@ -71,11 +74,12 @@ class Tasks:
         made = self._operator(step, place.scope)
         if isinstance(step.action, Job) and belongs_to_run(step.action):
             self.created[place.scope.prefix + task_id] = kind_of(step.action)
-        policies = self.policies(step, place)
+        policies = {**self.policies(step, place), **self._pods.bounds(step)}
+        own = own_arguments(step)
         if step.foreach is None:
-            return made.made(task_id, policies, is_mapped=False)
+            return made.made(task_id, policies, is_mapped=False, overrides=own)
         policies["max_active_tis_per_dagrun"] = step.foreach.max_parallel
-        return made.made(task_id, policies, is_mapped=True)
+        return made.made(task_id, policies, is_mapped=True, overrides=own)
 
     def expansion(self, action: Action, over: Code) -> Call:
         """Return what makes a task for each label, in a field that the operator has for it."""
@@ -100,26 +104,31 @@ class Tasks:
     def _process(self, step: Step, action: Container | Script, scope: Scope) -> Operator:
         """Return the operator of a container or a script."""
         outputs = [_word(output) for output in step.outputs if not is_file(output.type)]
-        fields: dict[str, object] = {"image": self._text(action.image)}
+        fields: dict[str, object] = {"image": self._quoted(action.image)}
         env = self._environment(step, scope)
         command = [self.text(word, scope) for word in _command(action)]
         words = action.args if isinstance(action, Container) else ()
         arguments = [self.text(word, scope) for word in words]
+        given = self._pods.arguments(step, lambda text: self.text(text, scope))
         before: tuple[Expression, ...] = ()
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
+        is_wrapped = outputs or step.sidecars or isinstance(action, Script)
+        beside = [one.name for one in step.sidecars] or None
         if has_files(step):
-            wrapped = self._files.process(step, scope, [*command, *arguments], outputs)
+            wrapped = self._files.process(step, scope, [*command, *arguments], outputs, beside)
             before = (Unpacked(wrapped),)
-        elif outputs or isinstance(action, Script) or {"COULER_WORK", "COULER_DIR"} & env.keys():
+        elif is_wrapped or {"COULER_WORK", "COULER_DIR"} & env.keys():
             words_ = [*command, *arguments]
-            wrapped = call(self._module.use("process"), words_, outputs=outputs or None)
+            wrapped = call(
+                self._module.use("process"), words_, outputs=outputs or None, beside=beside
+            )
             before = (Unpacked(wrapped),)
         else:
             fields["cmds"] = command or None
             fields["arguments"] = arguments or None
         fields["env_vars"] = env or None
-        fields.update(pod_fields(step, self._module))
+        fields.update(given)
         operator = self._module.take(_POD, "KubernetesPodOperator")
         return Operator(operator, fields, before)
 
@@ -181,13 +190,11 @@ class Tasks:
         return self._quoted(_for_kubelet(text))
 
     def _quoted(self, text: str) -> Expression:
-        if any(mark in text for mark in _JINJA) or text.endswith("\n"):
-            return call(self._module.take(_TEMPLATE, "literal"), text)
-        return value_of(text)
+        return untouched(text, self._module)
 
     def _environment(self, step: Step, scope: Scope) -> dict[str, Expression]:
         env: dict[str, Expression] = {}
-        if uses_work_dir(step):
+        if uses_work_dir(step) or sees_work_folder(step):
             env["COULER_WORK"] = value_of(WORK_DIR)
         if step.working_dir is not None:
             env["COULER_DIR"] = self._text(work_path(step.working_dir))
@@ -201,7 +208,7 @@ class Tasks:
         for variable in step.env:
             if variable.value is not None:
                 env[variable.name] = self.text(variable.value, scope)
-        return env
+        return {**env, **self._pods.connection_variables(step)}
 
     def _script(self, step: Step, action: Script) -> Expression:
         source = _for_kubelet(action.source)

@@ -1,0 +1,80 @@
+"""Secrets that are connections of Airflow.
+
+A workflow names secrets and their entries; where they lie is for the target to say. Those that the
+option `connections` names are connections of Airflow, read when a task starts: `host`, `login`,
+`password`, `schema`, `port`, `uri` and `extra` are the fields of one, any other entry is one of its
+extra. The value is then part of the pod that is made, unlike that of a secret of Kubernetes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from couler.backends.airflow.options import Options
+from couler.backends.airflow.python import quoted
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.pods import PodContainer
+from couler.ir.storage import EnvVar, SecretKey
+from couler.ir.walk import pod_containers, scopes
+from couler.ir.workflow import Step, Workflow
+
+CONNECTION_CODE = "CLR378"
+_FIELDS = ("extra", "host", "login", "password", "port", "schema")
+
+
+def connections(options: Options) -> frozenset[str]:
+    """Return the names of the secrets that are connections."""
+    return frozenset(name.strip() for name in options.connections.split(",") if name.strip())
+
+
+def is_connection(variable: EnvVar, names: frozenset[str]) -> bool:
+    """Return whether a variable comes from a connection."""
+    return variable.secret is not None and variable.secret.secret in names
+
+
+def connection_template(entry: SecretKey) -> str:
+    """Return the template for an entry of a connection, past the kubelet.
+
+    Examples
+    --------
+    >>> print(connection_template(SecretKey(secret="db", key="password")))
+    {{ conn.get("db").password | replace("$", "$$") }}
+    """
+    of = f"conn.get({quoted(entry.secret)})"
+    if entry.key == "uri":
+        value = f"{of}.get_uri()"
+    elif entry.key in _FIELDS:
+        value = f"{of}.{entry.key}"
+    else:
+        value = f"{of}.extra_dejson[{quoted(entry.key)}]"
+    return "{{ " + value + ' | replace("$", "$$") }}'
+
+
+def check_connections(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
+    """Yield the uses of secrets that are no use of a connection."""
+    names = connections(options)
+    if not names:
+        return
+    for scope in scopes(workflow):
+        for step in scope.steps:
+            for what in _bad_uses(step, names):
+                yield Diagnostic(
+                    CONNECTION_CODE,
+                    f'airflow: step "{scope.path_of(step)}" takes {what}, which is a connection of '
+                    "Airflow by the option `connections`. Of a connection, variables can have "
+                    "single entries that are there.",
+                    scope.path_of(step),
+                    step.source,
+                )
+
+
+def _bad_uses(step: Step, names: frozenset[str]) -> Iterator[str]:
+    owners: tuple[Step | PodContainer, ...] = (step, *pod_containers(step))
+    for owner in owners:
+        for source in owner.env_from:
+            if source.secret in names:
+                yield f'all entries of the secret "{source.secret}"'
+        for variable in owner.env:
+            secret = variable.secret
+            if secret is not None and secret.secret in names and secret.optional:
+                yield f'an optional entry of the secret "{secret.secret}"'

@@ -1,0 +1,81 @@
+"""What a workflow says of its runs and of all its tasks, as arguments of its DAG."""
+
+from __future__ import annotations
+
+from couler.backends.airflow.module import Module
+from couler.backends.airflow.options import Options
+from couler.backends.airflow.python import Call, Code, Expression, call, value_of
+from couler.ir.workflow import Schedule, Workflow
+
+SCHEDULED_WITHIN_S = 86400
+"""How long a pod may wait for a node, unless its step says it: Kubernetes would wait for ever."""
+STARTED_WITHIN_S = 3600
+"""How long it may then take to start: images with drivers and models are large."""
+CLEANUPS = {"pod_completion": "delete_pod", "pod_success": "delete_succeeded_pod"}
+"""When pods are deleted, by what the operator calls it."""
+
+
+def dag_settings(workflow: Workflow, module: Module, options: Options) -> dict[str, object]:
+    """Return the arguments of the DAG of a workflow that do not depend on its tasks."""
+    schedule = workflow.schedule
+    fields: dict[str, object] = {
+        "dag_id": workflow.name,
+        "description": workflow.description,
+        "schedule": Code("None") if schedule is None else _timetable(schedule, module),
+        "catchup": False,
+        "default_args": value_of(_default_args(workflow, options)),
+        "tags": tags(workflow) or None,
+        "doc_md": _annotations(workflow),
+    }
+    if schedule is not None and schedule.concurrency == "forbid":
+        fields["max_active_runs"] = 1
+    if schedule is not None and schedule.suspended:
+        fields["is_paused_upon_creation"] = True
+    return fields
+
+
+def tags(workflow: Workflow) -> list[str]:
+    """Return the labels of a workflow as Airflow has them.
+
+    Examples
+    --------
+    >>> tags(Workflow(name="a", labels={"team": "ml", "urgent": ""}))
+    ['team:ml', 'urgent']
+    """
+    return [f"{name}:{value}" if value else name for name, value in workflow.labels.items()]
+
+
+def _timetable(schedule: Schedule, module: Module) -> Call:
+    name = "CronTriggerTimetable" if len(schedule.cron) == 1 else "MultipleCronTriggerTimetable"
+    # Without it, a time that has just gone by would still be run when the DAG is switched on.
+    never = call(module.take("datetime", "timedelta"), 0)
+    return call(
+        module.take("airflow.sdk", name),
+        *schedule.cron,
+        timezone=schedule.timezone,
+        run_immediately=never,
+    )
+
+
+def _default_args(workflow: Workflow, options: Options) -> dict[str, object]:
+    given: dict[str, object] = {
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": SCHEDULED_WITHIN_S,
+        "startup_timeout_seconds": STARTED_WITHIN_S,
+    }
+    if options.namespace is not None:
+        given["namespace"] = options.namespace
+    runs = workflow.runs
+    if runs is not None and runs.pod_cleanup is not None:
+        given["on_finish_action"] = CLEANUPS[runs.pod_cleanup.when]
+    if runs is not None and runs.priority is not None:
+        given |= {"priority_weight": runs.priority, "weight_rule": "absolute"}
+    return given
+
+
+def _annotations(workflow: Workflow) -> Expression | None:
+    if not workflow.annotations:
+        return None
+    lines = [f"- `{name}`: {value}\n" for name, value in workflow.annotations.items()]
+    return value_of("".join(lines))

@@ -1,0 +1,106 @@
+"""Reads the operators of a DAG file without Airflow: their names stand for tuples and dicts."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import sys
+import types
+import typing as t
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+Pods = dict[str, dict[str, t.Any]]
+
+
+class _Operator:
+    """Takes whatever it is called with, and whatever order it is put into."""
+
+    found: t.ClassVar[list[dict[str, t.Any]]] = []
+
+    def __init__(self, *_: object, **arguments: t.Any) -> None:
+        self.output = self
+        if "task_id" in arguments:
+            self.found.append(arguments)
+        if "dag_id" in arguments:
+            self.found.append({"task_id": "", **arguments})
+
+    @classmethod
+    def partial(cls, **arguments: t.Any) -> _Operator:
+        return cls(**arguments)
+
+    def __getattr__(self, name: str) -> t.Any:
+        return lambda *_, **__: self
+
+    def __enter__(self) -> _Operator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def __rshift__(self, other: object) -> object:
+        return other
+
+    def __rrshift__(self, other: object) -> object:
+        return self
+
+
+class _Models:
+    def __getattr__(self, name: str) -> t.Any:
+        return lambda **fields: (f"k8s.{name}", fields)
+
+
+def calls_of(text: str) -> Pods:
+    """Return the arguments of the operators of a DAG file by task, those of the DAG by ``""``.
+
+    What a file imports stands for tuples of its name and what it was called with.
+    """
+    _Operator.found.clear()
+    with _stand_ins(text):
+        exec(compile(text, "dag.py", "exec"), {"__name__": "dag"})
+    return {one["task_id"]: one for one in _Operator.found}
+
+
+def _stand_in(name: str) -> t.Any:
+    if name.endswith("Operator") or name in ("DAG", "TaskGroup"):
+        return type(name, (_Operator,), {})
+    if name == "literal":
+        return lambda text: text
+    if name == "models":
+        return _Models()
+    if name.endswith("Exception"):
+        return type(name, (Exception,), {})
+
+    def made(*arguments: object, **keywords: object) -> tuple[object, ...]:
+        return (name, *arguments, *([keywords] if keywords else []))
+
+    if name[0].isupper():  # a class, which files can derive from
+        return type(name, (), {"__new__": lambda _, *given, **named: made(*given, **named)})
+    return made
+
+
+@contextmanager
+def _stand_ins(text: str) -> Iterator[None]:
+    """Put modules in the place of those of Airflow and Kubernetes that a file imports."""
+    line = r"^from ((?:airflow|kubernetes)[\w.]*) import (\([^)]*\)|.*)$"
+    imported = re.findall(line, text, re.M)
+    before = dict(sys.modules)
+    for path, names in imported:
+        parts = path.split(".")
+        for count in range(1, len(parts) + 1):
+            module = types.ModuleType(".".join(parts[:count]))
+            module.__path__ = []
+            sys.modules.setdefault(module.__name__, module)
+        for name in re.findall(r"\w+", re.sub(r"\bas \w+", "", names)):
+            setattr(sys.modules[path], name, _stand_in(name))
+    # A duration as what it was called with.
+    real = sys.modules["datetime"]
+    stand_in = types.ModuleType("datetime")
+    vars(stand_in).update(vars(datetime), timedelta=_stand_in("timedelta"))
+    sys.modules["datetime"] = stand_in
+    try:
+        yield
+    finally:
+        for name in sys.modules.keys() - before.keys():
+            del sys.modules[name]
+        sys.modules["datetime"] = real

@@ -1,0 +1,69 @@
+"""Secrets that are connections of Airflow."""
+
+from __future__ import annotations
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.connections import connection_template
+from couler.backends.base import Target
+from couler.ir.pods import PodContainer
+from couler.ir.storage import EnvFrom, EnvVar, SecretKey
+from couler.ir.workflow import Step
+from tests.backends.airflow.files import calls_of
+from tests.support.feature_samples import echo, flow
+
+BACKEND = AirflowBackend()
+TARGET = Target(options={"connections": "db, hub"})
+
+
+def secret(name: str, of: str, key: str, *, optional: bool = False) -> EnvVar:
+    return EnvVar(name=name, secret=SecretKey(secret=of, key=key, optional=optional))
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("login", 'conn.get("db").login'),
+        ("uri", 'conn.get("db").get_uri()'),
+        ("token", 'conn.get("db").extra_dejson["token"]'),
+    ],
+)
+def test_entries_are_fields_of_a_connection(key: str, value: str) -> None:
+    found = connection_template(SecretKey(secret="db", key=key))
+    assert found == "{{ " + value + ' | replace("$", "$$") }}'
+
+
+def test_only_secrets_that_the_option_names_are_connections() -> None:
+    beside = PodContainer(
+        name="b",
+        image="x",
+        command=("y",),
+        env=(secret("A", "hub", "login"), secret("B", "s", "k")),
+    )
+    step = echo(
+        "a",
+        env=(secret("DSN", "db", "uri"), secret("TOKEN", "other", "token")),
+        init_containers=(beside,),
+    )
+    found = calls_of(BACKEND.compile(flow(step), TARGET).to_text())["a"]
+    assert found["env_vars"] == {"DSN": '{{ conn.get("db").get_uri() | replace("$", "$$") }}'}
+    assert found["secrets"] == [("Secret", "env", "TOKEN", "other", "token")]
+    (container,) = found["pod_template_dict"]["spec"]["initContainers"]
+    assert container["env"] == [
+        {"name": "A", "value": '{{ conn.get("hub").login | replace("$", "$$") }}'},
+        {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+    ]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        echo("a", env_from=(EnvFrom(secret="db"),)),
+        echo("a", env=(secret("A", "db", "login", optional=True),)),
+    ],
+    ids=["all entries", "optional"],
+)
+def test_other_uses_of_a_connection_are_refused(step: Step) -> None:
+    assert [one.code for one in BACKEND.check(flow(step), TARGET)] == ["CLR378"]
+    assert [*BACKEND.check(flow(step), Target())] == []

@@ -1,0 +1,96 @@
+"""What of pods is refused, and what every feature of pods and settings compiles to."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.capabilities import CAPABILITIES
+from couler.backends.base import Target, Unsupported
+from couler.ir.base import FrozenDict
+from couler.ir.pods import PodContainer, PodSettings, StepPod
+from couler.ir.storage import EmptyVolume, EnvVar, Mount
+from couler.ir.uses import features
+from couler.ir.workflow import Container, Step, Workflow
+from tests.backends.airflow.files import calls_of
+from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow
+from tests.support.pod_samples import POD_SAMPLES
+
+BACKEND = AirflowBackend()
+SCRATCH = (EmptyVolume(name="couler"),)
+
+
+def codes_of(step: Step, **fields: t.Any) -> list[str]:
+    return [one.code for one in BACKEND.check(flow(step, **fields), Target())]
+
+
+def container(name: str = "db", **fields: t.Any) -> PodContainer:
+    return PodContainer(name=name, image="redis", **{"command": ("redis-server",), **fields})
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"sidecars": (container("base"),)},
+        {"init_containers": (container("airflow-xcom-sidecar"),)},
+        {"mounts": (Mount(volume="couler", path="/a"),)},
+        {"sidecars": (container(mounts=(Mount(volume="data", path="/airflow/xcom/a"),)),)},
+        {"labels": FrozenDict(try_number="1")},
+    ],
+    ids=repr,
+)
+def test_names_of_airflow_are_refused(fields: dict[str, t.Any]) -> None:
+    assert codes_of(echo("a", **fields)) == ["CLR371"]
+
+
+def test_labels_of_all_pods_are_looked_at() -> None:
+    assert codes_of(echo("a"), pod=PodSettings(labels=FrozenDict(run_id="1"))) == ["CLR371"]
+    assert codes_of(echo("a"), pod=PodSettings(labels=FrozenDict(run="1"))) == []
+
+
+def test_what_a_wrapper_runs_must_be_known() -> None:
+    assert codes_of(echo("a", sidecars=(container(command=()),))) == ["CLR372"]
+    assert codes_of(echo("a", init_containers=(container(command=()),))) == []
+    step = Step(name="a", action=Container(image="x"), sidecars=(container(),))
+    assert codes_of(step) == ["CLR372"]
+
+
+@pytest.mark.parametrize(
+    "patch",
+    [
+        {"restartPolicy": "OnFailure"},
+        {"containers": ({"name": "main", "command": ["true"]},)},
+        {"containers": ({"name": "base", "args": ["true"]},)},
+        {"containers": ({"name": "main", "env": [{"name": "MODE", "value": "x"}]},)},
+    ],
+    ids=repr,
+)
+def test_patches_of_what_the_operator_sets_are_refused(patch: dict[str, t.Any]) -> None:
+    env = (EnvVar(name="MODE", value="fast"),)
+    assert codes_of(echo("a", env=env, pod=StepPod(spec_patch=patch))) == ["CLR376"]
+
+
+def test_other_patches_are_not() -> None:
+    patch = {"containers": ({"name": "main", "env": [{"name": "OTHER", "value": "x"}]},)}
+    assert codes_of(echo("a", pod=StepPod(spec_patch=patch))) == []
+
+
+SAMPLES: dict[str, Workflow] = {
+    **{str(one): workflow for one, workflow in FEATURE_SAMPLES.items()},
+    **POD_SAMPLES,
+}
+SUPPORTED = [
+    name
+    for name, workflow in SAMPLES.items()
+    if not any(isinstance(CAPABILITIES[one], Unsupported) for one in features(workflow))
+]
+
+
+@pytest.mark.parametrize("name", SUPPORTED)
+def test_samples_of_what_is_supported_are_dag_files(name: str) -> None:
+    workflow = SAMPLES[name]
+    assert [*BACKEND.check(workflow, Target())] == []
+    found = calls_of(BACKEND.compile(workflow, Target()).to_text())
+    assert found[""]["dag_id"] == workflow.name

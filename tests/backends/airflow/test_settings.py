@@ -1,0 +1,148 @@
+"""What DAGs are given, and what overrides change."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.overrides import known_arguments
+from couler.backends.base import Target
+from couler.ir.base import FrozenDict
+from couler.ir.pods import PodCleanup, RunSettings
+from couler.ir.storage import EnvVar
+from couler.ir.workflow import Schedule, Workflow
+from tests.backends.airflow.files import calls_of
+from tests.support.feature_samples import OVER_LIST, echo, flow
+
+BACKEND = AirflowBackend()
+
+
+def dag_of(workflow: Workflow, version: str | None = None) -> dict[str, t.Any]:
+    text = BACKEND.compile(workflow, Target(engine_version=version)).to_text()
+    return calls_of(text)[""]
+
+
+def codes_of(workflow: Workflow) -> list[str]:
+    return [one.code for one in BACKEND.check(workflow, Target())]
+
+
+NEVER_AT_ONCE = ("timedelta", 0)
+SCHEDULE = Schedule(cron=("0 4 * * *",), timezone="Europe/Berlin")
+
+
+def test_a_dag_without_a_schedule() -> None:
+    given = dag_of(flow(echo("a")))
+    assert given["schedule"] is None
+    assert given["catchup"] is False
+    assert "start_date" not in given  # with one, a past time would be run
+    assert given["default_args"] == {
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+    }
+
+
+def test_a_schedule_is_in_its_time_zone() -> None:
+    options = {"timezone": "Europe/Berlin", "run_immediately": NEVER_AT_ONCE}
+    given = dag_of(flow(echo("a"), schedule=SCHEDULE))
+    assert given["schedule"] == ("CronTriggerTimetable", "0 4 * * *", options)
+    assert "max_active_runs" not in given
+    assert "is_paused_upon_creation" not in given
+
+
+def test_several_crons() -> None:
+    schedule = Schedule(cron=("0 4 * * *", "0 5 * * 1"), concurrency="forbid", suspended=True)
+    given = dag_of(flow(echo("a"), schedule=schedule))
+    options = {"timezone": "UTC", "run_immediately": NEVER_AT_ONCE}
+    name = "MultipleCronTriggerTimetable"
+    assert given["schedule"] == (name, "0 4 * * *", "0 5 * * 1", options)
+    assert given["max_active_runs"] == 1
+    assert given["is_paused_upon_creation"] is True
+
+
+@pytest.mark.parametrize(
+    "fields", [{"concurrency": "replace"}, {"starting_deadline_s": 60}], ids=repr
+)
+def test_what_the_scheduler_cannot_do_is_refused(fields: dict[str, t.Any]) -> None:
+    schedule = SCHEDULE.model_copy(update=fields)
+    assert codes_of(flow(echo("a"), schedule=schedule)) == ["CLR373"]
+
+
+def test_labels_and_annotations_of_a_workflow() -> None:
+    labels = FrozenDict({"team": "ml", "urgent": ""})
+    given = dag_of(flow(echo("a"), labels=labels, annotations=FrozenDict(owner="a.md")))
+    assert given["tags"] == ["team:ml", "urgent"]
+    assert given["doc_md"] == "- `owner`: a.md\n"  # one that ends in .md would name a file
+    long = FrozenDict({"a" * 60: "b" * 60})
+    assert codes_of(flow(echo("a"), labels=long)) == ["CLR374"]
+
+
+def test_settings_of_runs_are_defaults_of_tasks() -> None:
+    runs = RunSettings(priority=5, pod_cleanup=PodCleanup(when="pod_success"))
+    given = dag_of(flow(echo("a"), runs=runs))["default_args"]
+    assert given["on_finish_action"] == "delete_succeeded_pod"
+    assert (given["priority_weight"], given["weight_rule"]) == (5, "absolute")
+
+
+@pytest.mark.parametrize(
+    "cleanup",
+    [
+        PodCleanup(when="run_completion"),
+        PodCleanup(when="run_success"),
+        PodCleanup(when="pod_success", delay_s=1),
+        PodCleanup(when="pod_success", labels=FrozenDict(a="b")),
+    ],
+    ids=repr,
+)
+def test_other_clean_ups_are_refused(cleanup: PodCleanup) -> None:
+    assert codes_of(flow(echo("a"), runs=RunSettings(pod_cleanup=cleanup))) == ["CLR375"]
+
+
+def test_overrides_are_merged_last() -> None:
+    own = {"pool": "small", "retries": 3, "env_vars": {"B": "{{ conn.db.password }}", "C": "c"}}
+    step = echo(
+        "a",
+        env=(EnvVar(name="A", value="{{ a }}"), EnvVar(name="B", value="b")),
+        engine=FrozenDict(airflow=own),
+    )
+    whole = {"max_active_runs": 2, "default_args": {"queue": "large", "retries": 1}}
+    workflow = flow(step, engine=FrozenDict(airflow=whole))
+    assert codes_of(workflow) == []
+    found = calls_of(BACKEND.compile(workflow, Target()).to_text())
+    assert (found["a"]["pool"], found["a"]["retries"]) == ("small", 3)
+    # What is overridden is read by Jinja, what is not is the user's text.
+    assert found["a"]["env_vars"] == {"A": "{{ a }}", "B": "{{ conn.db.password }}", "C": "c"}
+    assert found[""]["max_active_runs"] == 2
+    assert found[""]["default_args"] == {
+        "retries": 1,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+        "queue": "large",
+    }
+
+
+def test_unknown_overrides_are_refused_with_the_nearest() -> None:
+    step = echo("a", engine=FrozenDict(airflow={"pol": "small", "task_id": "b"}))
+    workflow = flow(step, engine=FrozenDict(airflow={"tag": ["x"]}))
+    found = list(BACKEND.check(workflow, Target()))
+    assert [(one.code, one.step) for one in found] == [
+        ("CLR377", None),
+        ("CLR377", "a"),
+        ("CLR377", "a"),
+    ]
+    assert 'Did you mean "tags"?' in found[0].message
+    assert 'Did you mean "pool"?' in found[1].message
+
+
+def test_labels_of_a_mapped_operator_cannot_be_overridden() -> None:
+    step = echo("a", foreach=OVER_LIST, engine=FrozenDict(airflow={"labels": {"a": "b"}}))
+    assert codes_of(flow(step)) == ["CLR377"]
+
+
+def test_arguments_of_pods_are_for_processes() -> None:
+    assert "namespace" in known_arguments(echo("a"))
+    assert "schedule" in known_arguments(flow(echo("a")))
