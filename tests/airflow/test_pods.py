@@ -60,7 +60,8 @@ AT_ONCE = {"airflow": {"schedule_timeout_seconds": 1, "startup_timeout_seconds":
 
 
 def compiled(workflow: Workflow) -> str:
-    return BACKEND.compile(workflow, Target()).to_text()
+    options = {"files_claim": "files", "io_image": "couler"}
+    return BACKEND.compile(workflow, Target(options=options)).to_text()
 
 
 def soon(workflow: Workflow) -> Workflow:

@@ -19,6 +19,7 @@ from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow
 from tests.support.pod_samples import POD_SAMPLES
 
 BACKEND = AirflowBackend()
+WITH_FILES = Target(options={"files_claim": "files", "io_image": "couler"})
 SCRATCH = (EmptyVolume(name="couler"),)
 
 
@@ -91,6 +92,6 @@ SUPPORTED = [
 @pytest.mark.parametrize("name", SUPPORTED)
 def test_samples_of_what_is_supported_are_dag_files(name: str) -> None:
     workflow = SAMPLES[name]
-    assert [*BACKEND.check(workflow, Target())] == []
-    found = calls_of(BACKEND.compile(workflow, Target()).to_text())
+    assert [*BACKEND.check(workflow, WITH_FILES)] == []
+    found = calls_of(BACKEND.compile(workflow, WITH_FILES).to_text())
     assert found[""]["dag_id"] == workflow.name
