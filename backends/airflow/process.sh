@@ -116,8 +116,13 @@ if [ -n "${COULER_DIR+x}" ]; then
   unset COULER_DIR
 fi
 
+child=""
+early=""
+for signal in HUP INT QUIT TERM USR1 USR2; do
+  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
+done
 start "$@"
-for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $child" "$signal"; done
+[ -z "$early" ] || kill "-$early" "$child"
 wait "$child"
 code=$?
 while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
