@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 from couler.backends.airflow import AirflowBackend
+from couler.errors import InvalidWorkflowError
 from couler.ir.defaults import resolve_defaults
 from couler.stages.checks import check_engine
-from tests.backends.airflow.absences import REFUSED
+from tests.backends.airflow.absences import REFUSED, REFUSED_BEFORE_3_3
 from tests.corpus import Case
 from tests.support import airflow_runs
 from tests.support.absences import corpus
@@ -38,6 +39,10 @@ def test_a_file_of_the_corpus(case: Case, loader: tuple[str, Worker]) -> None:
     version, worker = loader
     target = with_files(version)
     workflow = resolve_defaults(case.workflow)
+    if version != "3.3" and case.name in REFUSED_BEFORE_3_3:
+        with pytest.raises(InvalidWorkflowError, match=r"since 3\.3"):
+            check_engine(workflow, BACKEND, target)
+        return
     assert check_engine(workflow, BACKEND, target) == ()
     loaded = worker.load(BACKEND.compile(workflow, target).to_text())
     assert loaded.errors == {}
