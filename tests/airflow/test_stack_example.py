@@ -46,7 +46,7 @@ def test_same_best_model_and_metrics(tmp_path: Path) -> None:
         with AirflowStack(tmp_path / "airflow", cluster) as stack:
             run = stack.run(artifact.to_text(), "model-selection", limit_s=240)
         assert run.state == "success", run.log
-        workflow = resolve_defaults(load_program(str(PROGRAM)))
+        workflow = resolve_defaults(load_program(str(PROGRAM)).workflow)
         found = AirflowOutcome(workflow, run.state, t.cast(t.Any, run.states), run.xcoms)
         assert found.states == {path: step.status for path, step in local.steps.items()}
         for path in ("validate", "pick", "final-test", "evaluate", "accept"):
