@@ -31,7 +31,8 @@ def dag_file(workflow: Workflow, options: Options) -> str:
         params={one.name: param(one) for one in workflow.parameters},
     )
     blocks = Scopes(module, tasks)
-    body = RunObjects(workflow, module).lines(scope.all_leaves(workflow.steps), indent=1)
+    objects = RunObjects(workflow, module)
+    body = objects.lines(scope.all_leaves(workflow.steps), indent=1)
     indent = 1 + sum(line.endswith(":") for line in body)
     first = config_parameters(workflow, module, tasks.as_it_is, options.namespace)
     if first is not None:
@@ -42,6 +43,10 @@ def dag_file(workflow: Workflow, options: Options) -> str:
         if before is not None:
             lines.append(f"{INDENT * indent}{may_start} >> {before}")
         before, body = before or may_start, body + lines
+    for made in objects.made:
+        if before is not None:
+            body.append(f"{INDENT * indent}{before} >> {made}")
+        before = made
     body += blocks.lines(scope, workflow.steps, indent=indent, first=before)
     body += blocks.end(workflow, scope, indent=indent)
     body += removal_lines(tasks.created, workflow, module, indent=indent)

