@@ -48,15 +48,11 @@ def text_block(text: str) -> str | None:
 
     Examples
     --------
-    >>> print(text_block("import sys\nprint(1)\n"))
-    \"\"\"\
+    >>> print(text_block("import sys\nprint(1)\n").replace('"', "'"))
+    '''\
     import sys
     print(1)
-    \"\"\"
-    >>> print(text_block("echo a \\\n  b\n"))
-    r\"\"\"echo a \
-      b
-    \"\"\"
+    '''
     """
     if "\n" not in text or not all(one.isprintable() or one in "\n\t" for one in text):
         return None

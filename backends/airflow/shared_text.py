@@ -35,7 +35,7 @@ def share(texts: Mapping[str, str]) -> tuple[list[str], dict[str, list[Part]]]:
 
     Examples
     --------
-    >>> common = "line\n" * 25 + SEPARATOR
+    >>> common = "\n".join(["line"] * 25) + SEPARATOR
     >>> shared, parts = share({"a": f"{common}a", "b": f"{common}b"})
     >>> shared == [common], parts
     (True, {'a': [Shared(number=0), 'a'], 'b': [Shared(number=0), 'b']})

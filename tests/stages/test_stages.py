@@ -118,7 +118,7 @@ class TestPlan:
             stages.plan(ON_A_CLUSTER, engine="local")
         [only] = caught.value.diagnostics
         assert (only.code, only.step, only.source.line) == ("CLR301", "make", 7)
-        assert "Engines that can: argo" in only.message
+        assert "Engines that can: airflow, argo" in only.message
         assert stages.plan(ON_A_CLUSTER, engine="argo").workflow is ON_A_CLUSTER
 
     def test_unknown_names(self) -> None:
