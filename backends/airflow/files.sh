@@ -93,6 +93,7 @@ each() {
   place "$2"
   folder=$path item=0
   box mkdir -p "$folder" || fail "cannot make $folder"
+  [ -n "$3" ] || return 0
   while IFS= read -r key; do
     [ "$key" = - ] || take "$1" "$folder/$item" "$key"
     item=$((item + 1))

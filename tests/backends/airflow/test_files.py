@@ -67,17 +67,18 @@ def test_files_are_put_in_their_places_and_kept(wrapper: Wrapper) -> None:
         ("take", "directory?", "d", "folder"),
         ("take", "file?", "none", ""),
         ("each", "file", "many", "one\n-\none"),
+        ("each", "file", "empty", ""),
         ("text", "t", "it's $HOME `x` \\n"),
         ("mode", "t", "400", ""),
         ("keep", "file", "result", "o ut", "run/step/result"),
         ("keep", "file?", "absent", "absent", "run/step/absent"),
         ("keep", "directory", "d", "d", "run/step/d"),
         ("keep", "file", "", "o ut", "besides/x"),
-        command=f"cd {wrapper.work}; cat 'in/a b' t; ls many none; echo spoilt > 'in/a b'; "
+        command=f"cd {wrapper.work}; cat 'in/a b' t; ls many empty none; echo spoilt > 'in/a b'; "
         "echo out > 'o ut'; ln -s sub d/link",
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "1\nit's $HOME `x` \\nmany:\n0\n2\n"
+    assert done.stdout == "1\nit's $HOME `x` \\nempty:\n\nmany:\n0\n2\n"
     assert (wrapper.work / "t").stat().st_mode & 0o777 == 0o400
     assert (wrapper.files / "one").read_text() == "1\n"
     assert (wrapper.files / "run/step/result").read_text() == "out\n"
