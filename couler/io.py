@@ -1,4 +1,4 @@
-"""Files for containers that have no Couler: `python -m couler.io serve FOLDER`.
+"""Files for containers that have no Couler: `python -m couler.io serve FOLDER`; lists of files.
 
 It runs beside a step and shares a folder with it. The wrapper of the step's process asks by files,
 as it has nothing but a shell, and waits for the answers:
@@ -11,6 +11,9 @@ The words are `get TYPE NAME ARCHIVE LOCATION FIELD TEXT ...`, which brings what
 nothing, or such an object as JSON. The location is one of `couler.ir.artifacts` as JSON, whose
 texts are those of the fields; nothing stands for the repository that `COULER_REPOSITORY` describes,
 with the field `key`. Secrets are looked for as on any machine: `COULER_SECRET_<secret>_<key>`.
+
+`python -m couler.io list FILE LOCATION NAMES PATTERN FIELD TEXT ...` writes the keys of the files
+below a location, a list, as each of the outputs that are named with commas between them.
 """
 
 from __future__ import annotations
@@ -20,14 +23,16 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from couler.errors import ArtifactError
+from couler.errors import ArtifactError, WireError
 from couler.ir.artifacts import Archive, Location, is_in_repository, location_texts, map_texts
+from couler.ir.wire import MAX_VALUE_BYTES, check_size, dump_json
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries
 from couler.locations.stop import Stop
@@ -43,7 +48,47 @@ _PAUSE_S = 0.05
 _LOCATION: TypeAdapter[Location] = TypeAdapter(Location)
 _ARCHIVE: TypeAdapter[Archive] = TypeAdapter(Archive)
 
-_USAGE = "usage: python -m couler.io serve FOLDER"
+_USAGE = """\
+usage: python -m couler.io serve FOLDER
+       python -m couler.io list FILE LOCATION NAMES PATTERN FIELD TEXT ...
+"""
+
+
+class Outside:
+    """What is outside of a container: locations, the repository among them.
+
+    Parameters
+    ----------
+    scratch
+        Folder for files on their way.
+    environ
+        Has the secrets and names the repository.
+    """
+
+    def __init__(self, scratch: Path, environ: Mapping[str, str]) -> None:
+        repository = environ.get(REPOSITORY, "")
+        is_store = repository.startswith("{")
+        self._store = repository if is_store else ""
+        self._root = "" if is_store else repository
+        passed = {name: text for name, text in environ.items() if not name.startswith("COULER_")}
+        self.transfer = Transfer(self._root, Entries(environ), scratch, passed, _run_command)
+
+    def location(self, given: str, texts: Sequence[str]) -> Location:
+        """Return a location with its texts."""
+        known = dict(zip(texts[::2], texts[1::2], strict=True))
+        try:
+            read = _LOCATION.validate_json(given or self._store)
+        except ValidationError as error:
+            raise ArtifactError(f"{given or self._store!r} is no location") from error
+        if not given:
+            [(field, _), *_] = location_texts(read)
+            known = {field: known.get("key", "")}
+        location = map_texts(read, lambda field, text: known.get(field, text))
+        for problem in text_problems(location):
+            raise ArtifactError(problem)
+        if is_in_repository(location) and not self._root:
+            raise ArtifactError(f"the {location.kind} location names no storage")
+        return location
 
 
 class Server:
@@ -59,14 +104,7 @@ class Server:
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = folder
-        repository = environ.get(REPOSITORY, "")
-        is_store = repository.startswith("{")
-        self._store = repository if is_store else ""
-        self._root = "" if is_store else repository
-        passed = {name: text for name, text in environ.items() if not name.startswith("COULER_")}
-        self._transfer = Transfer(
-            self._root, Entries(environ), folder / "scratch", passed, _run_command
-        )
+        self._outside = Outside(folder / "scratch", environ)
 
     def open(self) -> None:
         """Say that requests are answered; those on which an earlier server died have failed."""
@@ -96,8 +134,8 @@ class Server:
                     return self._get(wanted, self._place(name), _archive(archive), location, texts)
                 case ["put", name, archive, location, *texts]:
                     source = self._place(name)
-                    where = self._location(location, texts)
-                    self._transfer.put(source, source, where, _archive(archive), Stop())
+                    where = self._outside.location(location, texts)
+                    self._outside.transfer.put(source, source, where, _archive(archive), Stop())
                     return "done"
             raise ArtifactError(f"{words!r} is no request")
         except (*OUTSIDE_ERRORS, ValueError) as error:
@@ -111,9 +149,9 @@ class Server:
         location: str,
         texts: Sequence[str],
     ) -> str:
-        where = self._location(location, texts)
+        where = self._outside.location(location, texts)
         try:
-            self._transfer.fetch(where, target, archive, Stop())
+            self._outside.transfer.fetch(where, target, archive, Stop())
         except FileNotFoundError as error:
             if wanted.endswith("?"):
                 return "absent"
@@ -126,23 +164,6 @@ class Server:
         if not {"", ".", ".."}.isdisjoint(name.split("/")):
             raise ArtifactError(f"{name!r} is no name of a file")
         return self._folder / name
-
-    def _location(self, given: str, texts: Sequence[str]) -> Location:
-        """Return a location with its texts."""
-        known = dict(zip(texts[::2], texts[1::2], strict=True))
-        try:
-            read = _LOCATION.validate_json(given or self._store)
-        except ValidationError as error:
-            raise ArtifactError(f"{given or self._store!r} is no location") from error
-        if not given:
-            [(field, _), *_] = location_texts(read)
-            known = {field: known.get("key", "")}
-        location = map_texts(read, lambda field, text: known.get(field, text))
-        for problem in text_problems(location):
-            raise ArtifactError(problem)
-        if is_in_repository(location) and not self._root:
-            raise ArtifactError(f"the {location.kind} location names no storage")
-        return location
 
 
 def make_folder(folder: Path) -> None:
@@ -186,6 +207,28 @@ def _run_command(
     )
 
 
+def _list(
+    target: Path,
+    location: str,
+    names: str,
+    pattern: str,
+    texts: Sequence[str],
+    environ: Mapping[str, str],
+) -> int:
+    """Write the keys of the files below a location, as the outputs of a step."""
+    with tempfile.TemporaryDirectory() as scratch:
+        outside = Outside(Path(scratch), environ)
+        try:
+            where = outside.location(location, texts)
+            listed = dump_json(outside.transfer.names(where, pattern or None))
+            check_size(listed, MAX_VALUE_BYTES, "the list of files")
+        except (*OUTSIDE_ERRORS, WireError, ValueError) as error:
+            sys.stderr.write(f"couler: {error}\n")
+            return 1
+    target.write_text(json.dumps(dict.fromkeys(names.split(","), listed)), encoding="ascii")
+    return 0
+
+
 def main(
     arguments: Sequence[str] | None = None,
     *,
@@ -204,10 +247,13 @@ def main(
         Tells, now and then, whether to end.
     """
     words = sys.argv[1:] if arguments is None else arguments
+    environ = os.environ if environ is None else environ
+    if len(words) > 4 and words[0] == "list":
+        return _list(Path(words[1]), words[2], words[3], words[4], words[5:], environ)
     if len(words) != 2 or words[0] != "serve":
-        sys.stderr.write(f"{_USAGE}\n")
+        sys.stderr.write(_USAGE)
         return 2
-    server = Server(Path(words[1]), os.environ if environ is None else environ)
+    server = Server(Path(words[1]), environ)
     ended = threading.Event()
     if threading.current_thread() is threading.main_thread():
         # The first process of a container ends by no signal that it does not handle.

@@ -125,6 +125,7 @@ CODES: dict[str, str] = {
     "CLR350": "file that Airflow has no place for",
     "CLR351": "location that pods of Airflow cannot reach",
     "CLR352": "path with a line break",
+    "CLR353": "init container that looks for files of the step",
     "CLR355": "person that this Airflow cannot ask",
     "CLR356": "field of a resource that Airflow's worker cannot find",
     "CLR357": "containers that do not run one after another",

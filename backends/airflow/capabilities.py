@@ -138,6 +138,7 @@ _FILES: dict[Feature, Support] = {
         ),
         Lowered("a helper beside the process, of an image with Couler (io_image)"),
     ),
+    Feature.LIST_FILES: Lowered("a pod of an image with Couler (io_image), which asks the storage"),
     Feature.FILE_PLUGIN: Unsupported(
         "plugins for files are Argo's. Name the location itself, such as an S3 object"
     ),

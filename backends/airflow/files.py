@@ -174,7 +174,7 @@ class Files:
         if self._options.files_claim is not None:
             return VOLUME if self._has_keys_elsewhere(step) else None
         store = self._options.files_store
-        return _as_json(store) if store is not None and needs_place(step) else None
+        return location_json(store) if store is not None and needs_place(step) else None
 
     def _secrets(self, step: Step) -> list[list[t.Any]]:
         """Return the variables by which the helper gets entries of secrets."""
@@ -182,12 +182,7 @@ class Files:
         store = self._options.files_store
         if self._options.files_claim is None and store is not None and needs_place(step):
             locations.append(store)
-        keys = dict.fromkeys(key for one in locations for key in location_references(one))
-        return [
-            [variable_name(key), key.secret, key.key, *([True] if key.optional else [])]
-            for key in keys
-            if isinstance(key, SecretKey)
-        ]
+        return secret_variables(locations)
 
     def _has_keys_elsewhere(self, step: Step) -> bool:
         return any(
@@ -251,7 +246,7 @@ class Files:
         yield "" if archive is None else _archive(archive)
         if is_in_repository(location):
             location = map_texts(location, lambda _, text: self._key(text))
-        yield value_of(_as_json(location))
+        yield value_of(location_json(location))
         for field, text in location_texts(location):
             yield field
             yield self._writer.text(text, scope)
@@ -265,6 +260,16 @@ class Files:
         return Template(parts=(f"{self._root}/", key))
 
 
+def secret_variables(locations: Iterable[Location]) -> list[list[t.Any]]:
+    """Return the variables by which couler.io gets the entries of secrets of locations."""
+    keys = dict.fromkeys(key for one in locations for key in location_references(one))
+    return [
+        [variable_name(key), key.secret, key.key, *([True] if key.optional else [])]
+        for key in keys
+        if isinstance(key, SecretKey)
+    ]
+
+
 def _kind(one: Input | Output) -> str:
     return f"{one.type}?" if one.optional else one.type
 
@@ -274,7 +279,7 @@ def _archive(archive: Archive) -> str:
     return json.dumps({"kind": archive.kind, **said}) if said else archive.kind
 
 
-def _as_json(location: Location) -> dict[str, t.Any]:
+def location_json(location: Location) -> dict[str, t.Any]:
     """Return a location without its texts, which stand beside it."""
 
     def blank(field: str, _: Text) -> Text:

@@ -70,6 +70,20 @@ def with_helper(
     secrets: Sequence[list[Any]] = (),
 ) -> dict[str, Any]:
     """Add a helper that fetches files and puts them, for as long as the process runs."""
+    helper = k8s.V1Container(
+        name="couler-io",
+        image=IO_IMAGE,
+        command=["python", "-m", "couler.io", "serve", "/couler/io"],
+        env=helper_env(repository, secrets),
+        restart_policy="Always",
+        volume_mounts=fields["volume_mounts"],
+    )
+    fields["init_containers"].append(helper)
+    return fields
+
+
+def helper_env(repository: dict[str, Any] | str | None, secrets: Sequence[list[Any]]) -> list[Any]:
+    """Return the variables by which couler.io knows its repository, and entries of secrets."""
     env = []
     if repository is not None:
         named = repository if isinstance(repository, str) else json.dumps(repository)
@@ -77,15 +91,29 @@ def with_helper(
     for name, secret, key, *optional in secrets:
         entry = k8s.V1SecretKeySelector(name=secret, key=key, optional=bool(optional))
         env.append(k8s.V1EnvVar(name=name, value_from=k8s.V1EnvVarSource(secret_key_ref=entry)))
-    helper = k8s.V1Container(
-        name="couler-io",
-        image=IO_IMAGE,
-        command=["python", "-m", "couler.io", "serve", "/couler/io"],
-        env=env,
-        restart_policy="Always",
-        volume_mounts=fields["volume_mounts"],
-    )
-    fields["init_containers"].append(helper)
+    return env
+
+
+def files_below(
+    location: dict[str, Any],
+    words: list[Any],
+    *,
+    secrets: Sequence[list[Any]] = (),
+    claim: str | None = None,
+    folder: str | None = None,
+) -> dict[str, Any]:
+    """Return what a pod needs to list the files below a location."""
+    fields: dict[str, Any] = {
+        "cmds": ["python", "-m", "couler.io", "list", "/airflow/xcom/return.json"],
+        "arguments": [word_of(location), *words],
+        "env_vars": helper_env(folder, secrets),
+        "do_xcom_push": True,
+    }
+    if claim is not None:
+        source = k8s.V1PersistentVolumeClaimVolumeSource(claim_name=claim, read_only=True)
+        fields["volumes"] = [k8s.V1Volume(name="files", persistent_volume_claim=source)]
+        mount = k8s.V1VolumeMount(name="files", mount_path="/couler/files", read_only=True)
+        fields["volume_mounts"] = [mount]
     return fields
 
 

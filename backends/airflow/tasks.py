@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from couler.backends.airflow.files import Files, has_files, input_path
 from couler.backends.airflow.http import request
 from couler.backends.airflow.jobs import belongs_to_run, job, kind_of
+from couler.backends.airflow.listing import listing
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import Operator
 from couler.backends.airflow.options import Options
@@ -19,6 +20,7 @@ from couler.backends.airflow.python import Call, Code, Expression, Unpacked, cal
 from couler.backends.airflow.reading import Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
+from couler.ir.listing import ListFiles
 from couler.ir.values import Text, Value
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
@@ -65,6 +67,7 @@ class Tasks:
         self._module = module
         self._pods = pods
         self._version = options.version
+        self._options = options
         self._files = Files(options, module, self)
         self.created: dict[str, Mapping[str, object]] = {}
         """For each task that creates resources for the run, what tells their kind."""
@@ -83,7 +86,7 @@ class Tasks:
 
     def expansion(self, action: Action, over: Code) -> Call:
         """Return what makes a task for each label, in a field that the operator has for it."""
-        if isinstance(action, Container | Script):
+        if isinstance(action, Container | Script | ListFiles):
             return call("expand", labels=over)
         if isinstance(action, Suspend) and action.seconds is None:
             return call("expand", body=Code(self._module.use(f"label_texts({over.text})")))
@@ -99,6 +102,10 @@ class Tasks:
                 return job(step, step.action, scope, self._module, self)
             case Http():
                 return request(step, step.action, scope, self._module, self)
+            case ListFiles():
+                made = listing(step, step.action, scope, self._options, self._module, self)
+                given = self._pods.arguments(step, lambda text: self.text(text, scope))
+                return replace(made, fields={**made.fields, **given})
         raise AssertionError(f"{step.action.kind} is refused by the capabilities")
 
     def _process(self, step: Step, action: Container | Script, scope: Scope) -> Operator:

@@ -172,4 +172,19 @@ def test_other_commands_tell_how_it_is_called(
 
 def test_variables_of_couler_do_not_reach_the_programs_that_it_calls(tmp_path: Path) -> None:
     server: t.Any = Asking(tmp_path, COULER_SECRET_store_access="geheim", HOME="/root").server
-    assert server._transfer.environ == {"HOME": "/root"}
+    assert server._outside.transfer.environ == {"HOME": "/root"}
+
+
+def test_lists_are_written_as_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("t/b.csv", "t/é/a.csv", "t/x.txt"):
+        (tmp_path / "files" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "files" / name).touch()
+    environ = {io.REPOSITORY: str(tmp_path / "files")}
+    target = tmp_path / "return.json"
+    words = ("list", str(target), S3_KEY, "result,again")
+    assert io.main([*words, "**/*.csv", "key", "t"], environ=environ) == 0
+    assert target.read_text().isascii()
+    listed = '["t/b.csv","t/é/a.csv"]'
+    assert json.loads(target.read_text()) == {"result": listed, "again": listed}
+    assert io.main([*words, "", "key", "none"], environ=environ) == 1
+    assert "there is no file below" in capsys.readouterr().err
