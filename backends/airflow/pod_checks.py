@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from couler.backends.airflow.outputs import declare_results
 from couler.backends.airflow.overrides import known_arguments, own_arguments
+from couler.backends.airflow.pods import sees_work_folder
 from couler.backends.airflow.settings import CLEANUPS, tags
 from couler.backends.airflow.specs import BASE, patches
+from couler.backends.airflow.tasks import uses_work_dir
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.pods import PodSettings
 from couler.ir.storage import NewClaimVolume
@@ -36,6 +39,7 @@ Add = Callable[[str, str], Diagnostic]
 
 def check_pods(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield what pods cannot be given, and what runs cannot be told."""
+    workflow = declare_results(workflow)
     yield from _check_workflow(workflow)
     for scope in scopes(workflow):
         for step in scope.steps:
@@ -128,11 +132,15 @@ def _check_commands(step: Step, add: Add) -> Iterator[Diagnostic]:
                 "wrapper, which ends it with the step and sees how it ends, and that must know "
                 "what the image runs. State its command.",
             )
-    if isinstance(action, Container) and not action.command and step.sidecars:
+    if not isinstance(action, Container) or action.command:
+        return
+    is_wrapped = step.outputs or step.sidecars or uses_work_dir(step) or sees_work_folder(step)
+    if is_wrapped or step.working_dir is not None:
         yield add(
             COMMAND_CODE,
-            "has containers beside it, but no command. It is run by a wrapper, which ends them "
-            "with it, and that must know what the image runs. State its command.",
+            "has no command, but inputs, outputs, a folder or containers beside it. It is run by a "
+            "wrapper, which sees to these, and that must know what the image runs. State its "
+            "command.",
         )
 
 

@@ -13,6 +13,7 @@ from couler.ir.base import FrozenDict
 from couler.ir.pods import PodContainer, PodSettings, StepPod
 from couler.ir.storage import EmptyVolume, EnvVar, Mount
 from couler.ir.uses import features
+from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Step, Workflow
 from tests.backends.airflow.files import calls_of
 from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow
@@ -56,6 +57,12 @@ def test_what_a_wrapper_runs_must_be_known() -> None:
     assert codes_of(echo("a", init_containers=(container(command=()),))) == []
     step = Step(name="a", action=Container(image="x"), sidecars=(container(),))
     assert codes_of(step) == ["CLR372"]
+    image = Step(name="a", action=Container(image="x"))
+    assert codes_of(image) == []
+    assert codes_of(image.model_copy(update={"working_dir": "/srv"})) == ["CLR372"]
+    reads = echo("b", env=(EnvVar(name="A", value=StepRef(step="a")),))
+    found = BACKEND.check(flow(image, reads), Target())
+    assert [(one.code, one.step) for one in found] == [("CLR372", "a")]
 
 
 @pytest.mark.parametrize(
