@@ -8,6 +8,7 @@ last. Texts are written by `repr`, so nothing that a user wrote becomes code.
 from __future__ import annotations
 
 import ast
+import re
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -289,6 +290,17 @@ def edge(before: Sequence[str], name: str, *, indent: int = 0) -> str:
         return f"{start}(\n{inner}{given}\n{inner}>> {name}\n{start})"
     listed = laid_out(Listing(tuple(map(Code, before))), indent=indent, after=WIDTH)
     return f"{start}{listed} >> {name}"
+
+
+def variables_of(edges: str) -> list[str]:
+    """Return the variables in a statement that `edge` has made.
+
+    Examples
+    --------
+    >>> variables_of("    [load, check] >> train")
+    ['load', 'check', 'train']
+    """
+    return re.findall(r"\w+", edges)
 
 
 def block(made: Call, name: str, *, indent: int = 0) -> str:

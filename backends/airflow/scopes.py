@@ -16,6 +16,7 @@ from couler.backends.airflow.python import (
     edge,
     statement,
     value_of,
+    variables_of,
 )
 from couler.backends.airflow.quoting import quoted
 from couler.backends.airflow.reading import Read, Scope, is_static, item_rows, last_steps, task_name
@@ -70,7 +71,9 @@ class Scopes:
         names = self.name_steps(scope, steps)
         lines: list[str] = []
         edges: list[str] = []
+        waiting = set(names.values())
         for step in steps:
+            known = len(edges)
             before, needs = self._before(step, names, scope)
             name = names[step.name]
             gates = conditions
@@ -89,6 +92,11 @@ class Scopes:
             if before:
                 dynamic = step.foreach is not None and not is_static(step.foreach)
                 edges.append(edge(before, f"{name}_items" if dynamic else name, indent=indent))
+            # An edge stands below its later task; Airflow reads ten thousand at the end slowly.
+            waiting.discard(name)
+            if not any(waiting.intersection(variables_of(line)) for line in edges[known:]):
+                lines += edges[known:]
+                del edges[known:]
         return [*lines, *edges]
 
     def name_steps(self, scope: Scope, steps: Sequence[Step]) -> dict[str, str]:
