@@ -17,6 +17,8 @@ _SKIP = Lowered("a function that skips the task before it starts")
 
 _RETRY_POLICY = Lowered("a retry policy that the DAG file carries, for Airflow 3.3")
 _NO_CACHE = Lowered("nothing: the step runs each time, and a note of the artifact says so")
+_ROUNDS = Lowered("all rounds that can be, of which those after the last are skipped")
+_ONE_MAPPED = Lowered("one mapped foreach along a path of groups; the others are unrolled")
 
 _RESOURCE = Lowered("a sensor that creates the resource and looks after it until it has ended")
 _REQUEST = Lowered("a function on the worker, by the library requests")
@@ -91,7 +93,18 @@ _FLOW: dict[Feature, Support] = {
     Feature.FOREACH: NATIVE,
     Feature.FOREACH_OVER_OUTPUT: _MAKER,
     Feature.FOREACH_ZIP: _CARRIED,
+    Feature.FOREACH_GROUP: Lowered("mapped groups of tasks, each with a last one for its outputs"),
+    Feature.FOREACH_IN_FOREACH: _ONE_MAPPED,
+    Feature.FOREACH_OVER_OUTPUT_IN_FOREACH: _ONE_MAPPED,
     Feature.FOREACH_OVER_OUTPUT_IN_GROUP: _MAKER,
+    Feature.FOREACH_READ_ON_COMPLETION: _CARRIED,
+    Feature.FOREACH_IN_LOOP: _ROUNDS,
+    Feature.LOOP: _ROUNDS,
+    Feature.LOOP_GROUP: _ROUNDS,
+    Feature.LOOP_CARRIED: _CARRIED,
+    Feature.LOOP_IN_LOOP: _ROUNDS,
+    Feature.LOOP_IN_FOREACH: _ROUNDS,
+    Feature.LOOP_WITH_FOREACH: _ROUNDS,
     Feature.FOREACH_MAX_PARALLEL: NATIVE,
     Feature.EXIT_HANDLER: Lowered(
         "a group of tasks at the end, and a last one that gives the run its state"
@@ -108,6 +121,7 @@ _VALUES: dict[Feature, Support] = {
     Feature.FIELD: _CARRIED,
     Feature.OR_ELSE: _CARRIED,
     Feature.FIRST_OF: _CARRIED,
+    Feature.RANGE: _CARRIED,
     Feature.TEMPLATE: _CARRIED,
     Feature.RUN_ID: NATIVE,
     Feature.RUN_LOGICAL_DATE: NATIVE,

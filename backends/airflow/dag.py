@@ -17,7 +17,7 @@ from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.run_objects import RunObjects
 from couler.backends.airflow.scopes import Scopes
 from couler.backends.airflow.settings import dag_settings
-from couler.backends.airflow.tasks import Tasks
+from couler.backends.airflow.tasks import NO_GATE, Gate, Tasks
 from couler.ir.workflow import Workflow
 
 
@@ -37,17 +37,16 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     first = config_parameters(workflow, module, tasks.as_it_is, options.namespace)
     if first is not None:
         body.append(statement(module.name("run_parameters"), first, indent=indent))
-    before = None if first is None else "run_parameters"
+    gate = NO_GATE if first is None else Gate("run_parameters")
     if workflow.suspended:
         may_start, lines = start_lines(workflow, module, indent=indent)
-        if before is not None:
-            lines.append(f"{INDENT * indent}{may_start} >> {before}")
-        before, body = before or may_start, body + lines
+        if first is not None:
+            lines.append(f"{INDENT * indent}{may_start} >> {gate.variable}")
+        gate, body = Gate(gate.variable or may_start), body + lines
     for made in objects.made:
-        if before is not None:
-            body.append(f"{INDENT * indent}{before} >> {made}")
-        before = made
-    body += blocks.lines(scope, workflow.steps, indent=indent, first=before)
+        body += [f"{INDENT * indent}{before} >> {made}" for before in gate.before]
+        gate = Gate(made)
+    body += blocks.lines(scope, workflow.steps, indent=indent, gate=gate)
     body += blocks.end(workflow, scope, indent=indent)
     body += removal_lines(tasks.created, workflow, module, indent=indent)
     dag = block(_dag(workflow, module, options), "dag" if tasks.created else "")

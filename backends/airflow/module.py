@@ -7,17 +7,19 @@ import builtins
 import inspect
 import keyword
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from types import FunctionType
 
-from couler.backends.airflow import cluster, filing, runtime, worker
+from couler.backends.airflow import cluster, filing, runtime, runtime_places, worker
 from couler.backends.airflow.python import (
     INDENT,
     WIDTH,
     Code,
+    Expression,
     imports,
+    laid_out,
     returned,
     statement,
     value_of,
@@ -26,7 +28,7 @@ from couler.backends.airflow.quoting import quoted, text_block, width
 from couler.backends.airflow.shared_text import Shared, share
 from couler.backends.airflow.versions import NEWEST, Version, place
 
-_SOURCES = (runtime, filing, worker, cluster)
+_SOURCES = (runtime, runtime_places, filing, worker, cluster)
 FUNCTIONS: dict[str, FunctionType] = {
     name: one
     for source in _SOURCES
@@ -58,6 +60,7 @@ class Module:
         self._referred: set[str] = set()
         self._constants: dict[str, str] = {}
         self._conditions: dict[str, tuple[str, str]] = {}
+        self._outputs: dict[str, tuple[str, Expression]] = {}
         self._tables: dict[str, object] = {}
         self._names: set[str] = {*_TAKEN, *FUNCTIONS}
         self.macros: dict[str, None] = {}
@@ -119,6 +122,14 @@ class Module:
         self._conditions[name] = takes, self.use(code)
         return name
 
+    def outputs(self, wanted: str, codes: Mapping[str, str], checks: str = "") -> str:
+        """Return the name of a function that gives the outputs of a group, after a check."""
+        name = self.name(wanted)
+        for code in (*codes.values(), checks):
+            self.use(code)
+        self._outputs[name] = (checks, value_of({key: Code(code) for key, code in codes.items()}))
+        return name
+
     def name(self, wanted: str, short: str = "") -> str:
         """Return a name of Python, near to the wanted one, that nothing else in the file has.
 
@@ -175,9 +186,10 @@ class Module:
             f"def {name}({takes}) -> bool:\n{returned(code)}"
             for name, (takes, code) in self._conditions.items()
         ]
-        if conditions or carried:
+        outputs = [_outputs(name, *one) for name, one in self._outputs.items()]
+        if conditions or carried or outputs:
             self.take("typing", "Any")
-        return texts, [*carried, *conditions]
+        return texts, [*carried, *conditions, *outputs]
 
     def _texts(self) -> list[str]:
         """Return the texts as assignments, after what they share."""
@@ -221,6 +233,7 @@ _STANDARD = frozenset(
         "collections.abc",
         "datetime",
         "hashlib",
+        "itertools",
         "json",
         "operator",
         "pathlib",
@@ -243,6 +256,13 @@ def _as_name(wanted: str) -> str:
     if name in _UNCLEAR or keyword.iskeyword(name):
         return f"{name}_"
     return f"_{name}" if name[0].isdigit() else name
+
+
+def _outputs(name: str, check: str, outputs: Expression) -> str:
+    head = f"def {name}(ti: Any, params: Any) -> dict[str, Any]:\n"
+    first = f"{INDENT}{check}\n" if check else ""
+    given = laid_out(outputs, indent=1, before=len("return "))
+    return f"{head}{first}{INDENT}return {given}"
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.backends.airflow.overrides import merged
-from couler.backends.airflow.python import Call, Expression, call
+from couler.backends.airflow.python import Call, Code, Expression, call
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Operator:
 
     def made(
         self,
-        task_id: str,
+        task_id: str | Code,
         policies: Mapping[str, object],
         *,
         is_mapped: bool,

@@ -114,7 +114,34 @@ class Junction:
         return f" {self.word} ".join(map(_operand, self.items))
 
 
-Expression: t.TypeAlias = Code | Call | Chain | Listing | Table | Unpacked | Negation | Junction
+@dataclass(frozen=True)
+class Choice:
+    """One of two expressions: `then if test else otherwise`."""
+
+    then: Expression
+    test: Code
+    otherwise: Expression
+
+    def flat(self) -> str:
+        """Return it on one line."""
+        return f"{self.then.flat()} if {self.test.text} else {self.otherwise.flat()}"
+
+
+@dataclass(frozen=True)
+class Comprehension:
+    """A list of what an expression gives for each `one` of others: `[item for one in over]`."""
+
+    item: Expression
+    over: Code
+
+    def flat(self) -> str:
+        """Return it on one line."""
+        return f"[{self.item.flat()} for one in {self.over.text}]"
+
+
+Expression: t.TypeAlias = (
+    Code | Call | Chain | Choice | Comprehension | Listing | Table | Unpacked | Negation | Junction
+)
 
 
 def call(function: str, *arguments: object, **keywords: object) -> Call:
@@ -142,7 +169,7 @@ def value_of(value: object) -> Expression:
             return Code(quoted(value))
         case Code() | Call() | Chain() | Listing() | Table() | Unpacked():
             return value
-        case Negation() | Junction():
+        case Choice() | Comprehension() | Negation() | Junction():
             return value
         case None | bool() | int() | float():
             return Code(repr(value).replace("e+", "e"))
@@ -183,6 +210,13 @@ def _in_lines(expression: Expression, flat: str, indent: int, before: int) -> st
             return flat if isinstance(read, Code) else _in_lines(read, flat, indent, before)
         case Call(arguments=(), keywords=()) | Listing(items=()) | Table(entries=()):
             return flat
+        case Comprehension():
+            item = laid_out(expression.item, indent=indent + 1)
+            return f"[\n{inner}{item}\n{inner}for one in {expression.over.text}\n{close}]"
+        case Choice():
+            head = laid_out(expression.then, indent=indent, before=before)
+            tail = laid_out(expression.otherwise, indent=indent, before=len("else "), after=1)
+            return f"{head}\n{close}if {expression.test.text}\n{close}else {tail}"
         case Call():
             body = "".join(entry("", one) for one in expression.arguments)
             body += "".join(entry(f"{name}=", one) for name, one in expression.keywords)

@@ -11,10 +11,12 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from couler.backends.airflow.python import value_of
+from couler.backends.airflow.places import Spot, another_round, axis, is_dynamic, item_count
+from couler.backends.airflow.python import Code, Comprehension, Expression, value_of
 from couler.backends.airflow.quoting import quoted
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.policies import Foreach
+from couler.ir.ranges import known_items, read_format
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -93,15 +95,27 @@ class Scope:
     outer: Scope | None = None
     items: Mapping[str, Read] = field(default_factory=dict)
     """What `ItemRef` reads."""
+    within_mapped: bool = False
+    """Whether a foreach around it is mapped."""
+    loop: Spot | None = None
+    """The step whose rounds `RoundRef` reads."""
+    is_after_round: bool = False
+    """Whether a round has been: for the condition of the loop."""
 
     def task(self, step: str) -> str:
         """Return the id of the task of a step."""
         return f"{self.prefix}{task_name(step)}"
 
+    def spot(self, step: Step) -> Spot:
+        """Return where the tasks of a step are."""
+        items = axis(step, within_mapped=self.within_mapped)
+        return Spot(step, self.task(step.name), items, frozenset(self.steps))
+
     def leaves(self, step: Step) -> list[str]:
         """Return the ids of the tasks with which a step ends."""
-        if not isinstance(step.action, Group):
-            return [self.task(step.name)]
+        ends = self.spot(step).ends()
+        if ends or not isinstance(step.action, Group):
+            return ends
         return self.inside(step, step.action).all_leaves(step.action.steps)
 
     def all_leaves(self, steps: tuple[Step, ...]) -> list[str]:
@@ -113,7 +127,17 @@ class Scope:
         """Return the scope inside a group."""
         given = {one.name: self.input(one.value, one.type) for one in step.inputs if one.value}
         steps = {one.name: one for one in group.steps}
-        return Scope(steps, f"{self.task(step.name)}.", given)
+        spot = self.spot(step)
+        mapped = self.within_mapped or spot.items == "mapped"
+        return Scope(steps, f"{spot.round}.", given, within_mapped=mapped)
+
+    def given(self, output: Output) -> str:
+        """Return the expression for what a group gives out, inside of the group."""
+        assert output.value is not None, "outputs of groups have values"
+        code = self.read(output.value).to(output.type).code
+        if output.default is None:
+            return code
+        return f"first_of({code}, {quoted(encode(output.default, output.type))})"
 
     def input(self, value: Value, want: ValueType) -> Read:
         """Return what an input of a type gets."""
@@ -153,7 +177,11 @@ class Scope:
                 return Read('("failed" if run_failed(ti, LEAVES) else "succeeded")')
             case RunRef():
                 return Read("run_time(ti)")
-            case RoundRef() | OwnRef() | Range():
+            case Range():
+                return self._range(value)
+            case RoundRef():
+                return self._previous(value)
+            case OwnRef():
                 raise AssertionError(f"{value.kind} is refused by the capabilities")
         t.assert_never(value)
 
@@ -180,10 +208,40 @@ class Scope:
         """Return a value that need not be there: of a group that failed nothing is."""
         read = self.read(value)
         step = self.steps.get(value.step) if isinstance(value, StepRef) else None
-        if step is None or not isinstance(step.action, Group):
+        if step is None:
             return read
-        place = f"{quoted(self.task(step.name))}, {value_of(self.leaves(step)).flat()}"
+        spot = self.spot(step)
+        if spot.items is not None:
+            return replace(read, code=f"if_started(ti, {quoted(spot.base)}, {read.code})")
+        if spot.has_end or (spot.is_plain and step.loop is None):
+            return read
+        place = f"{quoted(spot.base)}, {value_of(self.leaves(step)).flat()}"
         return replace(read, code=f"unless_failed(ti, {place}, {read.code})")
+
+    def _range(self, value: Range) -> Read:
+        known = known_items(value)
+        if known is not None:
+            return of_text(dump_json([*known]), "list")
+        parts = [self.read(value.start).code]
+        for name in ("count", "end"):
+            end = getattr(value, name)
+            if end is not None:
+                parts.append(f"{name}={self.read(end).code}")
+        if value.format is not None:
+            parts.append(f"form={quoted(_form(value.format, ''))}")
+        return Read(f"numbers({', '.join(parts)})", "list")
+
+    def _previous(self, value: RoundRef) -> Read:
+        assert self.loop is not None, "verification has found the loop"
+        before = another_round(self.loop.end_of_round, "#-1")
+        declared = find_output(self.loop.step, value.output)
+        read = _output_of(before, value.output)
+        if self.is_after_round:
+            return Read(read, declared.type)
+        initial = "None"
+        if value.initial is not None:
+            initial = self.read(value.initial).to(declared.type).code
+        return Read(f"first_of({read}, {initial})", declared.type)
 
     def _output(self, value: StepRef) -> Read:
         step = self.steps.get(value.step)
@@ -191,25 +249,36 @@ class Scope:
             assert self.outer is not None, "verification has found the step"
             return self.outer._output(value)
         declared = find_output(step, value.output)
-        if isinstance(step.action, Group):
+        spot = self.spot(step)
+        if spot.items is not None:
+            return self._gathered(spot, declared)
+        if step.loop is not None:
+            last = another_round(spot.end_of_round)
+            code = _output_of(last, value.output, is_item=self.within_mapped)
+        elif spot.has_end:
+            code = _output_of(spot.end_of_round, value.output, is_item=self.within_mapped)
+        elif isinstance(step.action, Group):
             assert declared.value is not None, "outputs of groups have values"
-            read = self.inside(step, step.action).read(declared.value).to(declared.type)
-            if declared.default is not None:
-                default = quoted(encode(declared.default, declared.type))
-                return Read(f"first_of({read.code}, {default})", declared.type)
-            return Read(read.code, declared.type)
-        name = "" if value.output == "result" else f", {quoted(value.output)}"
-        task = quoted(self.task(value.step))
-        if step.foreach is not None:
-            kind = "" if declared.type in _TEXTS else f", kind={quoted(declared.type)}"
-            count = quoted(f"{self.task(value.step)}-items")
-            if is_static(step.foreach):
-                count = str(len(item_rows(step.foreach)))
-            return Read(f"gathered(ti, {task}, {quoted(value.output)}, {count}{kind})", "list")
-        code = f"output(ti, {task}{name})"
+            code = self.inside(step, step.action).read(declared.value).to(declared.type).code
+        else:
+            code = _output_of(spot.base, value.output, is_item=self.within_mapped)
         if declared.default is not None:
             code = f"first_of({code}, {quoted(encode(declared.default, declared.type))})"
         return Read(code, declared.type)
+
+    def _gathered(self, spot: Spot, declared: Output) -> Read:
+        foreach = spot.step.foreach
+        assert foreach is not None
+        rows = str(item_count(foreach)) if is_static(foreach) else quoted(spot.maker)
+        place = spot.end_of_item if not spot.is_plain else spot.base
+        if spot.items == "unrolled":
+            place = spot.base + place[len(spot.base) :].replace("#", "*", 1)
+        code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows}"
+        if declared.type not in _TEXTS:
+            code += f", kind={quoted(declared.type)}"
+        if declared.default is not None:
+            code += f", default={quoted(encode(declared.default, declared.type))}"
+        return Read(f"{code})", "list")
 
     def _template(self, value: Template) -> Read:
         parts = [
@@ -260,15 +329,36 @@ def last_steps(steps: Iterable[Step]) -> list[str]:
     return [step.name for step in steps if step.name not in waited_for]
 
 
+def _output_of(place: str, name: str, *, is_item: bool = False) -> str:
+    more = "" if name == "result" else f", {quoted(name)}"
+    is_near = is_item or "#" in place or "*" in place
+    return f"{'output_near' if is_near else 'output'}(ti, {quoted(place)}{more})"
+
+
 def is_static(foreach: Foreach) -> bool:
     """Return whether the items are known beforehand."""
-    return all(isinstance(items, Literal) for items in foreach.over.values())
+    return not is_dynamic(foreach)
 
 
-def item_rows(foreach: Foreach) -> list[dict[str, object]]:
+def item_rows(foreach: Foreach) -> Expression:
     """Return the items of a foreach over lists that are known beforehand."""
-    lists = {name: _plain_json(given.value) for name, given in foreach.over.items()}  # type: ignore[union-attr]  # all are literals
-    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+    given = list(foreach.over.items())
+    name, only = given[0]
+    if len(given) == 1 and isinstance(only, Range):
+        numbers = known_items(only.model_copy(update={"format": None}))
+        item = "one" if only.format is None else f"f{quoted(_form(only.format, 'one'))}"
+        return Comprehension(value_of({name: Code(item)}), Code(repr(numbers)))
+    names = [name for name, _ in given]
+    rows = zip(*(known_items(items) or () for _, items in given), strict=True)
+    return value_of([dict(zip(names, map(_plain_json, row), strict=True)) for row in rows])
+
+
+def _form(text: str, name: str) -> str:
+    """Return the format of a range as `str.format` reads it."""
+    form = read_format(text)
+    assert form is not None, "verification has read the format"
+    width = f"{'0' if form.zeros else ''}{form.width or ''}"
+    return f"{form.before}{{{name}:{width}d}}{form.behind}"
 
 
 def task_name(step: str) -> str:

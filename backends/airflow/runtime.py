@@ -16,6 +16,8 @@ from collections.abc import Callable
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
 
+from couler.backends.airflow.runtime_places import near, pull, states_near
+
 if TYPE_CHECKING:
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
     from airflow.sdk import RetryDecision, RetryPolicy
@@ -45,6 +47,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "hashlib": (),
     "json": (),
     "kubernetes.client": ("models as k8s",),
+    "itertools": (),
     "operator": (),
     "re": (),
     "typing": ("Any",),
@@ -58,16 +61,16 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def item(ti: Any, rows: Any, name: str = "item") -> str:
+def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
     """Return an item as it travels: of a list, or of the rows that a task has made."""
-    row = ti.xcom_pull(task_ids=rows, key="rows") if isinstance(rows, str) else rows
-    return text(row[ti.map_index][name])
+    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
+    return text(found[ti.map_index if number is None else number][name])
 
 
-def item_as_json(ti: Any, rows: Any, name: str = "item") -> str:
+def item_as_json(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
     """Return an item as JSON, texts as well."""
-    row = ti.xcom_pull(task_ids=rows, key="rows") if isinstance(rows, str) else rows
-    return as_json(row[ti.map_index][name])
+    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
+    return as_json(found[ti.map_index if number is None else number][name])
 
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
@@ -97,23 +100,35 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(ti: Any, task: str, name: str, rows: Any, kind: str = "str") -> str | None:
-    """Return the outputs of all items of a task as a JSON list; None if it was skipped."""
-    if isinstance(rows, str):
-        made = ti.xcom_pull(task_ids=rows, key="rows")
-        if made is None:
-            return None
-        rows = len(made)
-    found = [*(ti.xcom_pull(task_ids=task) or ())] if rows else []
-    if len(found) < rows:
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
+) -> Any:
+    """Return the outputs of all items of a step as a JSON list.
+
+    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
         return None
-    texts = [one[name] for one in found]
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    texts = [None if one is None else one.get(name, default) for one in found]
     if kind == "str":
-        texts = [json.dumps(one, ensure_ascii=False) for one in texts]
-    whole = f"[{','.join(texts)}]"
+        texts = [quoted(one) for one in texts]
+    whole = f"[{','.join(one or 'null' for one in texts)}]"
     if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {task} takes {len(whole.encode())} bytes in all")
+        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
     return whole
+
+
+def if_started(ti: Any, step: str, value: str | None) -> str | None:
+    """Return what the items of a step give; None if it was skipped or omitted."""
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|\..*)?")
+    inside = {state for name, state in states_near(ti).items() if own.fullmatch(name)}
+    return None if inside and not {"success", "failed"} & inside else value
 
 
 def text(value: Any) -> str:
@@ -258,26 +273,19 @@ def equal(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def run_if(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
-    """Return what skips a task, before it starts, by its condition or as a gate was skipped."""
+def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
+    """Return what skips a task, before it starts, if its condition is false."""
 
     def pre_execute(context: Any) -> None:
-        ti, run = context["ti"], context["dag_run"]
-        if gates:
-            found = ti.get_task_states(dag_id=run.dag_id, run_ids=[run.run_id], task_ids=[*gates])
-            if "skipped" in found[run.run_id].values():
-                raise AirflowSkipException(f"skipped as one of {', '.join(gates)}")
-        if condition is not None and not condition(ti, context["params"]):
+        if not condition(context["ti"], context["params"]):
             raise AirflowSkipException(f"{condition.__name__} is false")
 
     return pre_execute
 
 
-def open_gate(*needs: Any, ti: Any, dag_run: Any) -> None:
+def open_gate(*needs: Any, ti: Any) -> None:
     """Succeed if each need is met by one of its alternatives: a way to end, the step, its last."""
-    found = ti.get_task_states(dag_id=dag_run.dag_id, run_ids=[dag_run.run_id])
-    states = found[dag_run.run_id]
-    unmet = [need for need in needs if not any(ended_so(states, *one) for one in need)]
+    unmet = [need for need in needs if not any(ended_so(ti, *one) for one in need)]
     for need in unmet:
         if not any(way == "failure" for way, *_ in need):
             raise AirflowFailException(f"none of {need} came true")
@@ -285,16 +293,18 @@ def open_gate(*needs: Any, ti: Any, dag_run: Any) -> None:
         raise AirflowSkipException(f"none of {unmet} came true")
 
 
-def ended_so(states: dict[str, str], way: str, step: str, leaves: list[str]) -> bool:
+def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
     """Return whether a step ended in a way: its own task, or those with which it ends."""
     if way == "completion":
         return True
-    inside = re.compile(rf"{re.escape(step)}(_[0-9]+|-items|\..*)?")
-    ends = {state for name, state in states.items() for leaf in leaves if is_of(name, leaf)}
+    states = states_near(ti)
+    last = [near(ti, leaf) for leaf in leaves]
+    ends = {state for name, state in states.items() if any(is_of(name, leaf) for leaf in last)}
     bad = bool({"failed", "upstream_failed"} & ends)
     if way == "success":
         return not bad
-    return bad and "failed" in {state for name, state in states.items() if inside.fullmatch(name)}
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-items_*|\..*(?<!-needs))?")
+    return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
 
 
 def is_of(name: str, task: str) -> bool:
@@ -304,8 +314,7 @@ def is_of(name: str, task: str) -> bool:
 
 def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
     """Return what a group gives out; None if it failed."""
-    states = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])[ti.run_id]
-    return None if ended_so(states, "failure", step, leaves) else value
+    return None if ended_so(ti, "failure", step, leaves) else value
 
 
 def passed() -> None:
@@ -374,8 +383,8 @@ def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> An
 
 def run_failed(ti: Any, leaves: list[str]) -> bool:
     """Return whether a run has failed, by the tasks with which it ends."""
-    found = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])
-    return any(branch_failed(ti.task.dag, found[ti.run_id], leaf) for leaf in leaves)
+    states = states_near(ti)
+    return any(branch_failed(ti.task.dag, states, near(ti, leaf)) for leaf in leaves)
 
 
 def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
@@ -390,7 +399,7 @@ def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
 
 
 def check_end(leaves: list[str], ti: Any) -> None:
-    """Fail if the run has failed."""
+    """Fail if the run has failed, or the group that these tasks end."""
     if run_failed(ti, leaves):
         raise AirflowFailException("a task failed, and none that ran after it has handled it")
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from couler.backends.airflow.iterations import Iterations
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.outputs import run_outputs
+from couler.backends.airflow.places import Spot, free, own_name, readable, waits_otherwise
 from couler.backends.airflow.python import (
     Call,
-    Chain,
     Code,
+    Expression,
     block,
     call,
     edge,
@@ -18,10 +19,9 @@ from couler.backends.airflow.python import (
     value_of,
     variables_of,
 )
-from couler.backends.airflow.quoting import quoted
-from couler.backends.airflow.reading import Read, Scope, is_static, item_rows, last_steps, task_name
-from couler.backends.airflow.tasks import Place, Tasks
-from couler.ir.policies import AnyOf, Dependency, Foreach
+from couler.backends.airflow.reading import Scope, is_static, last_steps, task_name
+from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
+from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -42,6 +42,7 @@ class Scopes:
     def __init__(self, module: Module, tasks: Tasks) -> None:
         self._module = module
         self._tasks = tasks
+        self._iterations = Iterations(self, module, tasks)
         self._variables: dict[str, dict[str, str]] = {}
 
     def lines(
@@ -50,8 +51,7 @@ class Scopes:
         steps: Sequence[Step],
         *,
         indent: int,
-        conditions: tuple[str, ...] = (),
-        first: str | None = None,
+        gate: Gate = NO_GATE,
     ) -> list[str]:
         """Return the lines of a scope.
 
@@ -63,10 +63,13 @@ class Scopes:
             Its steps, in program order.
         indent
             Levels of indentation.
-        conditions
-            Ids of the tasks that stand for the conditions around it.
-        first
-            The variable of the task that all of them wait for, if there is one.
+        gate
+            The task that all of them wait for, if there is one.
+
+        Notes
+        -----
+        A gate that was skipped skips all steps: where it is not the only task before a step, one of
+        those must have succeeded, and if the gate was not skipped it has.
         """
         names = self.name_steps(scope, steps)
         lines: list[str] = []
@@ -76,21 +79,23 @@ class Scopes:
             known = len(edges)
             before, needs = self._before(step, names, scope)
             name = names[step.name]
-            gates = conditions
+            opened: tuple[str, ...] = ()
             if needs:
-                gate_id = f"{task_name(step.name)}-needs"
-                gate = self._module.name(f"{name}_needs")
-                lines.append(self._gate(gate, gate_id, needs, indent))
+                needs_id = free(f"{task_name(step.name)}-needs", scope.steps)
+                variable = self._module.name(f"{name}_needs")
+                start = self._tasks.skip(None, gate.places)
+                lines.append(self._needs(variable, needs_id, needs, start, indent))
                 watched = [names[one] for one in needs.watched]
-                edges.append(edge(watched, gate, indent=indent))
-                before.append(gate)
-                gates = (*conditions, f"{scope.prefix}{gate_id}")
-            if first is not None:
-                before.append(first)
-            place = Place(scope, waits=bool(before), conditions=gates)
+                edges.append(edge([*watched, *gate.before], variable, indent=indent))
+                before.append(variable)
+                opened = (f"{scope.prefix}{needs_id}",)
+            if gate.can_skip or needs or not before:
+                before += gate.before
+            place = Place(scope, bool(before), opened, rule=gate.rule)
             lines += self._step(step, name, place, indent)
             if before:
-                dynamic = step.foreach is not None and not is_static(step.foreach)
+                spot = scope.spot(step)
+                dynamic = spot.is_plain and step.foreach is not None and not is_static(step.foreach)
                 edges.append(edge(before, f"{name}_items" if dynamic else name, indent=indent))
             # An edge stands below its later task; Airflow reads ten thousand at the end slowly.
             waiting.discard(name)
@@ -103,9 +108,8 @@ class Scopes:
         """Return the variables of the steps of a scope, always the same."""
         known = self._variables.get(scope.prefix)
         if known is None:
-            known = {
-                one.name: self._module.name(f"{scope.prefix}{one.name}", one.name) for one in steps
-            }
+            head = readable(scope.prefix)
+            known = {one.name: self._module.name(f"{head}{one.name}", one.name) for one in steps}
             self._variables[scope.prefix] = known
         return known
 
@@ -128,7 +132,7 @@ class Scopes:
         Airflow looks at the last tasks only: one that was skipped below a failure, or that ran
         after it, would hide the failure.
         """
-        if not (workflow.exit_handlers or any(map(_waits_otherwise, workflow.steps))):
+        if not (workflow.exit_handlers or any(map(waits_otherwise, workflow.steps))):
             return []
         leaves = self._module.table("leaves", scope.all_leaves(workflow.steps))
         assert leaves == "LEAVES"
@@ -150,7 +154,7 @@ class Scopes:
                 task_id="when",
                 python_callable=Code(self._module.use("passed")),
                 trigger_rule="all_done",
-                pre_execute=call(self._module.use("run_if"), Code(condition)),
+                pre_execute=self._tasks.skip(condition, ()),
             )
             group = call(self._module.take("airflow.sdk", "TaskGroup"), prefix)
             lines.append(block(group, name, indent=indent))
@@ -159,8 +163,7 @@ class Scopes:
                 inner,
                 handler.steps,
                 indent=indent + 1,
-                conditions=(f"{prefix}.when",),
-                first=gate,
+                gate=Gate(gate, f"{prefix}.when", can_skip=True),
             )
             lines.append(edge(ends, name, indent=indent))
             exits.append(name)
@@ -177,61 +180,83 @@ class Scopes:
         return lines
 
     def _step(self, step: Step, name: str, place: Place, indent: int) -> list[str]:
+        spot = place.scope.spot(step)
+        if spot.is_iterated:
+            return self._iterations.lines(spot, name, place, indent)
         if not isinstance(step.action, Group) and step.foreach is not None:
-            return self._each(step, step.foreach, name, place, indent)
+            return self._iterations.mapped(spot, step.foreach, name, place, indent)
         if not isinstance(step.action, Group):
             made = self._tasks.operator(step, task_name(step.name), place)
             return [statement(name, made, indent=indent)]
-        made = call(self._module.take("airflow.sdk", "TaskGroup"), task_name(step.name))
-        head = block(made, name, indent=indent)
-        inner = place.scope.inside(step, step.action)
-        lines, conditions, first = [head], place.conditions, None
-        if step.when is not None or place.conditions:
-            first = self._module.name(f"{name}_when", "when")
-            gate = call(
-                self._module.take(_PYTHON, "PythonOperator"),
-                task_id="when",
-                python_callable=Code(self._module.use("passed")),
-                trigger_rule="none_failed" if place.waits else None,
-                pre_execute=self._tasks.start(step, place),
-            )
-            lines.append(statement(first, gate, indent=indent + 1))
-            conditions = (*conditions, f"{inner.prefix}when")
-        lines += self.lines(
-            inner, step.action.steps, indent=indent + 1, conditions=conditions, first=first
-        )
-        return lines
+        group = call(self._module.take("airflow.sdk", "TaskGroup"), task_name(step.name))
+        lines = [block(group, name, indent=indent)]
+        start = self._tasks.start(step, place)
+        if (
+            start is None
+            and place.rule is None
+            and not (place.waits and any(map(waits_otherwise, step.action.steps)))
+        ):
+            return lines + self.group(spot, place.scope, name, indent + 1)
+        return lines + self.gated(spot, place, name, start, indent + 1)
 
-    def _each(
-        self, step: Step, foreach: Foreach, name: str, place: Place, indent: int
+    def gated(
+        self, spot: Spot, place: Place, name: str, start: Expression | None, indent: int
     ) -> list[str]:
-        """Return the task of a step that runs once an item, after one that makes the items."""
-        lines: list[str] = []
-        if is_static(foreach):
-            where = self._module.table(f"{name}_items", item_rows(foreach))
-            over = Code(f"{self._module.use('labels')}(len({where}))")
-        else:
-            task_id = f"{task_name(step.name)}-items"
-            maker = self._module.name(f"{name}_items")
-            where, over = quoted(f"{place.scope.prefix}{task_id}"), Code(f"{maker}.output")
-            fields = self._tasks.policies(step.model_copy(update={"retry": None}), place)
-            lists = {
-                key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()
-            }
-            made = call(
-                self._module.take(_PYTHON, "PythonOperator"),
-                task_id=task_id,
-                python_callable=Code(self._module.use("make_rows")),
-                op_kwargs={"lists": lists},
-                **fields,
-            )
-            lines.append(statement(maker, made, indent=indent))
-            step = step.model_copy(update={"when": None})
-        items = {key: _item(where, key) for key in foreach.over}
-        inner = replace(place, scope=replace(place.scope, items=items))
-        task = self._tasks.operator(step, task_name(step.name), inner)
-        mapped = Chain(task, self._tasks.expansion(step.action, over))
-        return [*lines, statement(name, mapped, indent=indent)]
+        """Return the lines inside of a group, the first of them for a task that can skip it."""
+        assert isinstance(spot.step.action, Group)
+        gate_id = own_name("when", spot.step.action)
+        variable = self._module.name(f"{name}_when", gate_id)
+        gate = Gate(variable, f"{spot.round}.{gate_id}", can_skip=True)
+        line = self.when(variable, gate_id, start, place, indent)
+        return [line, *self.group(spot, place.scope, name, indent, gate=gate)]
+
+    def group(
+        self,
+        spot: Spot,
+        around: Scope,
+        name: str,
+        indent: int,
+        *,
+        gate: Gate = NO_GATE,
+    ) -> list[str]:
+        """Return the lines of the steps of a group, and of the task that gives its outputs."""
+        step = spot.step
+        assert isinstance(step.action, Group)
+        inner = around.inside(step, step.action)
+        steps = step.action.steps
+        lines = self.lines(inner, steps, indent=indent, gate=gate)
+        if not spot.has_end:
+            return lines
+        codes = {one.name: inner.given(one) for one in step.outputs if one.value is not None}
+        rule, check, start = gate.rule, "", None
+        if any(map(waits_otherwise, steps)):
+            leaves = value_of(inner.all_leaves(steps)).flat()
+            rule, check = "all_done", f"check_end({leaves}, ti)"
+            start = self._tasks.skip(None, gate.places)
+        end = self._module.name(f"{name}_end", own_name("end", step.action))
+        made = call(
+            self._module.take(_PYTHON, "PythonOperator"),
+            task_id=own_name("end", step.action),
+            python_callable=Code(self._module.outputs(f"{name}_outputs", codes, check)),
+            trigger_rule=rule,
+            pre_execute=start,
+        )
+        names = self.name_steps(inner, steps)
+        before = [*(names[one] for one in last_steps(steps)), *gate.before]
+        return [*lines, statement(end, made, indent=indent), edge(before, end, indent=indent)]
+
+    def when(
+        self, name: str, task_id: str, start: Expression | None, place: Place, indent: int
+    ) -> str:
+        """Return the line of a task that stands for a condition."""
+        gate = call(
+            self._module.take(_PYTHON, "PythonOperator"),
+            task_id=task_id,
+            python_callable=Code(self._module.use("passed")),
+            trigger_rule=place.rule,
+            pre_execute=start,
+        )
+        return statement(name, gate, indent=indent)
 
     def _before(self, step: Step, names: dict[str, str], scope: Scope) -> tuple[list[str], Needs]:
         before: dict[str, None] = {}
@@ -253,13 +278,16 @@ class Scopes:
         way = option.on if isinstance(option, Dependency) else "success"
         return [way, scope.task(name), scope.leaves(scope.steps[name])]
 
-    def _gate(self, name: str, task_id: str, needs: Needs, indent: int) -> str:
+    def _needs(
+        self, name: str, task_id: str, needs: Needs, start: Expression | None, indent: int
+    ) -> str:
         made: Call = call(
             self._module.take(_PYTHON, "PythonOperator"),
             task_id=task_id,
             python_callable=Code(self._module.use("open_gate")),
             op_args=value_of(list(needs)),
             trigger_rule="all_done",
+            pre_execute=start,
         )
         return statement(name, made, indent=indent)
 
@@ -270,16 +298,3 @@ class Needs(list[list[list[object]]]):
     def __init__(self) -> None:
         super().__init__()
         self.watched: list[str] = []
-
-
-def _item(where: str, name: str) -> Read:
-    key = "" if name == "item" else f", {quoted(name)}"
-    return Read(f"item(ti, {where}{key})", json=f"item_as_json(ti, {where}{key})")
-
-
-def _waits_otherwise(step: Step) -> bool:
-    """Return whether a step waits for another end than a success, or one inside it does."""
-    inside = step.action.steps if isinstance(step.action, Group) else ()
-    return any(not isinstance(entry, str) for entry in step.depends_on) or any(
-        map(_waits_otherwise, inside)
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from couler.backends.airflow.files import Files, has_files, input_path
@@ -14,6 +14,7 @@ from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import Operator
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.overrides import own_arguments
+from couler.backends.airflow.places import readable
 from couler.backends.airflow.pods import Pods, sees_work_folder
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
@@ -39,15 +40,65 @@ _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 _TEMPLATE = "airflow.sdk.definitions.template"
 
 
+GUARDED = "none_failed_min_one_success"
+"""The trigger rule of tasks that wait for a gate: they are skipped if all before them were."""
+
+
+@dataclass(frozen=True)
+class Gate:
+    """The task that all steps of a scope wait for.
+
+    Attributes
+    ----------
+    variable
+        Its variable.
+    place
+        Its id.
+    can_skip
+        Whether the steps are skipped where it was skipped.
+    """
+
+    variable: str | None
+    place: str = ""
+    can_skip: bool = False
+
+    @property
+    def before(self) -> list[str]:
+        """Its variable, if there is one."""
+        return [] if self.variable is None else [self.variable]
+
+    @property
+    def rule(self) -> str | None:
+        """The trigger rule of what waits for it; None for that of the whole DAG."""
+        return GUARDED if self.can_skip else None
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """Its id, if it can skip."""
+        return (self.place,) if self.can_skip else ()
+
+
+NO_GATE = Gate(None)
+
+
 @dataclass(frozen=True)
 class Place:
     """Where a task stands: its scope, and what else it waits for."""
 
     scope: Scope
-    waits: bool
+    waits: bool = False
     """Whether there is a task before it."""
     conditions: tuple[str, ...] = ()
-    """Tasks that stand for the conditions of the groups around it."""
+    """Tasks that it is skipped with, which are not the only ones before it."""
+    is_decided: bool = False
+    """Whether another task has evaluated the step's own condition."""
+    is_mapped: bool = False
+    """Whether it has an instance for each item of its step."""
+    start: Expression | None = None
+    """What skips the task before it starts, if it is not that condition."""
+
+    rule: str | None = None
+    """Its trigger rule; None for that of the whole DAG."""
 
 
 class Tasks:
@@ -72,14 +123,15 @@ class Tasks:
         self.created: dict[str, Mapping[str, object]] = {}
         """For each task that creates resources for the run, what tells their kind."""
 
-    def operator(self, step: Step, task_id: str, place: Place) -> Call:
-        """Return the operator of a step that runs something; with a foreach, one to be expanded."""
+    def operator(self, step: Step, task_id: str | Code, place: Place) -> Call:
+        """Return the operator of a step that runs something, mapped if its place says so."""
         made = self._operator(step, place.scope)
         if isinstance(step.action, Job) and belongs_to_run(step.action):
+            assert isinstance(task_id, str), "jobs in iterations are refused by checks"
             self.created[place.scope.prefix + task_id] = kind_of(step.action)
         policies = {**self.policies(step, place), **self._pods.bounds(step)}
         own = own_arguments(step)
-        if step.foreach is None:
+        if not place.is_mapped or step.foreach is None:
             return made.made(task_id, policies, is_mapped=False, overrides=own)
         policies["max_active_tis_per_dagrun"] = step.foreach.max_parallel
         return made.made(task_id, policies, is_mapped=True, overrides=own)
@@ -142,18 +194,28 @@ class Tasks:
     def policies(self, step: Step, place: Place) -> dict[str, object]:
         """Return what says when a task starts, and how often."""
         fields: dict[str, object] = {}
-        if step.when is not None or place.conditions:
-            fields["pre_execute"] = self.start(step, place)
+        if place.rule is not None:
+            fields["trigger_rule"] = place.rule
+        start = place.start or self.start(step, place)
+        if start is not None:
+            fields["pre_execute"] = start
         fields.update(policy_fields(step, self._module, self._version))
         return fields
 
-    def start(self, step: Step, place: Place) -> Call:
-        """Return what skips a task before it starts."""
+    def start(self, step: Step, place: Place) -> Call | None:
+        """Return what skips a task before it starts, if something does."""
         condition = None
-        if step.when is not None:
-            wanted = f"when_{place.scope.prefix}{step.name}"
-            condition = Code(self._module.condition(wanted, place.scope.condition(step.when)))
-        return call(self._module.use("run_if"), condition, *place.conditions)
+        if step.when is not None and not place.is_decided:
+            wanted = readable(f"when_{place.scope.prefix}{step.name}")
+            condition = self._module.condition(wanted, place.scope.condition(step.when))
+        return self.skip(condition, place.conditions)
+
+    def skip(self, condition: str | None, gates: Sequence[str]) -> Call | None:
+        """Return what skips a task if a condition is false, or where a gate was skipped."""
+        if gates:
+            given = None if condition is None else Code(condition)
+            return call(self._module.use("run_within"), given, *gates)
+        return None if condition is None else call(self._module.use("run_if"), Code(condition))
 
     def text(self, text: Text, scope: Scope) -> Expression:
         """Return a text for a pod, past Jinja and the kubelet."""

@@ -1,0 +1,229 @@
+"""Items of a foreach and rounds of a loop as tasks: mapped, or unrolled by a loop of Python."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import replace
+
+from couler.backends.airflow.module import Module
+from couler.backends.airflow.places import Spot, is_dynamic, item_count
+from couler.backends.airflow.python import (
+    INDENT,
+    Chain,
+    Choice,
+    Code,
+    block,
+    call,
+    edge,
+    statement,
+)
+from couler.backends.airflow.quoting import quoted
+from couler.backends.airflow.reading import Read, Scope, item_rows, task_name
+from couler.backends.airflow.tasks import GUARDED, NO_GATE, Gate, Place, Tasks
+from couler.ir.policies import Foreach, Loop
+from couler.ir.workflow import Group, Step
+
+if t.TYPE_CHECKING:
+    from couler.backends.airflow.scopes import Scopes
+
+_PYTHON = "airflow.providers.standard.operators.python"
+
+
+NEXT_ROUND = "all_success"
+"""The trigger rule of what comes after rounds: it is skipped if one of them was."""
+
+
+class Iterations:
+    """Writes the tasks of steps that run once an item, or round by round.
+
+    Parameters
+    ----------
+    scopes
+        Writes what is inside of them.
+    module
+        Takes what the tasks need.
+    tasks
+        Writes the operators.
+    """
+
+    def __init__(self, scopes: Scopes, module: Module, tasks: Tasks) -> None:
+        self._scopes = scopes
+        self._module = module
+        self._tasks = tasks
+
+    def mapped(
+        self, spot: Spot, foreach: Foreach, name: str, place: Place, indent: int
+    ) -> list[str]:
+        """Return the lines of a process that is one mapped task, after one that makes its items."""
+        lines: list[str] = []
+        if is_dynamic(foreach):
+            maker = self._module.name(f"{name}_items")
+            task_id = spot.maker[len(place.scope.prefix) :]
+            lines.append(self._maker(maker, task_id, spot.step, foreach, place, indent))
+            where, over = quoted(spot.maker), Code(f"{maker}.output")
+            place = replace(place, is_decided=True, conditions=(), rule=None)
+        else:
+            where = self._module.table(f"{name}_items", item_rows(foreach))
+            over = Code(f"{self._module.use('labels')}(len({where}))")
+        items = {key: _item(where, key) for key in foreach.over}
+        place = replace(place, scope=replace(place.scope, items=items), is_mapped=True)
+        task = self._tasks.operator(spot.step, task_name(spot.step.name), place)
+        made = Chain(task, self._tasks.expansion(spot.step.action, over))
+        return [*lines, statement(name, made, indent=indent)]
+
+    def lines(self, spot: Spot, name: str, place: Place, indent: int) -> list[str]:
+        """Return the lines of a step whose items or rounds are groups of tasks, or unrolled."""
+        step, scope = spot.step, place.scope
+        group = call(self._module.take("airflow.sdk", "TaskGroup"), task_name(step.name))
+        lines = [block(group, name, indent=indent)]
+        indent += 1
+        start = self._tasks.start(step, place)
+        gate = NO_GATE
+        if step.foreach is not None and is_dynamic(step.foreach):
+            gate = Gate(self._module.name(f"{name}_items", "items"), spot.maker, can_skip=True)
+            lines.append(self._maker(gate.before[0], "items", step, step.foreach, place, indent))
+        elif start is not None or place.waits:
+            gate = Gate(
+                self._module.name(f"{name}_when", "when"), f"{spot.base}.when", can_skip=True
+            )
+            lines.append(self._scopes.when(gate.before[0], "when", start, place, indent))
+        inside = replace(place, conditions=(), is_decided=True, rule=gate.rule)
+        if step.foreach is None:
+            return [*lines, *self._rounds(spot, inside, name, gate, indent)]
+        if is_dynamic(step.foreach):
+            where = quoted(spot.maker)
+        else:
+            where = self._module.table(f"{name}_items", item_rows(step.foreach))
+        number = f'own_number(ti, "{spot.item}")' if spot.items == "unrolled" else ""
+        items = {key: _item(where, key, number) for key in step.foreach.over}
+        inside = replace(inside, scope=replace(scope, items=items))
+        if spot.items == "mapped":
+            return lines + self._mapped_group(spot, inside, name, gate, indent)
+        return lines + self._unrolled(spot, inside, name, gate, indent)
+
+    def _mapped_group(
+        self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int
+    ) -> list[str]:
+        assert spot.step.foreach is not None
+        head, number = INDENT * indent, self._module.name("number")
+        function = self._module.name(f"{name}_item")
+        self._module.take("airflow.sdk", "task_group")
+        lines = [
+            f'{head}@task_group(group_id="item")',
+            f"{head}def {function}({number}: int) -> None:",
+        ]
+        if is_dynamic(spot.step.foreach):
+            over = f"{gate.variable}.output"
+        else:
+            over = f"[*range({item_count(spot.step.foreach)})]"
+        lines += self._item(spot, inside, name, gate, indent + 1)
+        if gate.variable is None:  # it is the first in its block
+            lines[0] = f"\n{lines[0]}"
+        return [*lines, f"\n{head}{function}.expand({number}={over})"]
+
+    def _unrolled(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:
+        assert spot.step.foreach is not None
+        number = self._module.name("number")
+        head = INDENT * indent
+        lines = [f"{head}for {number} in range({item_count(spot.step.foreach)}):"]
+        item_id = Code(f'f"item_{{{number}}}"')
+        if isinstance(spot.step.action, Group) or spot.step.loop is not None:
+            lines.append(block(call("TaskGroup", item_id), "", indent=indent + 1))
+            return lines + self._item(spot, inside, name, gate, indent + 2)
+        made = self._tasks.operator(spot.step, item_id, inside)
+        if gate.variable is None:
+            return [*lines, statement("", made, indent=indent + 1)]
+        task = self._module.name(f"{name}_item")
+        lines.append(statement(task, made, indent=indent + 1))
+        lines.append(edge(gate.before, task, indent=indent + 1))
+        return lines
+
+    def _item(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:
+        """Return the lines of one item."""
+        if spot.step.loop is not None:
+            return self._rounds(spot, inside, name, gate, indent)
+        return self._scopes.group(spot, inside.scope, name, indent, gate=gate)
+
+    def _rounds(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:
+        """Return the lines of a loop: its rounds one after another, and what ends it.
+
+        Each round waits for all before it, so that Airflow skips all those after the last one at
+        once, and not one after another.
+        """
+        step, loop = spot.step, spot.step.loop
+        assert loop is not None
+        rounds, number = self._module.name(f"{name}_rounds", "rounds"), self._module.name("number")
+        again = self._again(spot, loop, inside.scope, name)
+        scope = replace(inside.scope, loop=spot)
+        later = call(self._module.use("run_if"), Code(again))
+        start = Choice(later, Code(number), Code("None"))
+        head = INDENT * indent
+        lines = [
+            f"{head}{rounds} = [{', '.join(gate.before)}]",
+            f"{head}for {number} in range({loop.max_iterations}):",
+        ]
+        round_id = Code(f'f"round_{{{number}}}"')
+        task = self._module.name(f"{name}_round")
+        if isinstance(step.action, Group):
+            lines.append(block(call("TaskGroup", round_id), task, indent=indent + 1))
+            place = replace(inside, scope=scope, rule=NEXT_ROUND)
+            lines += self._scopes.gated(spot, place, task, start, indent + 2)
+        else:
+            place = replace(inside, scope=scope, start=start, rule=NEXT_ROUND)
+            made = self._tasks.operator(step, round_id, place)
+            lines.append(statement(task, made, indent=indent + 1))
+        lines.append(edge([rounds], task, indent=indent + 1))
+        lines.append(f"{head}{INDENT}{rounds}.append({task})")
+        bound = self._module.name(f"{name}_bound", spot.bound)
+        made = call(
+            self._module.take(_PYTHON, "PythonOperator"),
+            task_id=spot.bound,
+            python_callable=Code(self._module.use("reached_bound")),
+            op_args=[loop.max_iterations],
+            trigger_rule=NEXT_ROUND,
+            pre_execute=later,
+        )
+        lines.append(statement(bound, made, indent=indent))
+        lines.append(edge([rounds], bound, indent=indent))
+        if spot.items is not None:
+            end = self._module.name(f"{name}_end", "end")
+            lines.append(self._end(spot, end, name, indent))
+            lines.append(edge([f"*{rounds}", bound], end, indent=indent))
+        return lines
+
+    def _again(self, spot: Spot, loop: Loop, scope: Scope, name: str) -> str:
+        """Return the name of the condition on which there is one more round."""
+        after = replace(scope, loop=spot, is_after_round=True)
+        return self._module.condition(f"{name}_again", after.condition(loop.condition))
+
+    def _end(self, spot: Spot, end: str, name: str, indent: int) -> str:
+        """Return the task that gives the outputs of an item: those of its last round."""
+        codes = {one.name: spot.last_round_code(one.name) for one in spot.step.outputs}
+        made = call(
+            self._module.take(_PYTHON, "PythonOperator"),
+            task_id="end",
+            python_callable=Code(self._module.outputs(f"{name}_outputs", codes)),
+            trigger_rule=GUARDED,
+        )
+        return statement(end, made, indent=indent)
+
+    def _maker(
+        self, name: str, task_id: str, step: Step, foreach: Foreach, place: Place, indent: int
+    ) -> str:
+        """Return the task that makes the items; it stands for the condition of the step as well."""
+        lists = {key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()}
+        made = call(
+            self._module.take(_PYTHON, "PythonOperator"),
+            task_id=task_id,
+            python_callable=Code(self._module.use("make_rows")),
+            op_kwargs={"lists": lists},
+            trigger_rule=place.rule,
+            pre_execute=self._tasks.start(step, place),
+        )
+        return statement(name, made, indent=indent)
+
+
+def _item(where: str, name: str, number: str = "") -> Read:
+    key = "" if name == "item" else f", {quoted(name)}"
+    own = f", number={number}" if number else ""
+    return Read(f"item(ti, {where}{key}{own})", json=f"item_as_json(ti, {where}{key}{own})")

@@ -1,0 +1,214 @@
+"""Where the instances of a step are among the tasks of a DAG.
+
+An item of a foreach is an index of a mapped task or group (`mapped`), or a part of the DAG of its
+own (`unrolled`); a round of a loop always is one. In ids of tasks that are written before it is
+known who reads them, `#` is the number of the item or round that the reading task is in itself,
+`#-1` the number before it, and `*` that of the last round.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from couler.ir.policies import Foreach
+from couler.ir.ranges import is_known, known_items
+from couler.ir.workflow import Group, Step
+
+Axis: t.TypeAlias = t.Literal["mapped", "unrolled"]
+
+
+def axis(step: Step, *, within_mapped: bool) -> Axis | None:
+    """Return how the items of a step become tasks; None if it has no foreach.
+
+    Airflow maps neither a task nor a group inside of a mapped group, so along a path at most one
+    axis is mapped. It is the one whose items are known only when the workflow runs, or the one
+    whose width is bounded, else the outermost, which stands for the most tasks.
+
+    Parameters
+    ----------
+    step
+        The step.
+    within_mapped
+        Whether a foreach around it is mapped.
+    """
+    if step.foreach is None:
+        return None
+    if is_dynamic(step.foreach):
+        return "mapped"
+    inside = isinstance(step.action, Group) and any(map(_is_map_needed, _steps_inside(step.action)))
+    return "unrolled" if within_mapped or inside else "mapped"
+
+
+def _is_map_needed(step: Step) -> bool:
+    foreach = step.foreach
+    return foreach is not None and (is_dynamic(foreach) or foreach.max_parallel is not None)
+
+
+def _steps_inside(group: Group) -> Iterator[Step]:
+    for step in group.steps:
+        yield step
+        if isinstance(step.action, Group):
+            yield from _steps_inside(step.action)
+
+
+def is_dynamic(foreach: Foreach) -> bool:
+    """Return whether the items are known only when the workflow runs."""
+    return not all(map(is_known, foreach.over.values()))
+
+
+def item_count(foreach: Foreach) -> int:
+    """Return the number of items of a foreach whose items are known."""
+    return len(known_items(next(iter(foreach.over.values()))) or ())
+
+
+@dataclass(frozen=True)
+class Spot:
+    """The tasks of one step.
+
+    Attributes
+    ----------
+    step
+        The step.
+    base
+        The id of its task or group; `#` stands for the numbers of what is around it.
+    items
+        How its items become tasks.
+    beside
+        The names of the steps of its scope, which ids made for it must not take.
+    """
+
+    step: Step
+    base: str
+    items: Axis | None
+    beside: frozenset[str] = frozenset()
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one task, or a single mapped one."""
+        return (
+            not isinstance(self.step.action, Group)
+            and self.step.loop is None
+            and self.items != "unrolled"
+        )
+
+    @property
+    def is_iterated(self) -> bool:
+        """Whether it is a group of tasks for items or rounds."""
+        return not self.is_plain and (self.items is not None or self.step.loop is not None)
+
+    @property
+    def maker(self) -> str:
+        """The task that makes the items, where they are known only in the run."""
+        if self.is_plain:
+            return self.base[: -len(self.step.name)] + free(f"{self.step.name}-items", self.beside)
+        return f"{self.base}.items"
+
+    @property
+    def item(self) -> str:
+        """One item, as what is inside it writes it: a task, or what its tasks begin with."""
+        if self.items is None or self.is_plain:
+            return self.base
+        return f"{self.base}.item" if self.items == "mapped" else f"{self.base}.item_#"
+
+    @property
+    def round(self) -> str:
+        """One round of an item, as what is inside it writes it."""
+        return self.item if self.step.loop is None else f"{self.item}.round_#"
+
+    @property
+    def bound(self) -> str:
+        """The name of the task that ends a loop whose rounds were too many."""
+        return "" if self.step.loop is None else f"bound_{self.step.loop.max_iterations}"
+
+    @property
+    def has_end(self) -> bool:
+        """Whether a round ends with a task that gives its outputs and state."""
+        action = self.step.action
+        return isinstance(action, Group) and (
+            self.is_iterated or any(map(_waits_otherwise, action.steps))
+        )
+
+    @property
+    def end_of_round(self) -> str:
+        """The task with the outputs of a round, as what is inside it writes it."""
+        if not isinstance(self.step.action, Group):
+            return self.round
+        return f"{self.round}.{own_name('end', self.step.action)}"
+
+    def last_round_code(self, output: str) -> str:
+        """Return the expression for an output of the last round."""
+        return f'output_near(ti, "{another_round(self.end_of_round)}", "{output}")'
+
+    @property
+    def end_of_item(self) -> str:
+        """The task with the outputs of an item, as what is inside it writes it."""
+        return self.end_of_round if self.step.loop is None else f"{self.item}.end"
+
+    def ends(self) -> list[str]:
+        """Return the ids of the tasks with which it ends; those of a group without an end none."""
+        if self.items is None and self.step.loop is not None:
+            return [f"{self.base}.{self.bound}"]
+        if self.items == "unrolled":
+            assert self.step.foreach is not None
+            head, tail = self.base, self.end_of_item[len(self.base) :]
+            return [
+                head + tail.replace("#", str(number), 1)
+                for number in range(item_count(self.step.foreach))
+            ]
+        if isinstance(self.step.action, Group) and not self.has_end:
+            return []
+        return [self.end_of_item]
+
+
+def another_round(place: str, number: str = "*") -> str:
+    """Return the place of another round than that of the reader.
+
+    Examples
+    --------
+    >>> another_round("refine.round_#.end", "#-1")
+    'refine.round_#-1.end'
+    """
+    head, _, tail = place.rpartition("round_#")
+    return f"{head}round_{number}{tail}"
+
+
+def readable(place: str) -> str:
+    """Return a place without what stands for numbers and items.
+
+    Examples
+    --------
+    >>> readable("refine.round_#.each.item.step")
+    'refine.each.step'
+    """
+    return ".".join(part for part in place.split(".") if "#" not in part and part != "item")
+
+
+def own_name(name: str, group: Group) -> str:
+    """Return a name for a task of the compiler's own inside of a group."""
+    return free(name, {step.name for step in group.steps})
+
+
+def free(name: str, taken: t.Collection[str]) -> str:
+    """Return a name that no step has.
+
+    Examples
+    --------
+    >>> free("when", ()), free("when", ("when", "when_"))
+    ('when', 'when__')
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _waits_otherwise(step: Step) -> bool:
+    """Return whether a step waits for another end than a success, or one inside it does."""
+    inside = step.action.steps if isinstance(step.action, Group) else ()
+    return any(not isinstance(entry, str) for entry in step.depends_on) or any(
+        map(_waits_otherwise, inside)
+    )
+
+
+waits_otherwise = _waits_otherwise

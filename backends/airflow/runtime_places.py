@@ -1,0 +1,121 @@
+"""Functions that DAG files carry to find tasks near to one another: of an item, of a round.
+
+As in `runtime`, each file has those that it uses, as they stand here. A place is the id of a task
+with `#` for the number that the reading task has in the same part of its own id.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+
+MODULES: dict[str, tuple[str, ...]] = {
+    "airflow.sdk.exceptions": ("AirflowFailException", "AirflowSkipException"),
+    "collections.abc": ("Callable",),
+    "itertools": (),
+    "json": (),
+    "re": (),
+    "typing": ("Any",),
+}
+"""Where the names come from that the functions use."""
+
+
+def own_number(ti: Any, place: str) -> int:
+    """Return the number that a task has in the last part of a place."""
+    part = ti.task_id.split(".")[place.count(".")]
+    return int(part.rpartition("_")[2])
+
+
+def near(ti: Any, place: str) -> str:
+    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
+    found = place.split(".")
+    for at, part in enumerate(found):
+        name, mark, before = part.partition("#")
+        if mark:
+            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
+            found[at] = f"{name}{number}"
+    return ".".join(found)
+
+
+def pull(ti: Any, place: str, key: str = "return_value") -> Any:
+    """Return what a task has handed on, of its items that of this task; * is the last round."""
+    task = near(ti, place)
+    group = ti.task.get_closest_mapped_task_group()
+    index = ti.map_index if group is not None and task.startswith(f"{group.group_id}.") else None
+    if "*" not in task:
+        return ti.xcom_pull(task_ids=task, key=key, map_indexes=index)
+    last = None
+    for number in itertools.count():
+        found = ti.xcom_pull(task_ids=task.replace("*", str(number)), map_indexes=index)
+        if found is None:
+            return last
+        last = found
+    return last
+
+
+def output_near(ti: Any, place: str, name: str = "result") -> str | None:
+    """Return an output of a task near this one; None if it did not run, or not well."""
+    outputs = pull(ti, place)
+    return None if outputs is None else outputs.get(name)
+
+
+def states_near(ti: Any) -> dict[str, str]:
+    """Return the states of all tasks; of the items of a group around this task, its own."""
+    found = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])
+    states: dict[str, str] = found[ti.run_id]
+    group = ti.task.get_closest_mapped_task_group()
+    if group is None:
+        return states
+    own = f"_{ti.map_index}"
+    return {
+        name.removesuffix(own) if name.startswith(f"{group.group_id}.") else name: state
+        for name, state in states.items()
+        if name.endswith(own) or not name.startswith(f"{group.group_id}.")
+    }
+
+
+def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+    """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
+
+    def pre_execute(context: Any) -> None:
+        ti = context["ti"]
+        states = states_near(ti)
+        if "skipped" in {states.get(near(ti, gate)) for gate in gates}:
+            raise AirflowSkipException(f"skipped as one of {', '.join(gates)}")
+        if condition is not None and not condition(ti, context["params"]):
+            raise AirflowSkipException(f"{condition.__name__} is false")
+
+    return pre_execute
+
+
+def reached_bound(rounds: int) -> None:
+    """Fail a loop."""
+    raise AirflowFailException(
+        f"its condition still holds after {rounds} rounds, the most that max_iterations allows"
+    )
+
+
+def numbers(start: str, count: str | None = None, end: str | None = None, form: str = "") -> str:
+    """Return whole numbers in a row as a JSON list: so many, or up to an end."""
+    first = whole(start)
+    if end is None:
+        found = range(first, first + max(whole(count), 0))
+    else:
+        last = whole(end)
+        found = range(first, last + 1) if first <= last else range(first, last - 1, -1)
+    if len(found) > 1000:
+        raise AirflowFailException(f"a range has {len(found)} numbers; at most 1000")
+    return json.dumps([form.format(one) if form else one for one in found], separators=(",", ":"))
+
+
+def whole(value: str | None) -> int:
+    """Read a whole number."""
+    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
+        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
+    return int(value)
