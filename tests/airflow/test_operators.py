@@ -13,16 +13,20 @@ from pathlib import Path
 import pytest
 
 from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.lower import lowered
 from couler.backends.base import Target
+from couler.ir.actions import ContainerSet
 from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
 from couler.ir.manifests import ManifestValue
+from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach, Retry
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import ItemRef, Literal, OrElse, OwnRef, StepRef, Template
 from couler.ir.workflow import (
     Container,
     Http,
+    Input,
     Job,
     Output,
     Step,
@@ -285,6 +289,38 @@ def test_jobs(airflow: Worker, tmp_path: Path) -> None:
     assert run.states["remove-resources", -1] == "success"
     [pod] = run.pods_of("show")
     assert pod.container("base").stdout == "3\n"
+
+
+def test_containers_of_a_set(airflow: Worker, cluster: FakeCluster) -> None:
+    def container(name: str, script: str, *before: str) -> PodContainer:
+        command = ("sh", "-c", script)
+        return PodContainer(name=name, image="alpine:3", command=command, depends_on=before)
+
+    keep = 'echo $COULER_INPUT_word >"$COULER_WORK/n"'
+    good = ContainerSet(
+        containers=(
+            container("main", f'cat "$COULER_WORK/b"; {keep}', "b"),
+            container("a", 'echo from a >"$COULER_WORK/a"'),
+            container("b", 'cat "$COULER_WORK/a" >"$COULER_WORK/b"; echo and b', "a"),
+        )
+    )
+    bad = ContainerSet(containers=(container("main", "true", "a"), container("a", "exit 3")))
+    number = Output(name="n", path="n")
+    word = Input(name="word", value=Literal(value="hi"))
+    workflow = Workflow(
+        name="sets",
+        steps=(
+            Step(name="good", action=good, inputs=(word,), outputs=(Output(), number)),
+            Step(name="bad", action=bad),
+            echo("show", StepRef(step="good"), StepRef(step="good", output="n")),
+        ),
+    )
+    run = airflow.run(compiled(workflow), "sets", cluster=cluster, limit_s=120)
+    found = AirflowOutcome(lowered(resolve_defaults(workflow)), run.state, run.states, run.xcoms)
+    assert found.states == {"good": "succeeded", "bad": "failed", "show": "succeeded"}, run.log
+    assert found.outputs["good"] == {"result": "from a", "n": "hi"}
+    [pod] = run.pods_of("bad")
+    assert pod.container("a").exit_code == 3
 
 
 def ask(name: str, **fields: t.Any) -> Step:
