@@ -59,6 +59,7 @@ _ACTIONS: dict[Feature, Support] = {
     Feature.SUSPEND_OUTPUTS: Lowered("a form of Airflow, and a function that hands on its values"),
     Feature.SUSPEND_SECONDS: NATIVE,
     Feature.SUSPENDED: Lowered("a task before the first step, which a person lets go on"),
+    Feature.CONTAINER_SET: Lowered("init containers of a pod, one after another before the last"),
     Feature.TEMPLATE_CALL: Unsupported(
         "Airflow keeps no templates of single steps. Write what the template does as steps"
     ),

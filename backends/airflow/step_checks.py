@@ -72,6 +72,15 @@ def _check_set(step: Step, containers: ContainerSet, path: str) -> Iterator[Diag
             path,
             step,
         )
+    last = ordered[1] if (ordered := order(containers)) else None
+    if last is not None and not last.command and (step.inputs or step.outputs):
+        yield _problem(
+            CONTAINERS_CODE,
+            f'step "{path}" takes or gives values by the container "{last.name}", which has no '
+            "command: Airflow puts a wrapper around it and has to know it. Give the command.",
+            path,
+            step,
+        )
     if containers.retry is not None:
         yield _problem(
             CONTAINERS_CODE,
