@@ -1,0 +1,59 @@
+"""docs/airflow-corpus.md: what can be known of it without Airflow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from couler.backends.base import Lowered, Native, Unsupported
+from couler.ir.features import Feature
+from tests.corpus import cases
+from tests.support import airflow_table
+from tests.support.airflow_table import Row, Share
+
+pytestmark = [pytest.mark.checkout, pytest.mark.slow]
+
+
+def test_every_case_is_on_the_page() -> None:
+    """If this fails, the corpus has a case that Airflow has not run: `make airflow-table`."""
+    run = airflow_table.known_rows()
+    rows = airflow_table.all_rows(run)
+    assert list(rows) == [case.name for case in cases()]
+    refused = {name for name, row in rows.items() if row.airflow.startswith("[CLR")}
+    assert {name for name, row in rows.items() if row.airflow != "equal"} == refused
+
+
+@pytest.mark.golden
+def test_refusals_and_counts_are_up_to_date(golden: Callable[[Path, str], None]) -> None:
+    rows = airflow_table.all_rows(airflow_table.known_rows())
+    golden(airflow_table.PAGE, airflow_table.page(rows))
+
+
+def test_shares_count_each_feature_once() -> None:
+    one, two, three = list(Feature)[:3]
+    table = {one: Native(), two: Lowered("so"), three: Unsupported("no. Do this")}
+    found = airflow_table.share(table, table)
+    assert found == Share(1, 1, 1)
+    assert found.percent == 67
+
+
+def test_a_difference_is_told() -> None:
+    told = airflow_table._differences("status", {"a": "succeeded"}, {"a": "failed", "b": "failed"})
+    assert told == [
+        'status a: "succeeded" here, "failed" there',
+        'status b: null here, "failed" there',
+    ]
+
+
+def test_rows_are_read_back_as_they_were_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    rows = {
+        "linear": Row("succeeded: 3 statuses", "equal"),
+        "loop_step": Row("x", "[CLR301] a | b"),
+    }
+    written = tmp_path / "page.md"
+    monkeypatch.setattr(airflow_table, "PAGE", written)
+    assert airflow_table.known_rows() == {}
+    written.write_text(airflow_table.page(rows))
+    assert airflow_table.known_rows() == rows

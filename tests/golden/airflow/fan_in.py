@@ -1,0 +1,335 @@
+"""Workflow fan-in.
+
+Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
+"""
+
+import itertools
+import json
+import re
+from typing import Any
+
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.sdk import DAG
+from airflow.sdk.definitions.template import literal
+from airflow.sdk.exceptions import AirflowFailException
+from kubernetes.client import models as k8s
+
+TOTAL = """\
+import json, os
+print(sum(json.loads(os.environ["COULER_INPUT_squares"])))
+"""
+HELPER_IMAGE = "busybox:1.37-musl"
+PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
+# need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
+# beside the process, which ends with it. What goes wrong here ends with 125.
+set -u
+tools=/couler
+box() { "$tools/busybox" "$@"; }
+fail() { echo "couler: $*" >&2; exit 125; }
+
+# Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
+# shell gives no standard input to what it does not wait for, hence the copy of its own.
+start() {
+  tee=""
+  while [ "$1" != "--" ]; do
+    case "$1" in *=-) tee=yes ;; esac
+    shift
+  done
+  shift
+  if [ -n "${COULER_SCRIPT+x}" ]; then
+    printf %s "$COULER_SCRIPT" >"$tools/script"
+    unset COULER_SCRIPT
+    set -- "$@" "$tools/script"
+  fi
+  exec 3<&0
+  if [ -n "$tee" ]; then
+    box mkfifo "$tools/pipe"
+    box tee "$tools/stdout" <"$tools/pipe" &
+    tee=$!
+    (exec "$@") <&3 3<&- >"$tools/pipe" &
+  else
+    (exec "$@") <&3 3<&- &
+  fi
+  child=$!
+}
+
+# Ends the containers beside the process, and fails as they do.
+end_beside() {
+  box touch "$tools/ended"
+  while [ "$1" != "--" ]; do
+    name=$1 other=0 ticks=0
+    shift
+    case "$name" in *=*) continue ;; esac
+    [ -e "$tools/begun-$name" ] || continue
+    until [ -e "$tools/code-$name" ] || [ "$ticks" = 300 ]; do
+      box sleep 0.1
+      ticks=$((ticks + 1))
+    done
+    [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
+    [ "$other" = 0 ] || [ "$code" != 0 ] || {
+      echo "couler: the container $name beside the process ended with exit code $other" >&2
+      code=$other
+    }
+  done
+}
+
+# Writes a text as JSON, in ASCII alone, less one final newline.
+json() {
+  box od -An -v -tu1 "$1" | box awk '
+    function put(c) {
+      if (c == 34 || c == 92) printf "\\%c", c
+      else if (c > 31 && c < 127) printf "%c", c
+      else if (c < 65536) printf "\\u%04x", c
+      else printf "\\u%04x\\u%04x", 55232 + int(c / 1024), 56320 + c % 1024
+    }
+    { for (i = 1; i <= NF; i++) bytes[n++] = $i + 0 }
+    END {
+      if (n && bytes[n - 1] == 10) n--
+      if (n > 65536) exit 3
+      printf "\""
+      for (i = 0; i < n; i++) {
+        b = bytes[i]
+        if (more) {
+          if (b < low || b > high) exit 4
+          letter = letter * 64 + b - 128; low = 128; high = 191
+          if (!--more) put(letter)
+        } else if (b < 128) {
+          put(b)
+        } else if (b < 194 || b > 244) {
+          exit 4
+        } else {
+          more = b < 224 ? 1 : b < 240 ? 2 : 3
+          letter = b - (b < 224 ? 192 : b < 240 ? 224 : 240)
+          low = b == 224 ? 160 : b == 240 ? 144 : 128
+          high = b == 237 ? 159 : b == 244 ? 143 : 191
+        }
+      }
+      if (more) exit 4
+      printf "\""
+    }'
+}
+
+# Writes the outputs whose words come before "--" as a JSON object.
+outputs() {
+  next="{"
+  while [ "$1" != "--" ]; do
+    case "$1" in *=*) ;; *) shift; continue ;; esac
+    name=${1%%=*} file=${1#*=}
+    shift
+    case "$file" in -) file=$tools/stdout ;; /*) ;; *) file=$COULER_WORK/$file ;; esac
+    if [ ! -e "$file" ]; then
+      case "$name" in *\?) continue ;; esac
+      fail "the process did not write $file, which is its output $name"
+    fi
+    name=${name%\?}
+    [ -f "$file" ] || fail "$file, which is the output $name, is no file"
+    [ "$(box wc -c <"$file")" -le 65537 ] && printf '%s"%s":' "$next" "$name" && json "$file" ||
+      fail "the output $name is no text of at most 65536 bytes of UTF-8. Give it as a file"
+    next=,
+  done
+  [ "$next" = , ] || printf "{"
+  printf "}"
+}
+
+[ -z "${COULER_WORK+x}" ] || box mkdir -p "$COULER_WORK" || fail "there can be no $COULER_WORK"
+if [ -n "${COULER_DIR+x}" ]; then
+  box mkdir -p "$COULER_DIR" && cd "$COULER_DIR" || fail "cannot enter $COULER_DIR"
+  unset COULER_DIR
+fi
+
+child=""
+early=""
+for signal in HUP INT QUIT TERM USR1 USR2; do
+  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
+done
+start "$@"
+[ -z "$early" ] || kill "-$early" "$child"
+wait "$child"
+code=$?
+while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
+  wait "$child"
+  code=$?
+done
+wait "$child" # it can have ended between a signal and the look at it
+last=$?
+[ "$last" = 127 ] || code=$last
+if [ -n "$tee" ]; then
+  # What the process has left running can hold the pipe open for ever.
+  (box sleep 10; kill "$tee") >"/dev/null" 2>&1 &
+  wait "$tee"
+fi
+end_beside "$@"
+[ "$code" = 0 ] || exit "$code"
+if [ "$1" != "--" ]; then
+  outputs "$@" >"$tools/result"
+  box cp "$tools/result" /airflow/xcom/return.json
+fi
+"""
+SQUARE_ITEMS = [{"item": 3}, {"item": 1}, {"item": 2}]
+
+
+def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
+    """Return an item as it travels: of a list, or of the rows that a task has made."""
+    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
+    return text(found[ti.map_index if number is None else number][name])
+
+
+def labels(count: int) -> list[dict[str, str]]:
+    """Return a label for the pod of each item."""
+    return [{"couler-item": str(index)} for index in range(count)]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
+) -> Any:
+    """Return the outputs of all items of a step as a JSON list.
+
+    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    texts = [None if one is None else one.get(name, default) for one in found]
+    if kind == "str":
+        texts = [quoted(one) for one in texts]
+    whole = f"[{','.join(one or 'null' for one in texts)}]"
+    if len(whole.encode()) > 96 * 1024:
+        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
+    return whole
+
+
+def text(value: Any) -> str:
+    """Return the text by which a value travels: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Return compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
+
+
+def process(
+    command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
+) -> dict[str, Any]:
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
+
+    The containers beside it end with it.
+    """
+    tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
+    mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
+    copy = k8s.V1Container(
+        name="couler",
+        image=HELPER_IMAGE,
+        command=["cp", "/bin/busybox", "/couler/busybox"],
+        volume_mounts=[mount],
+    )
+    return {
+        "cmds": ["/couler/busybox", "sh", "-c", "{{ PROCESS }}", "couler"],
+        "arguments": [*(outputs or ()), *(beside or ()), "--", *command],
+        "init_containers": [copy],
+        "volumes": [tools],
+        "volume_mounts": [mount],
+        "do_xcom_push": bool(outputs or beside),
+    }
+
+
+def own_number(ti: Any, place: str) -> int:
+    """Return the number that a task has in the last part of a place."""
+    part = ti.task_id.split(".")[place.count(".")]
+    return int(part.rpartition("_")[2])
+
+
+def near(ti: Any, place: str) -> str:
+    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
+    found = place.split(".")
+    for at, part in enumerate(found):
+        name, mark, before = part.partition("#")
+        if mark:
+            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
+            found[at] = f"{name}{number}"
+    return ".".join(found)
+
+
+def pull(ti: Any, place: str, key: str = "return_value") -> Any:
+    """Return what a task has handed on, of its items that of this task; * is the last round."""
+    task = near(ti, place)
+    group = ti.task.get_closest_mapped_task_group()
+    index = ti.map_index if group is not None and task.startswith(f"{group.group_id}.") else None
+    if "*" not in task:
+        return ti.xcom_pull(task_ids=task, key=key, map_indexes=index)
+    last = None
+    for number in itertools.count():
+        found = ti.xcom_pull(task_ids=task.replace("*", str(number)), map_indexes=index)
+        if found is None:
+            return last
+        last = found
+    return last
+
+
+def whole(value: str | None) -> int:
+    """Read a whole number."""
+    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
+        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
+    return int(value)
+
+
+def place(ti: Any, name: str, root: str = "") -> str:
+    """Return where an output of a task is kept."""
+    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
+    return "/".join(part for part in parts if part not in ("", "-1"))
+
+
+with DAG(
+    dag_id="fan-in",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+    },
+    user_defined_macros={
+        "item": item,
+        "SQUARE_ITEMS": SQUARE_ITEMS,
+        "PROCESS": PROCESS,
+        "gathered": gathered,
+    },
+):
+    square = KubernetesPodOperator.partial(
+        **process(
+            [
+                "sh",
+                "-c",
+                "echo $$(($$1 * $$1))",
+                "sh",
+                '{{ item(ti, SQUARE_ITEMS) | replace("$", "$$") }}',
+            ],
+            outputs=["result=-"],
+        ),
+        task_id="square",
+        image="busybox:1.36",
+    ).expand(labels=labels(len(SQUARE_ITEMS)))
+    total = KubernetesPodOperator(
+        **process(["python"], outputs=["result=-"]),
+        task_id="total",
+        image="python:3.12-slim",
+        env_vars={
+            "COULER_WORK": "/tmp/couler",
+            "COULER_INPUT_squares": '{{ gathered(ti, "square", "result", 3, kind="int") | replace("$", "$$") }}',
+            "COULER_SCRIPT": literal(TOTAL),
+        },
+    )
+    square >> total

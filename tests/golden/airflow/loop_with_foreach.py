@@ -1,0 +1,460 @@
+"""Workflow loop-with-foreach.
+
+Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
+"""
+
+import itertools
+import json
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.standard.operators.python import PythonOperator
+from airflow.sdk import DAG, TaskGroup, task_group
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from kubernetes.client import models as k8s
+
+HELPER_IMAGE = "busybox:1.37-musl"
+PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
+# need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
+# beside the process, which ends with it. What goes wrong here ends with 125.
+set -u
+tools=/couler
+box() { "$tools/busybox" "$@"; }
+fail() { echo "couler: $*" >&2; exit 125; }
+
+# Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
+# shell gives no standard input to what it does not wait for, hence the copy of its own.
+start() {
+  tee=""
+  while [ "$1" != "--" ]; do
+    case "$1" in *=-) tee=yes ;; esac
+    shift
+  done
+  shift
+  if [ -n "${COULER_SCRIPT+x}" ]; then
+    printf %s "$COULER_SCRIPT" >"$tools/script"
+    unset COULER_SCRIPT
+    set -- "$@" "$tools/script"
+  fi
+  exec 3<&0
+  if [ -n "$tee" ]; then
+    box mkfifo "$tools/pipe"
+    box tee "$tools/stdout" <"$tools/pipe" &
+    tee=$!
+    (exec "$@") <&3 3<&- >"$tools/pipe" &
+  else
+    (exec "$@") <&3 3<&- &
+  fi
+  child=$!
+}
+
+# Ends the containers beside the process, and fails as they do.
+end_beside() {
+  box touch "$tools/ended"
+  while [ "$1" != "--" ]; do
+    name=$1 other=0 ticks=0
+    shift
+    case "$name" in *=*) continue ;; esac
+    [ -e "$tools/begun-$name" ] || continue
+    until [ -e "$tools/code-$name" ] || [ "$ticks" = 300 ]; do
+      box sleep 0.1
+      ticks=$((ticks + 1))
+    done
+    [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
+    [ "$other" = 0 ] || [ "$code" != 0 ] || {
+      echo "couler: the container $name beside the process ended with exit code $other" >&2
+      code=$other
+    }
+  done
+}
+
+# Writes a text as JSON, in ASCII alone, less one final newline.
+json() {
+  box od -An -v -tu1 "$1" | box awk '
+    function put(c) {
+      if (c == 34 || c == 92) printf "\\%c", c
+      else if (c > 31 && c < 127) printf "%c", c
+      else if (c < 65536) printf "\\u%04x", c
+      else printf "\\u%04x\\u%04x", 55232 + int(c / 1024), 56320 + c % 1024
+    }
+    { for (i = 1; i <= NF; i++) bytes[n++] = $i + 0 }
+    END {
+      if (n && bytes[n - 1] == 10) n--
+      if (n > 65536) exit 3
+      printf "\""
+      for (i = 0; i < n; i++) {
+        b = bytes[i]
+        if (more) {
+          if (b < low || b > high) exit 4
+          letter = letter * 64 + b - 128; low = 128; high = 191
+          if (!--more) put(letter)
+        } else if (b < 128) {
+          put(b)
+        } else if (b < 194 || b > 244) {
+          exit 4
+        } else {
+          more = b < 224 ? 1 : b < 240 ? 2 : 3
+          letter = b - (b < 224 ? 192 : b < 240 ? 224 : 240)
+          low = b == 224 ? 160 : b == 240 ? 144 : 128
+          high = b == 237 ? 159 : b == 244 ? 143 : 191
+        }
+      }
+      if (more) exit 4
+      printf "\""
+    }'
+}
+
+# Writes the outputs whose words come before "--" as a JSON object.
+outputs() {
+  next="{"
+  while [ "$1" != "--" ]; do
+    case "$1" in *=*) ;; *) shift; continue ;; esac
+    name=${1%%=*} file=${1#*=}
+    shift
+    case "$file" in -) file=$tools/stdout ;; /*) ;; *) file=$COULER_WORK/$file ;; esac
+    if [ ! -e "$file" ]; then
+      case "$name" in *\?) continue ;; esac
+      fail "the process did not write $file, which is its output $name"
+    fi
+    name=${name%\?}
+    [ -f "$file" ] || fail "$file, which is the output $name, is no file"
+    [ "$(box wc -c <"$file")" -le 65537 ] && printf '%s"%s":' "$next" "$name" && json "$file" ||
+      fail "the output $name is no text of at most 65536 bytes of UTF-8. Give it as a file"
+    next=,
+  done
+  [ "$next" = , ] || printf "{"
+  printf "}"
+}
+
+[ -z "${COULER_WORK+x}" ] || box mkdir -p "$COULER_WORK" || fail "there can be no $COULER_WORK"
+if [ -n "${COULER_DIR+x}" ]; then
+  box mkdir -p "$COULER_DIR" && cd "$COULER_DIR" || fail "cannot enter $COULER_DIR"
+  unset COULER_DIR
+fi
+
+child=""
+early=""
+for signal in HUP INT QUIT TERM USR1 USR2; do
+  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
+done
+start "$@"
+[ -z "$early" ] || kill "-$early" "$child"
+wait "$child"
+code=$?
+while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
+  wait "$child"
+  code=$?
+done
+wait "$child" # it can have ended between a signal and the look at it
+last=$?
+[ "$last" = 127 ] || code=$last
+if [ -n "$tee" ]; then
+  # What the process has left running can hold the pipe open for ever.
+  (box sleep 10; kill "$tee") >"/dev/null" 2>&1 &
+  wait "$tee"
+fi
+end_beside "$@"
+[ "$code" = 0 ] || exit "$code"
+if [ "$1" != "--" ]; then
+  outputs "$@" >"$tools/result"
+  box cp "$tools/result" /airflow/xcom/return.json
+fi
+"""
+COUNT_ITEMS = [{"item": 1}, {"item": 2}]
+
+
+def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
+    """Return an item as it travels: of a list, or of the rows that a task has made."""
+    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
+    return text(found[ti.map_index if number is None else number][name])
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
+) -> Any:
+    """Return the outputs of all items of a step as a JSON list.
+
+    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    texts = [None if one is None else one.get(name, default) for one in found]
+    if kind == "str":
+        texts = [quoted(one) for one in texts]
+    whole = f"[{','.join(one or 'null' for one in texts)}]"
+    if len(whole.encode()) > 96 * 1024:
+        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
+    return whole
+
+
+def text(value: Any) -> str:
+    """Return the text by which a value travels: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Return compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def first_of(*values: str | None) -> str | None:
+    """Return the first value that is there."""
+    return next((value for value in values if value is not None), None)
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
+
+
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
+
+
+def compare(left: Any, sign: str, right: Any) -> bool:
+    """Compare two values; text that meets a number or a boolean is read as one."""
+    left, right = read_as(left, right), read_as(right, left)
+    if sign in ("==", "!="):
+        return equal(left, right) == (sign == "==")
+    both_texts = isinstance(left, str) and isinstance(right, str)
+    if not both_texts and not (is_number(left) and is_number(right)):
+        raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
+    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    return bool(orders[sign](left, right))
+
+
+def read_as(value: Any, other: Any) -> Any:
+    """Return a text as a number or a boolean where it is compared with one."""
+    if not isinstance(value, str) or isinstance(other, str):
+        return value
+    stripped = value.strip()
+    if isinstance(other, bool):
+        truths = {"true": True, "True": True, "false": False, "False": False}
+        if stripped in truths:
+            return truths[stripped]
+        raise AirflowFailException(f"{value!r} is compared with true or false, but it is neither")
+    if not is_number(other):
+        return value
+    for kind in (int, float):
+        try:
+            number = kind(stripped)
+        except ValueError:
+            continue
+        if "_" not in stripped and abs(number) < float("inf"):
+            return number
+    raise AirflowFailException(f"{value!r} is compared with a number, but it is not one")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Return whether two values are equal; those of different kinds are not."""
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
+
+
+def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
+    """Return what skips a task, before it starts, if its condition is false."""
+
+    def pre_execute(context: Any) -> None:
+        if not condition(context["ti"], context["params"]):
+            raise AirflowSkipException(f"{condition.__name__} is false")
+
+    return pre_execute
+
+
+def process(
+    command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
+) -> dict[str, Any]:
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
+
+    The containers beside it end with it.
+    """
+    tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
+    mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
+    copy = k8s.V1Container(
+        name="couler",
+        image=HELPER_IMAGE,
+        command=["cp", "/bin/busybox", "/couler/busybox"],
+        volume_mounts=[mount],
+    )
+    return {
+        "cmds": ["/couler/busybox", "sh", "-c", "{{ PROCESS }}", "couler"],
+        "arguments": [*(outputs or ()), *(beside or ()), "--", *command],
+        "init_containers": [copy],
+        "volumes": [tools],
+        "volume_mounts": [mount],
+        "do_xcom_push": bool(outputs or beside),
+    }
+
+
+def own_number(ti: Any, place: str) -> int:
+    """Return the number that a task has in the last part of a place."""
+    part = ti.task_id.split(".")[place.count(".")]
+    return int(part.rpartition("_")[2])
+
+
+def near(ti: Any, place: str) -> str:
+    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
+    found = place.split(".")
+    for at, part in enumerate(found):
+        name, mark, before = part.partition("#")
+        if mark:
+            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
+            found[at] = f"{name}{number}"
+    return ".".join(found)
+
+
+def pull(ti: Any, place: str, key: str = "return_value") -> Any:
+    """Return what a task has handed on, of its items that of this task; * is the last round."""
+    task = near(ti, place)
+    group = ti.task.get_closest_mapped_task_group()
+    index = ti.map_index if group is not None and task.startswith(f"{group.group_id}.") else None
+    if "*" not in task:
+        return ti.xcom_pull(task_ids=task, key=key, map_indexes=index)
+    last = None
+    for number in itertools.count():
+        found = ti.xcom_pull(task_ids=task.replace("*", str(number)), map_indexes=index)
+        if found is None:
+            return last
+        last = found
+    return last
+
+
+def output_near(ti: Any, place: str, name: str = "result") -> str | None:
+    """Return an output of a task near this one; None if it did not run, or not well."""
+    outputs = pull(ti, place)
+    return None if outputs is None else outputs.get(name)
+
+
+def reached_bound(rounds: int) -> None:
+    """Fail a loop."""
+    raise AirflowFailException(
+        f"its condition still holds after {rounds} rounds, the most that max_iterations allows"
+    )
+
+
+def whole(value: str | None) -> int:
+    """Read a whole number."""
+    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
+        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
+    return int(value)
+
+
+def place(ti: Any, name: str, root: str = "") -> str:
+    """Return where an output of a task is kept."""
+    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
+    return "/".join(part for part in parts if part not in ("", "-1"))
+
+
+def count_again(ti: Any, params: Any) -> bool:
+    return compare(decoded(output_near(ti, "count.item.round_#-1"), "int"), "<", 3)
+
+
+def count_outputs(ti: Any, params: Any) -> dict[str, Any]:
+    return {"result": output_near(ti, "count.item.round_*", "result")}
+
+
+with DAG(
+    dag_id="loop-with-foreach",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+    },
+    user_defined_macros={
+        "item": item,
+        "first_of": first_of,
+        "output_near": output_near,
+        "COUNT_ITEMS": COUNT_ITEMS,
+        "PROCESS": PROCESS,
+        "gathered": gathered,
+    },
+):
+    with TaskGroup("count") as count:
+
+        @task_group(group_id="item")
+        def count_item(number: int) -> None:
+            rounds = []
+            for number_2 in range(20):
+                count_round = KubernetesPodOperator(
+                    **process(
+                        [
+                            "sh",
+                            "-c",
+                            "echo $$(($$1 + $$2))",
+                            "sh",
+                            '{{ first_of(output_near(ti, "count.item.round_#-1"), item(ti, COUNT_ITEMS)) }}',
+                            '{{ item(ti, COUNT_ITEMS) | replace("$", "$$") }}',
+                        ],
+                        outputs=["result=-"],
+                    ),
+                    task_id=f"round_{number_2}",
+                    image="busybox:1.36",
+                    trigger_rule="all_success",
+                    pre_execute=run_if(count_again) if number_2 else None,
+                )
+                rounds >> count_round
+                rounds.append(count_round)
+            bound_20 = PythonOperator(
+                task_id="bound_20",
+                python_callable=reached_bound,
+                op_args=[20],
+                trigger_rule="all_success",
+                pre_execute=run_if(count_again),
+            )
+            rounds >> bound_20
+            count_end = PythonOperator(
+                task_id="end",
+                python_callable=count_outputs,
+                trigger_rule="none_failed_min_one_success",
+            )
+            [*rounds, bound_20] >> count_end
+
+        count_item.expand(number=[*range(2)])
+    end = KubernetesPodOperator(
+        **process(
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ gathered(ti, "count.item.end", "result", 2, kind="int") | replace("$", "$$") }}',
+            ],
+            outputs=["result=-"],
+        ),
+        task_id="end",
+        image="busybox:1.36",
+    )
+    count >> end

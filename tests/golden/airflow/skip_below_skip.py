@@ -1,0 +1,465 @@
+"""Workflow skip-below-skip.
+
+Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
+"""
+
+import json
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.standard.operators.python import PythonOperator
+from airflow.sdk import DAG, Param
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from kubernetes.client import models as k8s
+
+HELPER_IMAGE = "busybox:1.37-musl"
+PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
+# need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
+# beside the process, which ends with it. What goes wrong here ends with 125.
+set -u
+tools=/couler
+box() { "$tools/busybox" "$@"; }
+fail() { echo "couler: $*" >&2; exit 125; }
+
+# Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
+# shell gives no standard input to what it does not wait for, hence the copy of its own.
+start() {
+  tee=""
+  while [ "$1" != "--" ]; do
+    case "$1" in *=-) tee=yes ;; esac
+    shift
+  done
+  shift
+  if [ -n "${COULER_SCRIPT+x}" ]; then
+    printf %s "$COULER_SCRIPT" >"$tools/script"
+    unset COULER_SCRIPT
+    set -- "$@" "$tools/script"
+  fi
+  exec 3<&0
+  if [ -n "$tee" ]; then
+    box mkfifo "$tools/pipe"
+    box tee "$tools/stdout" <"$tools/pipe" &
+    tee=$!
+    (exec "$@") <&3 3<&- >"$tools/pipe" &
+  else
+    (exec "$@") <&3 3<&- &
+  fi
+  child=$!
+}
+
+# Ends the containers beside the process, and fails as they do.
+end_beside() {
+  box touch "$tools/ended"
+  while [ "$1" != "--" ]; do
+    name=$1 other=0 ticks=0
+    shift
+    case "$name" in *=*) continue ;; esac
+    [ -e "$tools/begun-$name" ] || continue
+    until [ -e "$tools/code-$name" ] || [ "$ticks" = 300 ]; do
+      box sleep 0.1
+      ticks=$((ticks + 1))
+    done
+    [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
+    [ "$other" = 0 ] || [ "$code" != 0 ] || {
+      echo "couler: the container $name beside the process ended with exit code $other" >&2
+      code=$other
+    }
+  done
+}
+
+# Writes a text as JSON, in ASCII alone, less one final newline.
+json() {
+  box od -An -v -tu1 "$1" | box awk '
+    function put(c) {
+      if (c == 34 || c == 92) printf "\\%c", c
+      else if (c > 31 && c < 127) printf "%c", c
+      else if (c < 65536) printf "\\u%04x", c
+      else printf "\\u%04x\\u%04x", 55232 + int(c / 1024), 56320 + c % 1024
+    }
+    { for (i = 1; i <= NF; i++) bytes[n++] = $i + 0 }
+    END {
+      if (n && bytes[n - 1] == 10) n--
+      if (n > 65536) exit 3
+      printf "\""
+      for (i = 0; i < n; i++) {
+        b = bytes[i]
+        if (more) {
+          if (b < low || b > high) exit 4
+          letter = letter * 64 + b - 128; low = 128; high = 191
+          if (!--more) put(letter)
+        } else if (b < 128) {
+          put(b)
+        } else if (b < 194 || b > 244) {
+          exit 4
+        } else {
+          more = b < 224 ? 1 : b < 240 ? 2 : 3
+          letter = b - (b < 224 ? 192 : b < 240 ? 224 : 240)
+          low = b == 224 ? 160 : b == 240 ? 144 : 128
+          high = b == 237 ? 159 : b == 244 ? 143 : 191
+        }
+      }
+      if (more) exit 4
+      printf "\""
+    }'
+}
+
+# Writes the outputs whose words come before "--" as a JSON object.
+outputs() {
+  next="{"
+  while [ "$1" != "--" ]; do
+    case "$1" in *=*) ;; *) shift; continue ;; esac
+    name=${1%%=*} file=${1#*=}
+    shift
+    case "$file" in -) file=$tools/stdout ;; /*) ;; *) file=$COULER_WORK/$file ;; esac
+    if [ ! -e "$file" ]; then
+      case "$name" in *\?) continue ;; esac
+      fail "the process did not write $file, which is its output $name"
+    fi
+    name=${name%\?}
+    [ -f "$file" ] || fail "$file, which is the output $name, is no file"
+    [ "$(box wc -c <"$file")" -le 65537 ] && printf '%s"%s":' "$next" "$name" && json "$file" ||
+      fail "the output $name is no text of at most 65536 bytes of UTF-8. Give it as a file"
+    next=,
+  done
+  [ "$next" = , ] || printf "{"
+  printf "}"
+}
+
+[ -z "${COULER_WORK+x}" ] || box mkdir -p "$COULER_WORK" || fail "there can be no $COULER_WORK"
+if [ -n "${COULER_DIR+x}" ]; then
+  box mkdir -p "$COULER_DIR" && cd "$COULER_DIR" || fail "cannot enter $COULER_DIR"
+  unset COULER_DIR
+fi
+
+child=""
+early=""
+for signal in HUP INT QUIT TERM USR1 USR2; do
+  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
+done
+start "$@"
+[ -z "$early" ] || kill "-$early" "$child"
+wait "$child"
+code=$?
+while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
+  wait "$child"
+  code=$?
+done
+wait "$child" # it can have ended between a signal and the look at it
+last=$?
+[ "$last" = 127 ] || code=$last
+if [ -n "$tee" ]; then
+  # What the process has left running can hold the pipe open for ever.
+  (box sleep 10; kill "$tee") >"/dev/null" 2>&1 &
+  wait "$tee"
+fi
+end_beside "$@"
+[ "$code" = 0 ] || exit "$code"
+if [ "$1" != "--" ]; then
+  outputs "$@" >"$tools/result"
+  box cp "$tools/result" /airflow/xcom/return.json
+fi
+"""
+LEAVES = ["c", "unmet"]
+
+
+def output(ti: Any, task: str, name: str = "result") -> str | None:
+    """Return an output of a task; None if it did not run, or not well."""
+    outputs = ti.xcom_pull(task_ids=task)
+    return None if outputs is None else outputs.get(name)
+
+
+def text(value: Any) -> str:
+    """Return the text by which a value travels: text as it is, anything else as JSON."""
+    if isinstance(value, str):
+        return value
+    return as_json(value)
+
+
+def as_json(value: Any) -> str:
+    """Return compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def first_of(*values: str | None) -> str | None:
+    """Return the first value that is there."""
+    return next((value for value in values if value is not None), None)
+
+
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
+
+
+def compare(left: Any, sign: str, right: Any) -> bool:
+    """Compare two values; text that meets a number or a boolean is read as one."""
+    left, right = read_as(left, right), read_as(right, left)
+    if sign in ("==", "!="):
+        return equal(left, right) == (sign == "==")
+    both_texts = isinstance(left, str) and isinstance(right, str)
+    if not both_texts and not (is_number(left) and is_number(right)):
+        raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
+    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+    return bool(orders[sign](left, right))
+
+
+def read_as(value: Any, other: Any) -> Any:
+    """Return a text as a number or a boolean where it is compared with one."""
+    if not isinstance(value, str) or isinstance(other, str):
+        return value
+    stripped = value.strip()
+    if isinstance(other, bool):
+        truths = {"true": True, "True": True, "false": False, "False": False}
+        if stripped in truths:
+            return truths[stripped]
+        raise AirflowFailException(f"{value!r} is compared with true or false, but it is neither")
+    if not is_number(other):
+        return value
+    for kind in (int, float):
+        try:
+            number = kind(stripped)
+        except ValueError:
+            continue
+        if "_" not in stripped and abs(number) < float("inf"):
+            return number
+    raise AirflowFailException(f"{value!r} is compared with a number, but it is not one")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Return whether two values are equal; those of different kinds are not."""
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(map(equal, left, right))
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)
+
+
+def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
+    """Return what skips a task, before it starts, if its condition is false."""
+
+    def pre_execute(context: Any) -> None:
+        if not condition(context["ti"], context["params"]):
+            raise AirflowSkipException(f"{condition.__name__} is false")
+
+    return pre_execute
+
+
+def open_gate(*needs: Any, ti: Any) -> None:
+    """Succeed if each need is met by one of its alternatives: a way to end, the step, its last."""
+    unmet = [need for need in needs if not any(ended_so(ti, *one) for one in need)]
+    for need in unmet:
+        if not any(way == "failure" for way, *_ in need):
+            raise AirflowFailException(f"none of {need} came true")
+    if unmet:
+        raise AirflowSkipException(f"none of {unmet} came true")
+
+
+def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
+    """Return whether a step ended in a way: its own task, or those with which it ends."""
+    if way == "completion":
+        return True
+    states = states_near(ti)
+    last = [near(ti, leaf) for leaf in leaves]
+    ends = {state for name, state in states.items() if any(is_of(name, leaf) for leaf in last)}
+    bad = bool({"failed", "upstream_failed"} & ends)
+    if way == "success":
+        return not bad
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-items_*|\..*(?<!-needs))?")
+    return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
+
+
+def is_of(name: str, task: str) -> bool:
+    """Return whether a name is that of a task, or of one of its items."""
+    return name == task or bool(re.fullmatch(rf"{re.escape(task)}_[0-9]+", name))
+
+
+def process(
+    command: list[Any], outputs: list[str] | None = None, beside: list[str] | None = None
+) -> dict[str, Any]:
+    """Return what a pod needs to run a command by PROCESS, which hands its outputs on.
+
+    The containers beside it end with it.
+    """
+    tools = k8s.V1Volume(name="couler", empty_dir=k8s.V1EmptyDirVolumeSource())
+    mount = k8s.V1VolumeMount(name="couler", mount_path="/couler")
+    copy = k8s.V1Container(
+        name="couler",
+        image=HELPER_IMAGE,
+        command=["cp", "/bin/busybox", "/couler/busybox"],
+        volume_mounts=[mount],
+    )
+    return {
+        "cmds": ["/couler/busybox", "sh", "-c", "{{ PROCESS }}", "couler"],
+        "arguments": [*(outputs or ()), *(beside or ()), "--", *command],
+        "init_containers": [copy],
+        "volumes": [tools],
+        "volume_mounts": [mount],
+        "do_xcom_push": bool(outputs or beside),
+    }
+
+
+def run_failed(ti: Any, leaves: list[str]) -> bool:
+    """Return whether a run has failed, by the tasks with which it ends."""
+    states = states_near(ti)
+    return any(branch_failed(ti.task.dag, states, near(ti, leaf)) for leaf in leaves)
+
+
+def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
+    """Return whether a task failed, or did not run below one that did."""
+    ends = {state for name, state in states.items() if is_of(name, task)}
+    if not task.endswith("-needs"):  # a gate says what comes next, not what was before
+        if ends & {"failed", "upstream_failed"}:
+            return True
+        if "success" in ends:
+            return False
+    return any(branch_failed(dag, states, one) for one in dag.get_task(task).upstream_task_ids)
+
+
+def check_end(leaves: list[str], ti: Any) -> None:
+    """Fail if the run has failed, or the group that these tasks end."""
+    if run_failed(ti, leaves):
+        raise AirflowFailException("a task failed, and none that ran after it has handled it")
+
+
+def own_number(ti: Any, place: str) -> int:
+    """Return the number that a task has in the last part of a place."""
+    part = ti.task_id.split(".")[place.count(".")]
+    return int(part.rpartition("_")[2])
+
+
+def near(ti: Any, place: str) -> str:
+    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
+    found = place.split(".")
+    for at, part in enumerate(found):
+        name, mark, before = part.partition("#")
+        if mark:
+            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
+            found[at] = f"{name}{number}"
+    return ".".join(found)
+
+
+def states_near(ti: Any) -> dict[str, str]:
+    """Return the states of all tasks; of the items of a group around this task, its own."""
+    found = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])
+    states: dict[str, str] = found[ti.run_id]
+    group = ti.task.get_closest_mapped_task_group()
+    if group is None:
+        return states
+    own = f"_{ti.map_index}"
+    return {
+        name.removesuffix(own) if name.startswith(f"{group.group_id}.") else name: state
+        for name, state in states.items()
+        if name.endswith(own) or not name.startswith(f"{group.group_id}.")
+    }
+
+
+def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+    """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
+
+    def pre_execute(context: Any) -> None:
+        ti = context["ti"]
+        states = states_near(ti)
+        if "skipped" in {states.get(near(ti, gate)) for gate in gates}:
+            raise AirflowSkipException(f"skipped as one of {', '.join(gates)}")
+        if condition is not None and not condition(ti, context["params"]):
+            raise AirflowSkipException(f"{condition.__name__} is false")
+
+    return pre_execute
+
+
+def place(ti: Any, name: str, root: str = "") -> str:
+    """Return where an output of a task is kept."""
+    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
+    return "/".join(part for part in parts if part not in ("", "-1"))
+
+
+def when_a(ti: Any, params: Any) -> bool:
+    return compare(decoded(text(params["on"]), "bool"), "==", True)
+
+
+def when_b(ti: Any, params: Any) -> bool:
+    return compare(decoded(text(params["on"]), "bool"), "==", True)
+
+
+with DAG(
+    dag_id="skip-below-skip",
+    schedule=None,
+    catchup=False,
+    default_args={
+        "retries": 0,
+        "trigger_rule": "none_failed",
+        "schedule_timeout_seconds": 86400,
+        "startup_timeout_seconds": 3600,
+    },
+    params={"on": Param(False, type=["boolean", "string"], pattern="^(true|false)$")},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
+):
+    a = KubernetesPodOperator(
+        **process(["sh", "-c", "echo a"], outputs=["result=-"]),
+        task_id="a",
+        image="busybox:1.36",
+        pre_execute=run_if(when_a),
+    )
+    b = KubernetesPodOperator(
+        **process(
+            ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
+            outputs=["result=-"],
+        ),
+        task_id="b",
+        image="busybox:1.36",
+        pre_execute=run_if(when_b),
+    )
+    a >> b
+    c = KubernetesPodOperator(
+        **process(
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ first_of(output(ti, "b"), "nothing") | replace("$", "$$") }}',
+            ],
+            outputs=["result=-"],
+        ),
+        task_id="c",
+        image="busybox:1.36",
+    )
+    b >> c
+    unmet_needs = PythonOperator(
+        task_id="unmet-needs",
+        python_callable=open_gate,
+        op_args=[[["failure", "a", ["a"]]]],
+        trigger_rule="all_done",
+    )
+    unmet = KubernetesPodOperator(
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        task_id="unmet",
+        image="busybox:1.36",
+        pre_execute=run_within(None, "unmet-needs"),
+    )
+    a >> unmet_needs
+    unmet_needs >> unmet
+    run_status = PythonOperator(
+        task_id="run-status",
+        python_callable=check_end,
+        op_args=[["c", "unmet"]],
+        trigger_rule="all_done",
+    )
+    [c, unmet] >> run_status
