@@ -117,7 +117,6 @@ class Pods:
             self._secret(one) for one in step.env if self._is_plain_secret(one)
         ] or None
         given["pod_template_dict"] = self._templated(template)
-        given["task_display_name"] = step.display_name
         return {name: one for name, one in given.items() if one is not None}
 
     def bounds(self, step: Step) -> dict[str, object]:

@@ -130,6 +130,7 @@ class Tasks:
             assert isinstance(task_id, str), "jobs in iterations are refused by checks"
             self.created[place.scope.prefix + task_id] = kind_of(step.action)
         policies = {**self.policies(step, place), **self._pods.bounds(step)}
+        policies["task_display_name"] = step.display_name
         own = own_arguments(step)
         if not place.is_mapped or step.foreach is None:
             return made.made(task_id, policies, is_mapped=False, overrides=own)

@@ -286,6 +286,11 @@ def test_texts_of_requests_are_values_of_the_run() -> None:
     assert '"body": \'{{ params["p"] }}\'' in text_of(workflow)
 
 
+def test_every_kind_of_task_shows_the_name_that_its_step_is_given() -> None:
+    for action in (Http(url="https://example.org/"), Suspend(), Job(manifest=RESOURCE)):
+        assert 'task_display_name="The first"' in text_of(does(action, display_name="The first"))
+
+
 REFUSED = (
     Feature.JOB_FLAGS,
     Feature.JOB_MANIFEST_FROM,
