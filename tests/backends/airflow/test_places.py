@@ -1,0 +1,72 @@
+"""Which items are mapped, what ids tasks have, and what of items and rounds is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from couler.backends.airflow.flow_checks import check_flow, task_count
+from couler.backends.airflow.places import Spot, axis, free
+from couler.ir.workflow import Step
+from tests.corpus.build import compare, flow, group, last, param, sh, while_
+
+
+def each(name: str, over: object, *steps: Step, width: int | None = None) -> Step:
+    made = group(name, *steps, foreach=over) if steps else sh(name, "true", foreach=over)
+    assert made.foreach is not None
+    foreach = made.foreach.model_copy(update={"max_parallel": width})
+    return made.model_copy(update={"foreach": foreach})
+
+
+STATIC, DYNAMIC = [1, 2], param("list")
+
+
+@pytest.mark.parametrize(
+    ("step", "within_mapped", "kind"),
+    [
+        (sh("one", "true"), False, None),
+        (each("one", STATIC), False, "mapped"),
+        (each("one", STATIC), True, "unrolled"),
+        (each("one", DYNAMIC), False, "mapped"),
+        (each("one", STATIC, sh("in", "true")), False, "mapped"),
+        (each("one", STATIC, each("in", STATIC)), False, "mapped"),
+        (each("one", STATIC, each("in", DYNAMIC)), False, "unrolled"),
+        (each("one", STATIC, group("g", each("in", DYNAMIC))), False, "unrolled"),
+        (each("one", STATIC, each("in", STATIC, width=1)), False, "unrolled"),
+        (each("one", DYNAMIC, each("in", STATIC)), False, "mapped"),
+    ],
+)
+def test_one_axis_is_mapped(step: Step, within_mapped: bool, kind: str | None) -> None:
+    assert axis(step, within_mapped=within_mapped) == kind
+
+
+def test_ids() -> None:
+    again = while_(compare(last(), "<", 3), max_iterations=4)
+    loop = sh("count", "true", loop=again)
+    spot = Spot(loop, "g.count", None)
+    assert (spot.round, spot.end_of_round, spot.ends()) == (
+        "g.count.round_#",
+        "g.count.round_#",
+        ["g.count.bound_4"],
+    )
+    unrolled = Spot(each("row", STATIC, sh("end", "true")), "row", "unrolled")
+    assert unrolled.ends() == ["row.item_0.end_", "row.item_1.end_"]
+    assert Spot(each("work", DYNAMIC), "g.work", "mapped").maker == "g.work-items"
+    assert Spot(each("work", DYNAMIC), "g.work", "mapped", frozenset({"work-items"})).maker == (
+        "g.work-items_"
+    )
+    assert free("when", {"when"}) == "when_"
+
+
+def test_two_lists_of_the_run_are_refused() -> None:
+    both = each("row", DYNAMIC, each("cell", DYNAMIC))
+    codes = {one.code: one.step for one in check_flow(flow("f", both))}
+    assert codes == {"CLR340": "row/cell"}
+    assert not [*check_flow(flow("f", each("row", STATIC, each("cell", DYNAMIC))))]
+
+
+def test_many_tasks_are_counted() -> None:
+    again = while_(compare(last(), "<", 3), max_iterations=40)
+    inner = sh("inner", "true", loop=again)
+    outer = group("outer", inner, loop=again)
+    assert task_count([outer], within_mapped=False) == 1600
+    assert [one.severity for one in check_flow(flow("f", outer))] == ["warning"]
