@@ -11,7 +11,14 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from couler.backends.airflow.places import Spot, another_round, axis, is_dynamic, item_count
+from couler.backends.airflow.places import (
+    Spot,
+    another_round,
+    axis,
+    free,
+    is_dynamic,
+    item_count,
+)
 from couler.backends.airflow.python import Code, Comprehension, Expression, value_of
 from couler.backends.airflow.quoting import quoted
 from couler.ir.conditions import And, Compare, Condition, Not, Or
@@ -111,8 +118,24 @@ class Scope:
         items = axis(step, within_mapped=self.within_mapped)
         return Spot(step, self.task(step.name), items, frozenset(self.steps))
 
+    def lists(self, step: Step) -> str:
+        """Return the name of the task that checks the lists of what the items of a step gave."""
+        return free(f"{task_name(step.name)}-lists", self.steps)
+
+    def gathered_from(self, step: Step) -> tuple[str, Expression]:
+        """Return where the items of a step are, and how many: a number, or the task that knows."""
+        spot, foreach = self.spot(step), step.foreach
+        assert foreach is not None
+        rows = value_of(item_count(foreach) if is_static(foreach) else spot.maker)
+        place = spot.end_of_item if not spot.is_plain else spot.base
+        if spot.items == "unrolled":
+            place = spot.base + place[len(spot.base) :].replace("#", "*", 1)
+        return place, rows
+
     def leaves(self, step: Step) -> list[str]:
         """Return the ids of the tasks with which a step ends."""
+        if makes_lists(step):
+            return [f"{self.prefix}{self.lists(step)}"]
         ends = self.spot(step).ends()
         if ends or not isinstance(step.action, Group):
             return ends
@@ -267,13 +290,8 @@ class Scope:
         return Read(code, declared.type)
 
     def _gathered(self, spot: Spot, declared: Output) -> Read:
-        foreach = spot.step.foreach
-        assert foreach is not None
-        rows = str(item_count(foreach)) if is_static(foreach) else quoted(spot.maker)
-        place = spot.end_of_item if not spot.is_plain else spot.base
-        if spot.items == "unrolled":
-            place = spot.base + place[len(spot.base) :].replace("#", "*", 1)
-        code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows}"
+        place, rows = self.gathered_from(spot.step)
+        code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
         if declared.type not in _TEXTS:
             code += f", kind={quoted(declared.type)}"
         if declared.default is not None:
@@ -333,6 +351,11 @@ def _output_of(place: str, name: str, *, is_item: bool = False) -> str:
     more = "" if name == "result" else f", {quoted(name)}"
     is_near = is_item or "#" in place or "*" in place
     return f"{'output_near' if is_near else 'output'}(ti, {quoted(place)}{more})"
+
+
+def makes_lists(step: Step) -> bool:
+    """Return whether there are lists of what the items of a step gave."""
+    return step.foreach is not None and bool(step.outputs)
 
 
 def is_static(foreach: Foreach) -> bool:

@@ -19,10 +19,11 @@ from couler.backends.airflow.python import (
     value_of,
     variables_of,
 )
-from couler.backends.airflow.reading import Scope, is_static, last_steps, task_name
+from couler.backends.airflow.reading import Scope, is_static, last_steps, makes_lists, task_name
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies
+from couler.ir.wire import encode
 from couler.ir.workflow import Group, Step, Workflow
 
 _PYTHON = "airflow.providers.standard.operators.python"
@@ -44,6 +45,7 @@ class Scopes:
         self._tasks = tasks
         self._iterations = Iterations(self, module, tasks)
         self._variables: dict[str, dict[str, str]] = {}
+        self._last: dict[str, str] = {}
 
     def lines(
         self,
@@ -85,7 +87,7 @@ class Scopes:
                 variable = self._module.name(f"{name}_needs")
                 start = self._tasks.skip(None, gate.places)
                 lines.append(self._needs(variable, needs_id, needs, start, indent))
-                watched = [names[one] for one in needs.watched]
+                watched = [self.last(names[one]) for one in needs.watched]
                 edges.append(edge([*watched, *gate.before], variable, indent=indent))
                 before.append(variable)
                 opened = (f"{scope.prefix}{needs_id}",)
@@ -93,6 +95,8 @@ class Scopes:
                 before += gate.before
             place = Place(scope, bool(before), opened, rule=gate.rule)
             lines += self._step(step, name, place, indent)
+            if makes_lists(step):
+                lines += self._lists(step, name, scope, indent)
             if before:
                 spot = scope.spot(step)
                 dynamic = spot.is_plain and step.foreach is not None and not is_static(step.foreach)
@@ -111,12 +115,37 @@ class Scopes:
             head = readable(scope.prefix)
             known = {one.name: self._module.name(f"{head}{one.name}", one.name) for one in steps}
             self._variables[scope.prefix] = known
+            for one in filter(makes_lists, steps):
+                name = known[one.name]
+                self._last[name] = self._module.name(f"{name}_lists")
         return known
+
+    def last(self, variable: str) -> str:
+        """Return the variable of the task with which a step ends."""
+        return self._last.get(variable, variable)
+
+    def _lists(self, step: Step, name: str, scope: Scope, indent: int) -> list[str]:
+        """Return the lines of the task that fails if what the items gave is too large in all."""
+        place, rows = scope.gathered_from(step)
+        defaults = {
+            one.name: self._tasks.as_it_is(encode(one.default, one.type))
+            for one in step.outputs
+            if one.default is not None
+        }
+        made = call(
+            self._module.take(_PYTHON, "PythonOperator"),
+            task_id=scope.lists(step),
+            python_callable=Code(self._module.use("check_lists")),
+            op_args=[place, rows, {one.name: one.type for one in step.outputs}, defaults],
+            trigger_rule="none_failed",
+        )
+        last = self.last(name)
+        return [statement(last, made, indent=indent), edge([name], last, indent=indent)]
 
     def end(self, workflow: Workflow, scope: Scope, *, indent: int) -> list[str]:
         """Return the lines of what comes after the steps: exit handlers, state, outputs."""
         names = self.name_steps(scope, workflow.steps)
-        ends = [names[one] for one in last_steps(workflow.steps)]
+        ends = [self.last(names[one]) for one in last_steps(workflow.steps)]
         lines = self._exits(workflow, scope, ends, indent)
         if workflow.outputs:
             made = run_outputs(workflow, scope, self._module)
@@ -242,7 +271,7 @@ class Scopes:
             pre_execute=start,
         )
         names = self.name_steps(inner, steps)
-        before = [*(names[one] for one in last_steps(steps)), *gate.before]
+        before = [*(self.last(names[one]) for one in last_steps(steps)), *gate.before]
         return [*lines, statement(end, made, indent=indent), edge(before, end, indent=indent)]
 
     def when(
@@ -263,14 +292,14 @@ class Scopes:
         needs = Needs()
         for entry in step.depends_on:
             if isinstance(entry, str):
-                before[names[entry]] = None
+                before[self.last(names[entry])] = None
                 continue
             options = entry.options if isinstance(entry, AnyOf) else (entry,)
             needs.append([self._alternative(one, scope) for one in options])
             needs.watched += [one.step if isinstance(one, Dependency) else one for one in options]
         for name in implied_dependencies(step):
             if name in names:
-                before[names[name]] = None
+                before[self.last(names[name])] = None
         return list(before), needs
 
     def _alternative(self, option: str | Dependency, scope: Scope) -> list[object]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.backends.airflow.outputs import RUN_OUTPUTS
-from couler.backends.airflow.places import Axis, Spot, axis, is_dynamic, item_count, own_name
+from couler.backends.airflow.places import Axis, Spot, axis, free, is_dynamic, item_count, own_name
 from couler.backends.airflow.reading import find_output, task_name
 from couler.backends.local.status import failed_leaves, refuse_start
 from couler.backends.local.values import RunFacts, View, as_type, from_json, resolve, to_json
@@ -121,6 +121,10 @@ class AirflowOutcome:
             self.states[str(at)] = state
             states.add(state)
         self._gather(spot.step, path, count)
+        lists = free(f"{spot.step.name}-lists", spot.beside)
+        place = spot.base[: -len(spot.step.name)] + lists
+        if self._states.get((place, scope.index)) == "failed":
+            states.add("failed")
         return "failed" if {"failed", "omitted"} & states else "succeeded"
 
     def _item(self, spot: Spot, tasks: Tasks, path: StepPath) -> str:
