@@ -76,7 +76,7 @@ class Scopes:
         names = self.name_steps(scope, steps)
         lines: list[str] = []
         edges: list[str] = []
-        waiting = set(names.values())
+        waiting = {last for name in names.values() for last in (name, self.last(name))}
         for step in steps:
             known = len(edges)
             before, needs = self._before(step, names, scope)
@@ -102,7 +102,7 @@ class Scopes:
                 dynamic = spot.is_plain and step.foreach is not None and not is_static(step.foreach)
                 edges.append(edge(before, f"{name}_items" if dynamic else name, indent=indent))
             # An edge stands below its later task; Airflow reads ten thousand at the end slowly.
-            waiting.discard(name)
+            waiting -= {name, self.last(name)}
             if not any(waiting.intersection(variables_of(line)) for line in edges[known:]):
                 lines += edges[known:]
                 del edges[known:]
