@@ -94,7 +94,8 @@ class Iterations:
             where = quoted(spot.maker)
         else:
             where = self._module.table(f"{name}_items", item_rows(step.foreach))
-        number = f'own_number(ti, "{spot.item}")' if spot.items == "unrolled" else ""
+        is_unrolled = spot.items == "unrolled"
+        number = f'own_number(ti, "{spot.item}")' if is_unrolled else "ti.map_index"
         items = {key: _item(where, key, number) for key in step.foreach.over}
         inside = replace(inside, scope=replace(scope, items=items))
         if spot.items == "mapped":
@@ -223,7 +224,11 @@ class Iterations:
         return statement(name, made, indent=indent)
 
 
-def _item(where: str, name: str, number: str = "") -> Read:
-    key = "" if name == "item" else f", {quoted(name)}"
-    own = f", number={number}" if number else ""
-    return Read(f"item(ti, {where}{key}{own})", json=f"item_as_json(ti, {where}{key}{own})")
+def _item(where: str, name: str, number: str = "ti.map_index") -> Read:
+    """Return what reads an item of a list before the DAG, or of the rows that a task has made."""
+    rows = where
+    if where[0] == '"':
+        is_near = "#" in where
+        rows = f'pull(ti, {where}, "rows")' if is_near else f'ti.xcom_pull({where}, key="rows")'
+    code = f"{rows}[{number}][{quoted(name)}]"
+    return Read(f"text({code})", json=f"as_json({code})")

@@ -7,7 +7,8 @@ import builtins
 import inspect
 import keyword
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import symtable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from types import FunctionType
@@ -79,11 +80,14 @@ class Module:
 
     def use(self, code: str) -> str:
         """Carry the functions that an expression calls, and what they use in turn."""
-        for name in _names(code):
+        self._carry(_names(code))
+        return code
+
+    def _carry(self, names: Iterable[str]) -> None:
+        for name in names:
             if name in FUNCTIONS and name not in self._functions:
                 self._functions.add(name)
                 self._take_for(FUNCTIONS[name])
-        return code
 
     def use_in_templates(self, code: str) -> str:
         """Carry the functions that an expression in a template calls."""
@@ -168,7 +172,8 @@ class Module:
 
         Of the constants those are written that a function uses.
         """
-        used = {name for one in self._functions for name in _names(_source(one))} | self._referred
+        used = {name for one in self._functions for name in _globals(FUNCTIONS[one])}
+        used |= self._referred
         known = {**constants, **{name: _wrapper(file) for name, file in WRAPPERS.items()}}
         for name, text in known.items():
             if name not in used:
@@ -203,7 +208,7 @@ class Module:
 
     def _take_for(self, function: FunctionType) -> None:
         source = inspect.getsource(function)
-        named = _names(source)
+        named = _globals(function)
         for module, names in _modules():
             for name in names or (module,):
                 if name.split()[-1] in named:
@@ -211,20 +216,29 @@ class Module:
         for name in WRAPPERS:
             if f"{{{{ {name} }}}}" in source:  # as Airflow stores templates, once a task
                 self.macros[self.refer(name)] = None
-        self.use(source)
+        self._carry(named)
 
 
 def _modules() -> Iterator[tuple[str, tuple[str, ...]]]:
     return (entry for source in _SOURCES for entry in source.MODULES.items())
 
 
-def _source(name: str) -> str:
-    return inspect.getsource(FUNCTIONS[name])
+def _names(code: str) -> set[str]:
+    """Return the names that an expression refers to: not attributes, nor what stands in texts."""
+    return {node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name)}
 
 
-def _names(source: str) -> set[str]:
-    """Return the names that source refers to: not attributes, nor what stands in texts."""
-    return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+@cache
+def _globals(function: FunctionType) -> frozenset[str]:
+    """Return the names that a function takes from its file, those of its annotations as well."""
+    table = symtable.symtable(inspect.getsource(function), function.__name__, "exec")
+    tables = [table]
+    found: set[str] = set()
+    while tables:
+        table = tables.pop()
+        tables += table.get_children()
+        found.update(one.get_name() for one in table.get_symbols() if one.is_global())
+    return frozenset(found)
 
 
 _STANDARD = frozenset(
