@@ -63,14 +63,16 @@ class AirflowBackend:
             The format, the version or an option is unknown.
         """
         from couler.backends.airflow.dag import dag_file
+        from couler.backends.airflow.notes import notes
 
         choose_profile(self, target)
         choose_format(self, format)
-        text = dag_file(workflow, _options(target))
+        options = _options(target)
+        text = dag_file(workflow, options)
         return Artifact(
             engine=self.name,
             files=(ArtifactFile(f"{workflow.name}.py", text),),
-            notes=tuple(_notes(workflow)),
+            notes=tuple(notes(workflow, options)),
         )
 
     def judge(self, artifact: Artifact) -> Iterator[Diagnostic]:
@@ -92,13 +94,3 @@ def _options(target: Target) -> Options:
     from couler.backends.airflow.options import options
 
     return options(target)
-
-
-def _notes(workflow: Workflow) -> Iterator[str]:
-    """What must exist where the workflow runs."""
-    from couler.backends.airflow.policies import policy_notes
-    from couler.ir.needs import needs
-
-    for need in needs(workflow):
-        yield str(need)
-    yield from policy_notes(workflow)

@@ -7,6 +7,7 @@ API; a rejection fails the step, so that what depends on its failure can handle 
 from __future__ import annotations
 
 import typing as t
+from dataclasses import replace
 
 from couler.backends.airflow.operators import Operator, short
 from couler.backends.airflow.python import Call, Code, call, value_of
@@ -37,7 +38,8 @@ def pause(step: Step, action: Suspend, module: Module, tasks: Tasks) -> Operator
         Write what it needs.
     """
     if action.seconds is not None:
-        return _wait(action.seconds, step.timeout_s, module)
+        waiting = _wait(action.seconds, step.timeout_s, module)
+        return replace(waiting, fields={**waiting.fields, "doc_md": action.message})
     subject = tasks.as_it_is(action.message or f"Go on with {step.name}?")
     if not step.outputs:
         return approval(subject, module)

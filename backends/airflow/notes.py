@@ -1,0 +1,68 @@
+"""What people are told beside a DAG file: what it needs, and what has no effect there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from couler.backends.airflow.connections import connections
+from couler.backends.airflow.options import Options
+from couler.backends.airflow.policies import policy_notes
+from couler.ir.needs import Need, needs
+from couler.ir.pods import PodOptions, PodSettings
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Workflow
+
+
+def notes(workflow: Workflow, options: Options) -> Iterator[str]:
+    """Yield what must exist where the workflow runs, and what Airflow does in its own way."""
+    names = connections(options)
+    accounts = {pod.service_account for pod in _pods(workflow)}
+    for need in needs(workflow):
+        if need.kind == "secret" and need.name in names:
+            yield f'connection "{need.name}"{_entries(need)} must exist in Airflow'
+        elif need.kind != "service account" or need.name in accounts:
+            yield str(need)
+    yield from policy_notes(workflow)
+    yield from _without_effect(workflow)
+
+
+def _entries(need: Need) -> str:
+    return f" with {', '.join(need.keys)}" if need.keys else ""
+
+
+def _without_effect(workflow: Workflow) -> Iterator[str]:
+    kept = _kept(workflow)
+    if kept:
+        yield f"{', '.join(kept)}: no effect; Airflow keeps runs until `airflow db clean`"
+    for name in sorted({pod.executor_service_account or "" for pod in _pods(workflow)} - {""}):
+        yield (
+            f'executor_service_account "{name}": no effect; the worker starts and watches pods by '
+            "an account of its own, and pods have no container of the engine that needs one"
+        )
+    if _says_of_logs(workflow):
+        yield "keeping logs: no effect; Airflow keeps them where its settings say"
+
+
+def _kept(workflow: Workflow) -> list[str]:
+    """Return what is said of how long runs are kept, by the names of the fields."""
+    schedule, runs = workflow.schedule, workflow.runs
+    stated = {
+        "keep_s": workflow.keep_s,
+        "retention": None if runs is None else runs.retention,
+        "keep_succeeded": None if schedule is None else schedule.keep_succeeded,
+        "keep_failed": None if schedule is None else schedule.keep_failed,
+    }
+    return [name for name, value in stated.items() if value is not None]
+
+
+def _says_of_logs(workflow: Workflow) -> bool:
+    if workflow.files is not None and workflow.files.keep_logs is not None:
+        return True
+    return any(step.logs is not None for step in all_steps(workflow))
+
+
+def _pods(workflow: Workflow) -> Iterator[PodOptions]:
+    yield workflow.pod or PodSettings()
+    for step in all_steps(workflow):
+        if step.pod is not None:
+            yield step.pod
