@@ -17,10 +17,12 @@ from couler.backends.airflow.runtime import text
 if TYPE_CHECKING:
     import requests
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
+    from airflow.sdk import get_current_context
     from airflow.sdk.exceptions import AirflowFailException
 
 MODULES: dict[str, tuple[str, ...]] = {
     "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
+    "airflow.sdk": ("get_current_context",),
     "airflow.sdk.exceptions": ("AirflowFailException",),
     "base64": (),
     "collections.abc": ("Callable",),
@@ -97,7 +99,10 @@ def read_entry(kind: str, name: str, key: str, optional: bool = False) -> str | 
 
 
 def cluster_namespace() -> str:
-    """Return where pods run: in the namespace of Airflow's connection, else in the worker's."""
+    """Return where pods run: as the DAG says, or the connection, or else beside the worker."""
+    said: str | None = get_current_context()["dag"].default_args.get("namespace")
+    if said:
+        return said
     own = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
     found: str | None = KubernetesHook().get_namespace()
     return found or (own.read_text() if own.exists() else "default")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import threading
 import time
 import typing as t
@@ -35,7 +36,7 @@ from couler.ir.workflow import (
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.operators import train
-from tests.fakes.kubernetes.store import Resource
+from tests.fakes.kubernetes.store import CONFIG_MAPS, SECRETS, Resource
 from tests.support import airflow_runs
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_runs import AirflowRun, Worker
@@ -232,6 +233,31 @@ def indexed() -> dict[str, t.Any]:
             "template": {"spec": spec},
         },
     }
+
+
+def test_a_run_is_in_the_namespace_of_its_target(
+    airflow: Worker, cluster: FakeCluster, site: Site
+) -> None:
+    secret = {"metadata": {"name": "site"}, "data": {"token": base64.b64encode(b"t").decode()}}
+    cluster.store.create(SECRETS, "team", secret)
+    token = EnvVar(name="Authorization", secret=SecretKey(secret="site", key="token"))
+    mark = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mark"}}
+    workflow = Workflow(
+        name="of-a-team",
+        steps=(
+            echo("pod", "a"),
+            request("ask", f"{site.address}/ask", headers=(token,)),
+            job("mark", mark),
+        ),
+    )
+    target = Target(namespace="team")
+    text = AirflowBackend().compile(resolve_defaults(workflow), target).to_text()
+    run = airflow.run(text, "of-a-team", cluster=cluster, limit_s=120.0)
+    assert run.state == "success", run.log
+    assert [pod.found["metadata"]["namespace"] for pod in run.pods] == ["team"]
+    assert [headers["Authorization"] for _, _, headers, _ in site.of("/ask")] == ["t"]
+    made = cluster.objects(CONFIG_MAPS)
+    assert [one["metadata"]["namespace"] for one in made] == ["team"]
 
 
 def test_jobs(airflow: Worker, tmp_path: Path) -> None:
