@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from couler.backends.airflow.files import files_of, has_files, is_elsewhere, needs_place
+from couler.backends.airflow.files import files_of, has_files, input_path, is_elsewhere, needs_place
 from couler.backends.airflow.options import Options
 from couler.ir.artifacts import is_in_repository
 from couler.ir.diagnostics import Diagnostic
@@ -60,13 +60,22 @@ def _out_of_reach(path: str, step: Step, options: Options) -> Iterator[Diagnosti
 
 def _too_late(path: str, step: Step) -> Iterator[Diagnostic]:
     """Yield what would look for files before they are there: the wrapper takes them."""
-    takes = any(is_file(given.type) for given in step.inputs)
-    early = [one.name for one in step.init_containers if one.mirror_mounts]
-    if takes and early:
+    paths = [input_path(given) for given in step.inputs if is_file(given.type)]
+    holding = {
+        mount.volume
+        for mount in step.mounts
+        if any(path.startswith(f"{mount.path.rstrip('/')}/") for path in paths)
+    }
+    early = [
+        one.name
+        for one in step.init_containers
+        if one.mirror_mounts or any(mount.volume in holding for mount in one.mounts)
+    ]
+    if paths and early:
         yield Diagnostic(
             _TOO_LATE,
             f'airflow: step "{path}": its files are in their places when its process starts, after '
-            f'the init container "{early[0]}", which would look for them. Do in a step before '
+            f'the init container "{early[0]}", which can look for them. Do in a step before '
             "what that container does",
             step=path,
             source=step.source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import typing as t
 from importlib import resources
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.artifacts import HttpLocation, RawLocation, S3Location, Tar
 from couler.ir.defaults import resolve_defaults
-from couler.ir.workflow import Input, Workflow
+from couler.ir.pods import PodContainer
+from couler.ir.storage import EmptyVolume, Mount
+from couler.ir.workflow import Container, Input, Step, Workflow
 from tests.corpus.build import flow, given, out, ref, sh
 
 BACKEND = AirflowBackend()
@@ -181,3 +184,28 @@ def _two_steps() -> Workflow:
 
 def codes(workflow: Workflow, target: Target) -> list[str]:
     return [one.code for one in BACKEND.check(resolve_defaults(workflow), target)]
+
+
+@pytest.mark.parametrize(
+    ("before", "codes"),
+    [
+        ({}, []),
+        ({"mirror_mounts": True}, ["CLR353"]),
+        ({"mounts": (Mount(volume="data", path="/other"),)}, ["CLR353"]),
+        ({"mounts": (Mount(volume="cache", path="/data"),)}, []),
+    ],
+    ids=["neither", "work-folder", "volume-of-the-file", "other-volume"],
+)
+def test_init_containers_cannot_look_for_files_of_the_step(
+    before: dict[str, t.Any], codes: list[str]
+) -> None:
+    step = Step(
+        name="a",
+        action=Container(image="alpine:3", command=("true",)),
+        inputs=(Input(name="table", type="file", path="/data/t.csv", at=RawLocation(content="")),),
+        mounts=(Mount(volume="data", path="/data"), Mount(volume="cache", path="/data-cache")),
+        init_containers=(PodContainer(name="sort", image="alpine:3", command=("true",), **before),),
+    )
+    volumes = (EmptyVolume(name="data"), EmptyVolume(name="cache"))
+    found = BACKEND.check(flow("early", step, volumes=volumes), WITH_CLAIM)
+    assert [one.code for one in found] == codes
