@@ -110,7 +110,7 @@ class Iterations:
         function = self._module.name(f"{name}_item")
         self._module.take("airflow.sdk", "task_group")
         lines = [
-            f'{head}@task_group(group_id="item")',
+            f'\n{head}@task_group(group_id="item")',
             f"{head}def {function}({number}: int) -> None:",
         ]
         if is_dynamic(spot.step.foreach):
@@ -118,8 +118,6 @@ class Iterations:
         else:
             over = f"[*range({item_count(spot.step.foreach)})]"
         lines += self._item(spot, inside, name, gate, indent + 1)
-        if gate.variable is None:  # it is the first in its block
-            lines[0] = f"\n{lines[0]}"
         return [*lines, f"\n{head}{function}.expand({number}={over})"]
 
     def _unrolled(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:

@@ -13,6 +13,8 @@ from couler.backends.airflow.module import Module
 from couler.backends.base import Target
 from couler.errors import CoulerError
 from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Foreach
+from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Group, Output, Parameter, Script, Step, Workflow
 from couler.stages.checks import check_engine
 from tests.backends.airflow.ruff import formatted, linted
@@ -133,3 +135,13 @@ def test_long_edges_and_tables() -> None:
     assert source is not None
     check(source)
     assert "] >> last" in source
+
+
+def test_groups_that_are_mapped_over_an_output() -> None:
+    made = container("list", outputs=(Output(name="result", type="list"),))
+    over = Foreach(over={"item": StepRef(step="list", output="result")})
+    each = Step(name="each", action=Group(steps=(container("a"), container("b"))), foreach=over)
+    source = compiled(Workflow(name="mapped", steps=(made, each)))
+    assert source is not None
+    assert "@task_group" in source
+    check(source)
