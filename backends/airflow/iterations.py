@@ -80,7 +80,9 @@ class Iterations:
         start = self._tasks.start(step, place)
         gate = NO_GATE
         if step.foreach is not None and is_dynamic(step.foreach):
-            gate = Gate(self._module.name(f"{name}_items", "items"), spot.maker, can_skip=True)
+            # Without items there are no tasks to skip. A rule by which Airflow looks at all items
+            # of a task together would leave all out as soon as one has failed.
+            gate = Gate(self._module.name(f"{name}_items", "items"), spot.maker)
             lines.append(self._maker(gate.before[0], "items", step, step.foreach, place, indent))
         elif start is not None or place.waits:
             gate = Gate(
@@ -198,11 +200,12 @@ class Iterations:
     def _end(self, spot: Spot, end: str, name: str, indent: int) -> str:
         """Return the task that gives the outputs of an item: those of its last round."""
         codes = {one.name: spot.last_round_code(one.name) for one in spot.step.outputs}
+        foreach = spot.step.foreach
         made = call(
             self._module.take(_PYTHON, "PythonOperator"),
             task_id="end",
             python_callable=Code(self._module.outputs(f"{name}_outputs", codes)),
-            trigger_rule=GUARDED,
+            trigger_rule=None if foreach is not None and is_dynamic(foreach) else GUARDED,
         )
         return statement(end, made, indent=indent)
 
