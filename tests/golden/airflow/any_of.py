@@ -183,7 +183,7 @@ def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
     bad = bool({"failed", "upstream_failed"} & ends)
     if way == "success":
         return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-items_*|\..*(?<!-needs))?")
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
     return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
 
 
@@ -284,12 +284,6 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
             raise AirflowSkipException(f"{condition.__name__} is false")
 
     return pre_execute
-
-
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
 
 
 with DAG(

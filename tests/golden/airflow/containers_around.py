@@ -3,11 +3,15 @@
 Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
 """
 
+import itertools
+import json
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, Param
 from airflow.sdk.definitions.template import literal
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -208,10 +212,53 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
+
+    The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+
+
+def as_json(value: Any) -> str:
+    """Return compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
 def joined(*parts: str | None) -> str | None:
     """Return texts joined; None if one is not there."""
     there = [part for part in parts if part is not None]
     return "".join(there) if len(there) == len(parts) else None
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def process(
@@ -248,6 +295,39 @@ def ends_with_process(container: dict[str, Any]) -> dict[str, Any]:
         "command": [*run, *container["command"]],
         "volumeMounts": [*container.get("volumeMounts", ()), tools],
     }
+
+
+def own_number(ti: Any, place: str) -> int:
+    """Return the number that a task has in the last part of a place."""
+    part = ti.task_id.split(".")[place.count(".")]
+    return int(part.rpartition("_")[2])
+
+
+def near(ti: Any, place: str) -> str:
+    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
+    found = place.split(".")
+    for at, part in enumerate(found):
+        name, mark, before = part.partition("#")
+        if mark:
+            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
+            found[at] = f"{name}{number}"
+    return ".".join(found)
+
+
+def pull(ti: Any, place: str, key: str = "return_value") -> Any:
+    """Return what a task has handed on, of its items that of this task; * is the last round."""
+    task = near(ti, place)
+    group = ti.task.get_closest_mapped_task_group()
+    index = ti.map_index if group is not None and task.startswith(f"{group.group_id}.") else None
+    if "*" not in task:
+        return ti.xcom_pull(task_ids=task, key=key, map_indexes=index)
+    last = None
+    for number in itertools.count():
+        found = ti.xcom_pull(task_ids=task.replace("*", str(number)), map_indexes=index)
+        if found is None:
+            return last
+        last = found
+    return last
 
 
 with DAG(
@@ -382,3 +462,10 @@ with DAG(
             },
         },
     ).expand(labels=labels(len(EACH_ITEMS)))
+    each_lists = PythonOperator(
+        task_id="each-lists",
+        python_callable=check_lists,
+        op_args=["each", 2, {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    each >> each_lists

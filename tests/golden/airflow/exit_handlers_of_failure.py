@@ -346,12 +346,6 @@ def states_near(ti: Any) -> dict[str, str]:
     }
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 def when_exit_good(ti: Any, params: Any) -> bool:
     return not run_failed(ti, LEAVES)
 

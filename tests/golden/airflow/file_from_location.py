@@ -9,8 +9,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, Param, TaskGroup
 from airflow.sdk.definitions.template import literal
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -365,15 +367,42 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def labels(count: int) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
     return [{"couler-item": str(index)} for index in range(count)]
+
+
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
+
+    The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -392,6 +421,11 @@ def joined(*parts: str | None) -> str | None:
     """Return texts joined; None if one is not there."""
     there = [part for part in parts if part is not None]
     return "".join(there) if len(there) == len(parts) else None
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def process(
@@ -485,12 +519,6 @@ def word_of(given: Any) -> Any:
     return literal(json.dumps(given).replace("$", "$$"))
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 with DAG(
     dag_id="file-from-location",
     schedule=None,
@@ -506,7 +534,7 @@ with DAG(
         "FILES": FILES,
         "PROCESS": PROCESS,
         "joined": joined,
-        "item": item,
+        "text": text,
         "EACH_ITEMS": EACH_ITEMS,
         "output": output,
     },
@@ -551,7 +579,7 @@ with DAG(
                     "take",
                     "file",
                     "inputs/table",
-                    '{{ joined("tables/", item(ti, EACH_ITEMS), ".csv") | replace("$", "$$") }}',
+                    '{{ joined("tables/", text(EACH_ITEMS[ti.map_index]["item"]), ".csv") | replace("$", "$$") }}',
                 ],
             ],
             outputs=["result=-"],
@@ -561,6 +589,13 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_table": "/tmp/couler/inputs/table"},
     ).expand(labels=labels(len(EACH_ITEMS)))
+    each_lists = PythonOperator(
+        task_id="each-lists",
+        python_callable=check_lists,
+        op_args=["each", 2, {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    each >> each_lists
     with TaskGroup("inside") as inside:
         folder = KubernetesPodOperator(
             **process_with_files(

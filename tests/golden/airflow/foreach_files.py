@@ -5,7 +5,6 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 
 import itertools
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
 from airflow.sdk.definitions.template import literal
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -362,12 +361,6 @@ END
 WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -395,12 +388,12 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -410,13 +403,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -434,6 +446,19 @@ def as_json(value: Any) -> str:
 def quoted(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
+
+
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
 
 
 def process(
@@ -494,13 +519,6 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
 def process_with_files(
     command: list[Any],
     *,
@@ -556,7 +574,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "item": item,
+        "text": text,
         "WRITE_ITEMS": WRITE_ITEMS,
         "FILES": FILES,
         "PROCESS": PROCESS,
@@ -572,7 +590,7 @@ with DAG(
                 "-c",
                 'echo "$1" > "$COULER_WORK/f"',
                 "sh",
-                '{{ item(ti, WRITE_ITEMS) | replace("$", "$$") }}',
+                '{{ text(WRITE_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
             outputs=["result=-"],
@@ -582,6 +600,13 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     ).expand(labels=labels(len(WRITE_ITEMS)))
+    write_lists = PythonOperator(
+        task_id="write-lists",
+        python_callable=check_lists,
+        op_args=["write", 3, {"result": "str", "f": "file"}, {}],
+        trigger_rule="none_failed",
+    )
+    write >> write_lists
     all_2 = KubernetesPodOperator(
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_INPUT_files" && ls && cat 0 1 2'],
@@ -593,7 +618,7 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_files": "/tmp/couler/files"},
     )
-    write >> all_2
+    write_lists >> all_2
     each_items = PythonOperator(
         task_id="each-items",
         python_callable=make_rows,
@@ -603,7 +628,12 @@ with DAG(
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_f"'],
             before=[
-                ["take", "file", "inputs/f", '{{ item(ti, "each-items") | replace("$", "$$") }}'],
+                [
+                    "take",
+                    "file",
+                    "inputs/f",
+                    '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                ],
             ],
             outputs=["result=-"],
             claim=FILES_CLAIM,
@@ -612,4 +642,11 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_f": "/tmp/couler/inputs/f"},
     ).expand(labels=each_items.output)
-    write >> each_items
+    each_lists = PythonOperator(
+        task_id="each-lists",
+        python_callable=check_lists,
+        op_args=["each", "each-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    each >> each_lists
+    write_lists >> each_items

@@ -5,14 +5,14 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 
 import itertools
 import json
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
 from airflow.sdk.definitions.template import literal
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -361,23 +361,17 @@ END
 MAKE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def labels(count: int) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -387,13 +381,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -417,6 +430,19 @@ def joined(*parts: str | None) -> str | None:
 def quoted(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
+
+
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
 
 
 def process(
@@ -477,13 +503,6 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
 def process_with_files(
     command: list[Any],
     *,
@@ -539,7 +558,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "item": item,
+        "text": text,
         "MAKE_ITEMS": MAKE_ITEMS,
         "FILES": FILES,
         "PROCESS": PROCESS,
@@ -556,7 +575,7 @@ with DAG(
                 "-c",
                 'echo "$1" > "$COULER_WORK/part"',
                 "sh",
-                '{{ item(ti, MAKE_ITEMS) | replace("$", "$$") }}',
+                '{{ text(MAKE_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             after=[
                 ["keep", "file", "part", "part", '{{ place(ti, "part") }}'],
@@ -565,7 +584,7 @@ with DAG(
                     "file",
                     "",
                     "part",
-                    '{{ joined("parts/", item(ti, MAKE_ITEMS), "/part") | replace("$", "$$") }}',
+                    '{{ joined("parts/", text(MAKE_ITEMS[ti.map_index]["item"]), "/part") | replace("$", "$$") }}',
                 ],
             ],
             outputs=["result=-"],
@@ -575,7 +594,14 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     ).expand(labels=labels(len(MAKE_ITEMS)))
-    gather = KubernetesPodOperator(
+    make_lists = PythonOperator(
+        task_id="make-lists",
+        python_callable=check_lists,
+        op_args=["make", 3, {"result": "str", "part": "file"}, {}],
+        trigger_rule="none_failed",
+    )
+    make >> make_lists
+    gather_2 = KubernetesPodOperator(
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_parts"/0 "$COULER_INPUT_parts"/2'],
             before=[
@@ -588,7 +614,7 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_parts": "/tmp/couler/inputs/parts"},
     )
-    make >> gather
+    make_lists >> gather_2
     find = KubernetesPodOperator(
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_INPUT_parts" && cat a/part b/part c/part'],
@@ -600,4 +626,4 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_parts": "/tmp/couler/inputs/parts"},
     )
-    make >> find
+    make_lists >> find

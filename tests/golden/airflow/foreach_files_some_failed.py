@@ -363,23 +363,17 @@ WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 LEAVES = ["all"]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def labels(count: int) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -389,13 +383,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
@@ -427,6 +440,19 @@ def quoted(value: Any) -> str | None:
     return None if value is None else as_json(value)
 
 
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
+
+
 def open_gate(*needs: Any, ti: Any) -> None:
     """Succeed if each need is met by one of its alternatives: a way to end, the step, its last."""
     unmet = [need for need in needs if not any(ended_so(ti, *one) for one in need)]
@@ -447,7 +473,7 @@ def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
     bad = bool({"failed", "upstream_failed"} & ends)
     if way == "success":
         return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-items_*|\..*(?<!-needs))?")
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
     return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
 
 
@@ -566,13 +592,6 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
     return pre_execute
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
 def process_with_files(
     command: list[Any],
     *,
@@ -628,7 +647,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "item": item,
+        "text": text,
         "WRITE_ITEMS": WRITE_ITEMS,
         "FILES": FILES,
         "PROCESS": PROCESS,
@@ -646,7 +665,7 @@ with DAG(
                 "-c",
                 'test "$1" != b && echo "$1" > "$COULER_WORK/f"',
                 "sh",
-                '{{ item(ti, WRITE_ITEMS) | replace("$", "$$") }}',
+                '{{ text(WRITE_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
             outputs=["result=-"],
@@ -656,10 +675,17 @@ with DAG(
         image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     ).expand(labels=labels(len(WRITE_ITEMS)))
+    write_lists = PythonOperator(
+        task_id="write-lists",
+        python_callable=check_lists,
+        op_args=["write", 3, {"result": "str", "f": "file"}, {}],
+        trigger_rule="none_failed",
+    )
+    write >> write_lists
     all_2_needs = PythonOperator(
         task_id="all-needs",
         python_callable=open_gate,
-        op_args=[[["completion", "write", ["write"]]]],
+        op_args=[[["completion", "write", ["write-lists"]]]],
         trigger_rule="all_done",
     )
     all_2 = KubernetesPodOperator(
@@ -681,7 +707,7 @@ with DAG(
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_files": "/tmp/couler/files"},
         pre_execute=run_within(None, "all-needs"),
     )
-    write >> all_2_needs
+    write_lists >> all_2_needs
     all_2_needs >> all_2
     run_status = PythonOperator(
         task_id="run-status",

@@ -6,7 +6,6 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 import itertools
 import json
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -166,18 +165,12 @@ fi
 EACH_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
-
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -187,13 +180,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -355,21 +367,8 @@ def output_near(ti: Any, place: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 def when_each_odd(ti: Any, params: Any) -> bool:
-    return compare(decoded(item(ti, EACH_ITEMS), "int"), "!=", 2)
+    return compare(decoded(text(EACH_ITEMS[ti.map_index]["item"]), "int"), "!=", 2)
 
 
 def each_outputs(ti: Any, params: Any) -> dict[str, Any]:
@@ -390,7 +389,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "item": item,
+        "text": text,
         "EACH_ITEMS": EACH_ITEMS,
         "PROCESS": PROCESS,
         "gathered": gathered,
@@ -402,7 +401,13 @@ with DAG(
         def each_item(number: int) -> None:
             double = KubernetesPodOperator(
                 **process(
-                    ["sh", "-c", "echo $$(($$1 * 2))", "sh", "{{ item(ti, EACH_ITEMS) }}"],
+                    [
+                        "sh",
+                        "-c",
+                        "echo $$(($$1 * 2))",
+                        "sh",
+                        '{{ text(EACH_ITEMS[ti.map_index]["item"]) }}',
+                    ],
                     outputs=["result=-"],
                 ),
                 task_id="double",
@@ -410,7 +415,13 @@ with DAG(
             )
             odd = KubernetesPodOperator(
                 **process(
-                    ["sh", "-c", 'echo "$1 is odd"', "sh", "{{ item(ti, EACH_ITEMS) }}"],
+                    [
+                        "sh",
+                        "-c",
+                        'echo "$1 is odd"',
+                        "sh",
+                        '{{ text(EACH_ITEMS[ti.map_index]["item"]) }}',
+                    ],
                     outputs=["result=-"],
                 ),
                 task_id="odd",
@@ -421,6 +432,13 @@ with DAG(
             [double, odd] >> end
 
         each_item.expand(number=[*range(3)])
+    each_lists = PythonOperator(
+        task_id="each-lists",
+        python_callable=check_lists,
+        op_args=["each.item.end", 3, {"double": "int", "odd": "str"}, {"odd": "even"}],
+        trigger_rule="none_failed",
+    )
+    each >> each_lists
     sum_2 = KubernetesPodOperator(
         **process(
             [
@@ -436,4 +454,4 @@ with DAG(
         task_id="sum",
         image="busybox:1.36",
     )
-    each >> sum_2
+    each_lists >> sum_2

@@ -6,7 +6,6 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 import itertools
 import json
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -165,12 +164,6 @@ fi
 """
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -198,12 +191,12 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -213,13 +206,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -405,19 +417,6 @@ def reached_bound(rounds: int) -> None:
     )
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 def grow_again(ti: Any, params: Any) -> bool:
     return compare(decoded(part_of(output_near(ti, "grow.round_#-1.end", "items"), 0)), "<", 4)
 
@@ -441,7 +440,8 @@ with DAG(
     user_defined_macros={
         "first_of": first_of,
         "output_near": output_near,
-        "item": item,
+        "text": text,
+        "pull": pull,
         "PROCESS": PROCESS,
     },
 ):
@@ -472,20 +472,27 @@ with DAG(
                             "-c",
                             "echo $$(($$1 * 2))",
                             "sh",
-                            '{{ item(ti, "grow.round_#.each-items") | replace("$", "$$") }}',
+                            '{{ text(pull(ti, "grow.round_#.each-items", "rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
                         ],
                         outputs=["result=-"],
                     ),
                     task_id="each",
                     image="busybox:1.36",
                 ).expand(labels=each_items.output)
+                each_lists = PythonOperator(
+                    task_id="each-lists",
+                    python_callable=check_lists,
+                    op_args=["grow.round_#.each", "grow.round_#.each-items", {"result": "int"}, {}],
+                    trigger_rule="none_failed",
+                )
+                each >> each_lists
                 when >> each_items
                 end = PythonOperator(
                     task_id="end",
                     python_callable=grow_round_outputs,
                     trigger_rule="none_failed_min_one_success",
                 )
-                [each, when] >> end
+                [each_lists, when] >> end
             rounds >> grow_round
             rounds.append(grow_round)
         bound_20 = PythonOperator(

@@ -11,7 +11,7 @@ from typing import Any
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, Param, TaskGroup
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -169,12 +169,6 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -202,12 +196,12 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -217,13 +211,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -241,6 +254,19 @@ def as_json(value: Any) -> str:
 def quoted(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
+
+
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
 
 
 def process(
@@ -321,12 +347,6 @@ def whole(value: str | None) -> int:
     return int(value)
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 with DAG(
     dag_id="foreach-range-of-outputs",
     schedule=None,
@@ -345,7 +365,6 @@ with DAG(
         "PROCESS": PROCESS,
         "output": output,
         "numbers": numbers,
-        "item": item,
         "text": text,
         "gathered": gathered,
     },
@@ -371,12 +390,25 @@ with DAG(
     )
     counted = KubernetesPodOperator.partial(
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ item(ti, "counted-items") | replace("$", "$$") }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ text(ti.xcom_pull("counted-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            ],
             outputs=["result=-"],
         ),
         task_id="counted",
         image="busybox:1.36",
     ).expand(labels=counted_items.output)
+    counted_lists = PythonOperator(
+        task_id="counted-lists",
+        python_callable=check_lists,
+        op_args=["counted", "counted-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    counted >> counted_lists
     [first, text_2] >> counted_items
     down_items = PythonOperator(
         task_id="down-items",
@@ -387,12 +419,25 @@ with DAG(
     )
     down = KubernetesPodOperator.partial(
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ item(ti, "down-items") | replace("$", "$$") }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ text(ti.xcom_pull("down-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            ],
             outputs=["result=-"],
         ),
         task_id="down",
         image="busybox:1.36",
     ).expand(labels=down_items.output)
+    down_lists = PythonOperator(
+        task_id="down-lists",
+        python_callable=check_lists,
+        op_args=["down", "down-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    down >> down_lists
     first >> down_items
     none_items = PythonOperator(
         task_id="none-items",
@@ -404,6 +449,13 @@ with DAG(
         task_id="none",
         image="busybox:1.36",
     ).expand(labels=none_items.output)
+    none_lists = PythonOperator(
+        task_id="none-lists",
+        python_callable=check_lists,
+        op_args=["none", "none-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    none >> none_lists
     pair_items = PythonOperator(
         task_id="pair-items",
         python_callable=make_rows,
@@ -421,14 +473,21 @@ with DAG(
                 "-c",
                 'echo "$1$2"',
                 "sh",
-                '{{ item(ti, "pair-items", "letter") | replace("$", "$$") }}',
-                '{{ item(ti, "pair-items", "number") | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="pair",
         image="busybox:1.36",
     ).expand(labels=pair_items.output)
+    pair_lists = PythonOperator(
+        task_id="pair-lists",
+        python_callable=check_lists,
+        op_args=["pair", "pair-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    pair >> pair_lists
     first >> pair_items
     with TaskGroup("inside") as inside:
         each_items = PythonOperator(
@@ -443,13 +502,20 @@ with DAG(
                     "-c",
                     'echo "$1"',
                     "sh",
-                    '{{ item(ti, "inside.each-items") | replace("$", "$$") }}',
+                    '{{ text(ti.xcom_pull("inside.each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
                 ],
                 outputs=["result=-"],
             ),
             task_id="each",
             image="busybox:1.36",
         ).expand(labels=each_items.output)
+        each_lists = PythonOperator(
+            task_id="each-lists",
+            python_callable=check_lists,
+            op_args=["inside.each", "inside.each-items", {"result": "str"}, {}],
+            trigger_rule="none_failed",
+        )
+        each >> each_lists
         shown = KubernetesPodOperator(
             **process(
                 [
@@ -464,7 +530,7 @@ with DAG(
             task_id="shown",
             image="busybox:1.36",
         )
-        each >> shown
+        each_lists >> shown
     text_2 >> inside
     whole_2 = KubernetesPodOperator(
         **process(
@@ -497,4 +563,4 @@ with DAG(
         task_id="all",
         image="busybox:1.36",
     )
-    [counted, down, none] >> all_2
+    [counted_lists, down_lists, none_lists] >> all_2

@@ -166,23 +166,17 @@ WORK_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 LEAVES = ["after", "handle"]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def labels(count: int) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -192,13 +186,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
@@ -230,6 +243,19 @@ def quoted(value: Any) -> str | None:
     return None if value is None else as_json(value)
 
 
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
+
+
 def open_gate(*needs: Any, ti: Any) -> None:
     """Succeed if each need is met by one of its alternatives: a way to end, the step, its last."""
     unmet = [need for need in needs if not any(ended_so(ti, *one) for one in need)]
@@ -250,7 +276,7 @@ def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
     bad = bool({"failed", "upstream_failed"} & ends)
     if way == "success":
         return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-items_*|\..*(?<!-needs))?")
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
     return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
 
 
@@ -369,19 +395,6 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
     return pre_execute
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 with DAG(
     dag_id="foreach-read-on-completion",
     schedule=None,
@@ -393,7 +406,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "item": item,
+        "text": text,
         "WORK_ITEMS": WORK_ITEMS,
         "PROCESS": PROCESS,
         "gathered": gathered,
@@ -408,17 +421,24 @@ with DAG(
                 "-c",
                 "test $$1 -ne 2 && echo $$(($$1 * 10))",
                 "sh",
-                '{{ item(ti, WORK_ITEMS) | replace("$", "$$") }}',
+                '{{ text(WORK_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="work",
         image="busybox:1.36",
     ).expand(labels=labels(len(WORK_ITEMS)))
+    work_lists = PythonOperator(
+        task_id="work-lists",
+        python_callable=check_lists,
+        op_args=["work", 3, {"result": "int"}, {}],
+        trigger_rule="none_failed",
+    )
+    work >> work_lists
     after_needs = PythonOperator(
         task_id="after-needs",
         python_callable=open_gate,
-        op_args=[[["completion", "work", ["work"]]]],
+        op_args=[[["completion", "work", ["work-lists"]]]],
         trigger_rule="all_done",
     )
     after = KubernetesPodOperator(
@@ -436,12 +456,12 @@ with DAG(
         image="busybox:1.36",
         pre_execute=run_within(None, "after-needs"),
     )
-    work >> after_needs
+    work_lists >> after_needs
     after_needs >> after
     handle_needs = PythonOperator(
         task_id="handle-needs",
         python_callable=open_gate,
-        op_args=[[["failure", "work", ["work"]]]],
+        op_args=[[["failure", "work", ["work-lists"]]]],
         trigger_rule="all_done",
     )
     handle = KubernetesPodOperator(
@@ -459,7 +479,7 @@ with DAG(
         image="busybox:1.36",
         pre_execute=run_within(None, "handle-needs"),
     )
-    work >> handle_needs
+    work_lists >> handle_needs
     handle_needs >> handle
     run_status = PythonOperator(
         task_id="run-status",

@@ -171,12 +171,6 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -204,6 +198,39 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
+
+    The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+
+
 def text(value: Any) -> str:
     """Return the text by which a value travels: text as it is, anything else as JSON."""
     if isinstance(value, str):
@@ -214,6 +241,11 @@ def text(value: Any) -> str:
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -236,7 +268,7 @@ def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
     bad = bool({"failed", "upstream_failed"} & ends)
     if way == "success":
         return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-items_*|\..*(?<!-needs))?")
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
     return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
 
 
@@ -355,12 +387,6 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
     return pre_execute
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 with DAG(
     dag_id="foreach-unequal-lists",
     schedule=None,
@@ -371,7 +397,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "item": item},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
 ):
     numbers_2 = KubernetesPodOperator(
         **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
@@ -390,19 +416,26 @@ with DAG(
                 "-c",
                 'echo "$1$2"',
                 "sh",
-                '{{ item(ti, "pair-items", "letter") | replace("$", "$$") }}',
-                '{{ item(ti, "pair-items", "number") | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="pair",
         image="busybox:1.36",
     ).expand(labels=pair_items.output)
+    pair_lists = PythonOperator(
+        task_id="pair-lists",
+        python_callable=check_lists,
+        op_args=["pair", "pair-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    pair >> pair_lists
     numbers_2 >> pair_items
     handle_needs = PythonOperator(
         task_id="handle-needs",
         python_callable=open_gate,
-        op_args=[[["failure", "pair", ["pair"]]]],
+        op_args=[[["failure", "pair", ["pair-lists"]]]],
         trigger_rule="all_done",
     )
     handle = KubernetesPodOperator(
@@ -411,7 +444,7 @@ with DAG(
         image="busybox:1.36",
         pre_execute=run_within(None, "handle-needs"),
     )
-    pair >> handle_needs
+    pair_lists >> handle_needs
     handle_needs >> handle
     run_status = PythonOperator(
         task_id="run-status",

@@ -10,7 +10,7 @@ from typing import Any
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -168,12 +168,6 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -201,6 +195,39 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
+
+    The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+
+
 def text(value: Any) -> str:
     """Return the text by which a value travels: text as it is, anything else as JSON."""
     if isinstance(value, str):
@@ -211,6 +238,11 @@ def text(value: Any) -> str:
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def process(
@@ -271,12 +303,6 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 with DAG(
     dag_id="foreach-zip",
     schedule=None,
@@ -287,7 +313,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "item": item},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
 ):
     numbers_2 = KubernetesPodOperator(
         **process(["sh", "-c", "echo '[1, 2, 3]'"], outputs=["result=-"]),
@@ -306,12 +332,19 @@ with DAG(
                 "-c",
                 'echo "$1$2"',
                 "sh",
-                '{{ item(ti, "pair-items", "letter") | replace("$", "$$") }}',
-                '{{ item(ti, "pair-items", "number") | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="pair",
         image="busybox:1.36",
     ).expand(labels=pair_items.output)
+    pair_lists = PythonOperator(
+        task_id="pair-lists",
+        python_callable=check_lists,
+        op_args=["pair", "pair-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    pair >> pair_lists
     numbers_2 >> pair_items

@@ -11,7 +11,7 @@ from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperato
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
 from airflow.sdk.definitions.template import literal
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 KNOWN = """\
@@ -190,18 +190,6 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
-def item_as_json(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as JSON, texts as well."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return as_json(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -229,6 +217,39 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
+
+    The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+
+
 def text(value: Any) -> str:
     """Return the text by which a value travels: text as it is, anything else as JSON."""
     if isinstance(value, str):
@@ -239,6 +260,11 @@ def text(value: Any) -> str:
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def process(
@@ -299,12 +325,6 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 with DAG(
     dag_id="hostile-items",
     schedule=None,
@@ -317,10 +337,10 @@ with DAG(
     },
     user_defined_macros={
         "PROCESS": PROCESS,
-        "item": item,
+        "text": text,
         "PAIRS_ITEMS": PAIRS_ITEMS,
         "output": output,
-        "item_as_json": item_as_json,
+        "as_json": as_json,
         "KNOWN_ITEMS": KNOWN_ITEMS,
     },
 ):
@@ -360,14 +380,21 @@ with DAG(
                 "python",
                 "-c",
                 "import json, sys; print(json.dumps(sys.argv[1:]))",
-                '{{ item(ti, PAIRS_ITEMS, "a") | replace("$", "$$") }}',
-                '{{ item(ti, PAIRS_ITEMS, "b") | replace("$", "$$") }}',
+                '{{ text(PAIRS_ITEMS[ti.map_index]["a"]) | replace("$", "$$") }}',
+                '{{ text(PAIRS_ITEMS[ti.map_index]["b"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="pairs",
         image="python:3.12-slim",
     ).expand(labels=labels(len(PAIRS_ITEMS)))
+    pairs_lists = PythonOperator(
+        task_id="pairs-lists",
+        python_callable=check_lists,
+        op_args=["pairs", 6, {"result": "list"}, {}],
+        trigger_rule="none_failed",
+    )
+    pairs >> pairs_lists
     later_items = PythonOperator(
         task_id="later-items",
         python_callable=make_rows,
@@ -384,14 +411,21 @@ with DAG(
                 "python",
                 "-c",
                 "import json, sys; print(json.dumps(sys.argv[1:]))",
-                '{{ item(ti, "later-items", "a") | replace("$", "$$") }}',
-                '{{ item(ti, "later-items", "b") | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["a"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("later-items", key="rows")[ti.map_index]["b"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="later",
         image="python:3.12-slim",
     ).expand(labels=later_items.output)
+    later_lists = PythonOperator(
+        task_id="later-lists",
+        python_callable=check_lists,
+        op_args=["later", "later-items", {"result": "list"}, {}],
+        trigger_rule="none_failed",
+    )
+    later >> later_lists
     texts >> later_items
     known = KubernetesPodOperator.partial(
         **process(["python"], outputs=["result=-"]),
@@ -399,10 +433,17 @@ with DAG(
         image="python:3.12-slim",
         env_vars={
             "COULER_WORK": "/tmp/couler",
-            "COULER_INPUT_v": '{{ item_as_json(ti, KNOWN_ITEMS) | replace("$", "$$") }}',
+            "COULER_INPUT_v": '{{ as_json(KNOWN_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
             "COULER_SCRIPT": literal(KNOWN),
         },
     ).expand(labels=labels(len(KNOWN_ITEMS)))
+    known_lists = PythonOperator(
+        task_id="known-lists",
+        python_callable=check_lists,
+        op_args=["known", 7, {"result": "list"}, {}],
+        trigger_rule="none_failed",
+    )
+    known >> known_lists
     made_items = PythonOperator(
         task_id="made-items",
         python_callable=make_rows,
@@ -414,8 +455,15 @@ with DAG(
         image="python:3.12-slim",
         env_vars={
             "COULER_WORK": "/tmp/couler",
-            "COULER_INPUT_v": '{{ item_as_json(ti, "made-items") | replace("$", "$$") }}',
+            "COULER_INPUT_v": '{{ as_json(ti.xcom_pull("made-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
             "COULER_SCRIPT": literal(KNOWN),
         },
     ).expand(labels=made_items.output)
+    made_lists = PythonOperator(
+        task_id="made-lists",
+        python_callable=check_lists,
+        op_args=["made", "made-items", {"result": "list"}, {}],
+        trigger_rule="none_failed",
+    )
+    made >> made_lists
     values >> made_items

@@ -303,12 +303,6 @@ def reached_bound(rounds: int) -> None:
     )
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 def refine_again(ti: Any, params: Any) -> bool:
     return compare(output_near(ti, "refine.round_#-1.end", "verdict"), "==", "more")
 

@@ -165,10 +165,37 @@ fi
 EACH_ITEMS = [{"item": 2}, {"item": 3}, {"item": 4}]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
+
+    The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -186,6 +213,11 @@ def as_json(value: Any) -> str:
 def first_of(*values: str | None) -> str | None:
     """Return the first value that is there."""
     return next((value for value in values if value is not None), None)
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def decoded(value: str | None, kind: str = "json") -> Any:
@@ -332,12 +364,6 @@ def reached_bound(rounds: int) -> None:
     )
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 def count_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "each.item.count.round_#-1"), "int"), "<", 4)
 
@@ -359,7 +385,7 @@ with DAG(
     user_defined_macros={
         "first_of": first_of,
         "output_near": output_near,
-        "item": item,
+        "text": text,
         "EACH_ITEMS": EACH_ITEMS,
         "PROCESS": PROCESS,
     },
@@ -379,7 +405,7 @@ with DAG(
                                 "echo $$(($$1 + $$2))",
                                 "sh",
                                 '{{ first_of(output_near(ti, "each.item.count.round_#-1"), "0") }}',
-                                "{{ item(ti, EACH_ITEMS) }}",
+                                '{{ text(EACH_ITEMS[ti.map_index]["item"]) }}',
                             ],
                             outputs=["result=-"],
                         ),
@@ -402,3 +428,10 @@ with DAG(
             count >> end
 
         each_item.expand(number=[*range(3)])
+    each_lists = PythonOperator(
+        task_id="each-lists",
+        python_callable=check_lists,
+        op_args=["each.item.end", 3, {"end": "int"}, {}],
+        trigger_rule="none_failed",
+    )
+    each >> each_lists

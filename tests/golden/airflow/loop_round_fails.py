@@ -264,7 +264,7 @@ def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
     bad = bool({"failed", "upstream_failed"} & ends)
     if way == "success":
         return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-items_*|\..*(?<!-needs))?")
+    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
     return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
 
 
@@ -394,12 +394,6 @@ def reached_bound(rounds: int) -> None:
     raise AirflowFailException(
         f"its condition still holds after {rounds} rounds, the most that max_iterations allows"
     )
-
-
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
 
 
 def count_again(ti: Any, params: Any) -> bool:

@@ -5,13 +5,12 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 
 import itertools
 import json
-import re
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -164,12 +163,6 @@ fi
 FIRST_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -197,12 +190,12 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -212,13 +205,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -236,6 +248,19 @@ def as_json(value: Any) -> str:
 def quoted(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
+
+
+def decoded(value: str | None, kind: str = "json") -> Any:
+    """Return the value of a declared type that a text stands for."""
+    try:
+        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+    except ValueError:
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
+    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
+    is_bool = isinstance(read, bool)
+    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
+        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
+    return float(read) if kind == "float" else read
 
 
 def process(
@@ -296,19 +321,6 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 with DAG(
     dag_id="map-of-map",
     schedule=None,
@@ -320,7 +332,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "item": item,
+        "text": text,
         "FIRST_ITEMS": FIRST_ITEMS,
         "PROCESS": PROCESS,
         "gathered": gathered,
@@ -333,13 +345,20 @@ with DAG(
                 "-c",
                 "echo $$(($$1 + 1))",
                 "sh",
-                '{{ item(ti, FIRST_ITEMS) | replace("$", "$$") }}',
+                '{{ text(FIRST_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="first",
         image="busybox:1.36",
     ).expand(labels=labels(len(FIRST_ITEMS)))
+    first_lists = PythonOperator(
+        task_id="first-lists",
+        python_callable=check_lists,
+        op_args=["first", 3, {"result": "int"}, {}],
+        trigger_rule="none_failed",
+    )
+    first >> first_lists
     second_items = PythonOperator(
         task_id="second-items",
         python_callable=make_rows,
@@ -352,14 +371,21 @@ with DAG(
                 "-c",
                 "echo $$(($$1 * 10))",
                 "sh",
-                '{{ item(ti, "second-items") | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("second-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="second",
         image="busybox:1.36",
     ).expand(labels=second_items.output)
-    first >> second_items
+    second_lists = PythonOperator(
+        task_id="second-lists",
+        python_callable=check_lists,
+        op_args=["second", "second-items", {"result": "int"}, {}],
+        trigger_rule="none_failed",
+    )
+    second >> second_lists
+    first_lists >> second_items
     third_items = PythonOperator(
         task_id="third-items",
         python_callable=make_rows,
@@ -377,12 +403,19 @@ with DAG(
                 "-c",
                 'echo "$1 $2"',
                 "sh",
-                '{{ item(ti, "third-items", "a") | replace("$", "$$") }}',
-                '{{ item(ti, "third-items", "b") | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["a"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["b"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
         task_id="third",
         image="busybox:1.36",
     ).expand(labels=third_items.output)
-    [first, second] >> third_items
+    third_lists = PythonOperator(
+        task_id="third-lists",
+        python_callable=check_lists,
+        op_args=["third", "third-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    third >> third_lists
+    [first_lists, second_lists] >> third_items

@@ -12,7 +12,7 @@ from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, Param
-from airflow.sdk.exceptions import AirflowFailException
+from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -170,12 +170,6 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
@@ -203,12 +197,12 @@ def labels(count: int) -> list[dict[str, str]]:
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -218,13 +212,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -368,31 +381,6 @@ def whole(value: str | None) -> int:
     return int(value)
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
-def entries(value: Any, step: Any) -> list[Any]:
-    """Return what lies at a key or place; at [] all, at [keys, sign, value] some of a list."""
-    if isinstance(step, list):
-        inner = list(value.values()) if isinstance(value, dict) else value
-        inner = inner if isinstance(inner, list) else []
-        return [one for one in inner if not step or is_chosen(one, *step)]
-    if isinstance(value, list):
-        fits_in = isinstance(step, int) and -len(value) <= step < len(value)
-        return [value[step]] if fits_in else []
-    return [value[step]] if isinstance(value, dict) and step in value else []
-
-
-def is_chosen(value: Any, keys: list[str], sign: str, wanted: Any) -> bool:
-    """Return whether a field of an entry is, or is not, a value."""
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value is not None and (value == wanted) == (sign == "==")
-
-
 with DAG(
     dag_id="parameters-from-config",
     schedule=None,
@@ -413,7 +401,7 @@ with DAG(
     user_defined_macros={
         "output": output,
         "PROCESS": PROCESS,
-        "item": item,
+        "text": text,
         "numbers": numbers,
         "gathered": gathered,
     },
@@ -456,12 +444,25 @@ with DAG(
     )
     each = KubernetesPodOperator.partial(
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ item(ti, "each-items") | replace("$", "$$") }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            ],
             outputs=["result=-"],
         ),
         task_id="each",
         image="busybox:1.36",
     ).expand(labels=each_items.output)
+    each_lists = PythonOperator(
+        task_id="each-lists",
+        python_callable=check_lists,
+        op_args=["each", "each-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    each >> each_lists
     run_parameters >> each_items
     count_items = PythonOperator(
         task_id="count-items",
@@ -472,12 +473,25 @@ with DAG(
     )
     count = KubernetesPodOperator.partial(
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ item(ti, "count-items") | replace("$", "$$") }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ text(ti.xcom_pull("count-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+            ],
             outputs=["result=-"],
         ),
         task_id="count",
         image="busybox:1.36",
     ).expand(labels=count_items.output)
+    count_lists = PythonOperator(
+        task_id="count-lists",
+        python_callable=check_lists,
+        op_args=["count", "count-items", {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    count >> count_lists
     run_parameters >> count_items
     all_2 = KubernetesPodOperator(
         **process(
@@ -494,7 +508,7 @@ with DAG(
         task_id="all",
         image="busybox:1.36",
     )
-    [each, count] >> all_2
+    [each_lists, count_lists] >> all_2
     run_outputs = PythonOperator(
         task_id="run-outputs",
         python_callable=typed_values,

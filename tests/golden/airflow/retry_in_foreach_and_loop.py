@@ -166,10 +166,37 @@ fi
 WORK_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
+
+    The place is a mapped task, or has a * for the numbers.
+    """
+    made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
+    if made is None:
+        return None
+    task, indexes = near(ti, place), range(len(made))
+    if "*" in task:
+        found = [pull(ti, task.replace("*", str(index))) for index in indexes]
+    else:
+        found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def text(value: Any) -> str:
@@ -187,6 +214,11 @@ def as_json(value: Any) -> str:
 def first_of(*values: str | None) -> str | None:
     """Return the first value that is there."""
     return next((value for value in values if value is not None), None)
+
+
+def quoted(value: Any) -> str | None:
+    """Return a value that need not be there as JSON."""
+    return None if value is None else as_json(value)
 
 
 def decoded(value: str | None, kind: str = "json") -> Any:
@@ -333,12 +365,6 @@ def reached_bound(rounds: int) -> None:
     )
 
 
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 def work_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "work.item.round_#-1"), "int"), "<", 2)
 
@@ -359,7 +385,7 @@ with DAG(
     },
     params={"shared": Param(type="string")},
     user_defined_macros={
-        "item": item,
+        "text": text,
         "WORK_ITEMS": WORK_ITEMS,
         "first_of": first_of,
         "output_near": output_near,
@@ -380,7 +406,7 @@ with DAG(
                             'mark="$$1/$$2-$$3"; test -e "$$mark" || { touch "$$mark"; exit 1; }; echo $$(($$3 + 1))',
                             "sh",
                             '{{ params["shared"] | replace("$", "$$") }}',
-                            '{{ item(ti, WORK_ITEMS) | replace("$", "$$") }}',
+                            '{{ text(WORK_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
                             '{{ first_of(output_near(ti, "work.item.round_#-1"), "0") }}',
                         ],
                         outputs=["result=-"],
@@ -410,3 +436,10 @@ with DAG(
             [*rounds, bound_20] >> end
 
         work_item.expand(number=[*range(2)])
+    work_lists = PythonOperator(
+        task_id="work-lists",
+        python_callable=check_lists,
+        op_args=["work.item.end", 2, {"result": "int"}, {}],
+        trigger_rule="none_failed",
+    )
+    work >> work_lists

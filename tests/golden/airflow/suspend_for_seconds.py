@@ -207,7 +207,12 @@ with DAG(
         task_id="a",
         image="busybox:1.36",
     )
-    pause = PythonOperator(task_id="pause", python_callable=wait, op_args=[0.1])
+    pause = PythonOperator(
+        task_id="pause",
+        python_callable=wait,
+        op_args=[0.1],
+        doc_md="cooling down",
+    )
     a >> pause
     b = KubernetesPodOperator(
         **process(["sh", "-c", "echo rested"], outputs=["result=-"]),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, Param
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
@@ -166,23 +167,17 @@ YES_ITEMS = [{"item": "a"}, {"item": "b"}]
 NO_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 
-def item(ti: Any, rows: Any, name: str = "item", number: int | None = None) -> str:
-    """Return an item as it travels: of a list, or of the rows that a task has made."""
-    found = pull(ti, rows, "rows") if isinstance(rows, str) else rows
-    return text(found[ti.map_index if number is None else number][name])
-
-
 def labels(count: int) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
     return [{"couler-item": str(index)} for index in range(count)]
 
 
-def gathered(
-    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: Any = None
-) -> Any:
-    """Return the outputs of all items of a step as a JSON list.
+def gather(
+    ti: Any, place: str, name: str, rows: Any, default: str | None = None
+) -> list[str | None] | None:
+    """Return what all items of a step gave as an output, None for those that failed.
 
-    Null stands for the items that failed. The place is a mapped task, or has a * for the numbers.
+    The place is a mapped task, or has a * for the numbers.
     """
     made = pull(ti, rows, "rows") if isinstance(rows, str) else range(rows)
     if made is None:
@@ -192,13 +187,32 @@ def gathered(
         found = [pull(ti, task.replace("*", str(index))) for index in indexes]
     else:
         found = ti.xcom_pull(task_ids=task, map_indexes=indexes) if made else []
-    texts = [None if one is None else one.get(name, default) for one in found]
-    if kind == "str":
-        texts = [quoted(one) for one in texts]
-    whole = f"[{','.join(one or 'null' for one in texts)}]"
-    if len(whole.encode()) > 96 * 1024:
-        raise AirflowFailException(f"{name} of {place} takes {len(whole.encode())} bytes in all")
-    return whole
+    return [None if one is None else one.get(name, default) for one in found]
+
+
+def gathered(
+    ti: Any, place: str, name: str, rows: Any, kind: str = "str", default: str | None = None
+) -> str | None:
+    """Return the outputs of all items of a step as a JSON list."""
+    texts = gather(ti, place, name, rows, default)
+    if texts is None or kind == "str":
+        return quoted(texts)
+    return as_json([None if one is None else decoded(one, kind) for one in texts])
+
+
+def check_lists(
+    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    for name, kind in kinds.items():
+        texts = gather(ti, place, name, rows, defaults.get(name))
+        if texts is None or (texts and texts == [None] * len(texts)):
+            raise AirflowSkipException(f"{place} was skipped")
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
@@ -376,19 +390,6 @@ def states_near(ti: Any) -> dict[str, str]:
     }
 
 
-def whole(value: str | None) -> int:
-    """Read a whole number."""
-    if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
-        raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
-    return int(value)
-
-
-def place(ti: Any, name: str, root: str = "") -> str:
-    """Return where an output of a task is kept."""
-    parts = [root, ti.dag_id, ti.run_id, ti.task_id, str(ti.map_index), name]
-    return "/".join(part for part in parts if part not in ("", "-1"))
-
-
 def when_yes(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["n"]), "int"), "==", 1)
 
@@ -409,7 +410,7 @@ with DAG(
     },
     params={"n": Param(1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$")},
     user_defined_macros={
-        "item": item,
+        "text": text,
         "YES_ITEMS": YES_ITEMS,
         "PROCESS": PROCESS,
         "NO_ITEMS": NO_ITEMS,
@@ -420,22 +421,48 @@ with DAG(
 ):
     yes = KubernetesPodOperator.partial(
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ item(ti, YES_ITEMS) | replace("$", "$$") }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ text(YES_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+            ],
             outputs=["result=-"],
         ),
         task_id="yes",
         image="busybox:1.36",
         pre_execute=run_if(when_yes),
     ).expand(labels=labels(len(YES_ITEMS)))
+    yes_lists = PythonOperator(
+        task_id="yes-lists",
+        python_callable=check_lists,
+        op_args=["yes", 2, {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    yes >> yes_lists
     no = KubernetesPodOperator.partial(
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ item(ti, NO_ITEMS) | replace("$", "$$") }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ text(NO_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+            ],
             outputs=["result=-"],
         ),
         task_id="no",
         image="busybox:1.36",
         pre_execute=run_if(when_no),
     ).expand(labels=labels(len(NO_ITEMS)))
+    no_lists = PythonOperator(
+        task_id="no-lists",
+        python_callable=check_lists,
+        op_args=["no", 2, {"result": "str"}, {}],
+        trigger_rule="none_failed",
+    )
+    no >> no_lists
     end = KubernetesPodOperator(
         **process(
             [
@@ -450,4 +477,4 @@ with DAG(
         task_id="end",
         image="busybox:1.36",
     )
-    no >> end
+    no_lists >> end
