@@ -8,15 +8,17 @@ extra. The value is then part of the pod that is made, unlike that of a secret o
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Iterator
 
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.python import quoted
+from couler.ir.artifacts import location_references
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.pods import PodContainer
-from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.walk import pod_containers, scopes
-from couler.ir.workflow import Step, Workflow
+from couler.ir.storage import CsiVolume, EnvVar, SecretKey, SecretVolume
+from couler.ir.walk import locations, pod_containers, scopes
+from couler.ir.workflow import Http, Step, Workflow
 
 CONNECTION_CODE = "CLR378"
 _FIELDS = ("extra", "host", "login", "password", "port", "schema")
@@ -55,17 +57,32 @@ def check_connections(workflow: Workflow, options: Options) -> Iterator[Diagnost
     names = connections(options)
     if not names:
         return
+    for what in _bad_uses_of_all(workflow, names):
+        yield _refused("the workflow", what, source=workflow.source)
     for scope in scopes(workflow):
         for step in scope.steps:
+            path = scope.path_of(step)
             for what in _bad_uses(step, names):
-                yield Diagnostic(
-                    CONNECTION_CODE,
-                    f'airflow: step "{scope.path_of(step)}" takes {what}, which is a connection of '
-                    "Airflow by the option `connections`. Of a connection, variables can have "
-                    "single entries that are there.",
-                    scope.path_of(step),
-                    step.source,
-                )
+                yield _refused(f'step "{path}"', what, step=path, source=step.source)
+
+
+def _refused(who: str, what: str, **where: t.Any) -> Diagnostic:
+    return Diagnostic(
+        CONNECTION_CODE,
+        f"airflow: {who} takes {what}, which is a connection of Airflow by the option "
+        "`connections`. Of a connection, variables can have single entries that are there.",
+        **where,
+    )
+
+
+def _bad_uses_of_all(workflow: Workflow, names: frozenset[str]) -> Iterator[str]:
+    for volume in workflow.volumes:
+        if isinstance(volume, SecretVolume | CsiVolume) and volume.secret in names:
+            yield f'the volume "{volume.name}" from the secret "{volume.secret}"'
+    pulls = () if workflow.pod is None else workflow.pod.image_pull_secrets
+    for name in pulls:
+        if name in names:
+            yield f'images by the secret "{name}"'
 
 
 def _bad_uses(step: Step, names: frozenset[str]) -> Iterator[str]:
@@ -78,3 +95,11 @@ def _bad_uses(step: Step, names: frozenset[str]) -> Iterator[str]:
             secret = variable.secret
             if secret is not None and secret.secret in names and secret.optional:
                 yield f'an optional entry of the secret "{secret.secret}"'
+    headers = step.action.headers if isinstance(step.action, Http) else ()
+    for header in headers:
+        if header.secret is not None and header.secret.secret in names:
+            yield f'a header from the secret "{header.secret.secret}"'
+    for location in locations(step):
+        for key in location_references(location):
+            if isinstance(key, SecretKey) and key.secret in names:
+                yield f'files by the secret "{key.secret}"'

@@ -7,9 +7,10 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.connections import connection_template
 from couler.backends.base import Target
-from couler.ir.pods import PodContainer
-from couler.ir.storage import EnvFrom, EnvVar, SecretKey
-from couler.ir.workflow import Step
+from couler.ir.artifacts import S3Location
+from couler.ir.pods import PodContainer, PodSettings
+from couler.ir.storage import EnvFrom, EnvVar, Mount, SecretKey, SecretVolume
+from couler.ir.workflow import Http, Input, Step, Workflow
 from tests.backends.airflow.files import calls_of
 from tests.support.feature_samples import echo, flow
 
@@ -67,3 +68,40 @@ def test_only_secrets_that_the_option_names_are_connections() -> None:
 def test_other_uses_of_a_connection_are_refused(step: Step) -> None:
     assert [one.code for one in BACKEND.check(flow(step), TARGET)] == ["CLR378"]
     assert [*BACKEND.check(flow(step), Target())] == []
+
+
+KEY = SecretKey(secret="db", key="login")
+
+
+@pytest.mark.parametrize(
+    "workflow",
+    [
+        flow(
+            echo("a", mounts=(Mount(volume="v", path="/v"),)),
+            volumes=(SecretVolume(name="v", secret="db"),),
+        ),
+        flow(echo("a"), pod=PodSettings(image_pull_secrets=("db",))),
+        flow(
+            Step(
+                name="a",
+                action=Http(url="http://a", headers=(EnvVar(name="A", secret=KEY),)),
+            )
+        ),
+        flow(
+            echo(
+                "a",
+                inputs=(
+                    Input(
+                        name="f", type="file", at=S3Location(key="k", bucket="b", access_key=KEY)
+                    ),
+                ),
+            )
+        ),
+    ],
+    ids=["volume", "pull", "header", "location"],
+)
+def test_only_variables_come_from_connections(workflow: Workflow) -> None:
+    files = {"files_claim": "files", "io_image": "couler"}
+    target = Target(options={**TARGET.options, **files})
+    assert [one.code for one in BACKEND.check(workflow, target)] == ["CLR378"]
+    assert [*BACKEND.check(workflow, Target(options=files))] == []
