@@ -13,26 +13,39 @@ from contextlib import contextmanager
 Pods = dict[str, dict[str, t.Any]]
 
 
-class _Operator:
+class Literal(str):
+    """A text that Jinja does not read."""
+
+    __slots__ = ()
+
+
+class Operator:
     """Takes whatever it is called with, and whatever order it is put into."""
 
-    found: t.ClassVar[list[dict[str, t.Any]]] = []
+    found: t.ClassVar[list[Operator]] = []
 
     def __init__(self, *_: object, **arguments: t.Any) -> None:
         self.output = self
-        if "task_id" in arguments:
-            self.found.append(arguments)
+        self.arguments = arguments
+        self.over: dict[str, t.Any] | None = None
+        """What it is mapped over."""
         if "dag_id" in arguments:
-            self.found.append({"task_id": "", **arguments})
+            self.arguments = {"task_id": "", **arguments}
+        if "task_id" in self.arguments:
+            self.found.append(self)
 
     @classmethod
-    def partial(cls, **arguments: t.Any) -> _Operator:
+    def partial(cls, **arguments: t.Any) -> Operator:
         return cls(**arguments)
+
+    def expand(self, **over: t.Any) -> Operator:
+        self.over = over
+        return self
 
     def __getattr__(self, name: str) -> t.Any:
         return lambda *_, **__: self
 
-    def __enter__(self) -> _Operator:
+    def __enter__(self) -> Operator:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -50,22 +63,27 @@ class _Models:
         return lambda **fields: (f"k8s.{name}", fields)
 
 
-def calls_of(text: str) -> Pods:
-    """Return the arguments of the operators of a DAG file by task, those of the DAG by ``""``.
+def operators_of(text: str) -> dict[str, Operator]:
+    """Return the operators of a DAG file by task, in their order, its DAG by ``""``.
 
     What a file imports stands for tuples of its name and what it was called with.
     """
-    _Operator.found.clear()
+    Operator.found.clear()
     with _stand_ins(text):
         exec(compile(text, "dag.py", "exec"), {"__name__": "dag"})
-    return {one["task_id"]: one for one in _Operator.found}
+    return {one.arguments["task_id"]: one for one in Operator.found}
+
+
+def calls_of(text: str) -> Pods:
+    """Return the arguments of the operators of a DAG file by task, those of the DAG by ``""``."""
+    return {name: one.arguments for name, one in operators_of(text).items()}
 
 
 def _stand_in(name: str) -> t.Any:
     if name.endswith("Operator") or name in ("DAG", "TaskGroup"):
-        return type(name, (_Operator,), {})
+        return type(name, (Operator,), {})
     if name == "literal":
-        return lambda text: text
+        return Literal
     if name == "models":
         return _Models()
     if name == "task_group":  # the tasks of one item
