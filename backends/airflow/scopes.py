@@ -137,7 +137,6 @@ class Scopes:
             task_id=scope.lists(step),
             python_callable=Code(self._module.use("check_lists")),
             op_args=[place, rows, {one.name: one.type for one in step.outputs}, defaults],
-            trigger_rule="none_failed",
         )
         last = self.last(name)
         return [statement(last, made, indent=indent), edge([name], last, indent=indent)]

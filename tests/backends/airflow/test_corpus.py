@@ -23,8 +23,6 @@ GOLDENS = Path(__file__).parents[2] / "golden" / "airflow"
 BACKEND = AirflowBackend()
 TARGET = with_files()
 
-pytestmark = pytest.mark.slow
-
 
 def compiled(case: Case, target: Target = TARGET) -> str:
     """Return a case's DAG file; raise if Airflow cannot do it."""

@@ -13,7 +13,7 @@ from tests.corpus import cases
 from tests.support import airflow_table
 from tests.support.airflow_table import Row, Share
 
-pytestmark = [pytest.mark.checkout, pytest.mark.slow]
+pytestmark = pytest.mark.checkout
 
 
 def test_every_case_is_on_the_page() -> None:

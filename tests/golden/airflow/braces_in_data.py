@@ -359,7 +359,6 @@ with DAG(
         task_id="items-lists",
         python_callable=check_lists,
         op_args=["items", "items-items", {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     items >> items_lists
     args >> items_items

@@ -466,6 +466,5 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each", 2, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     each >> each_lists

@@ -339,7 +339,6 @@ with DAG(
         task_id="square-lists",
         python_callable=check_lists,
         op_args=["square", 3, {"result": "int"}, {}],
-        trigger_rule="none_failed",
     )
     square >> square_lists
     total = KubernetesPodOperator(

@@ -371,7 +371,6 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each", "each-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     each >> each_lists
     list_2 >> each_items
@@ -398,7 +397,6 @@ with DAG(
         task_id="again-lists",
         python_callable=check_lists,
         op_args=["again", "again-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     again >> again_lists
     each_lists >> again_items

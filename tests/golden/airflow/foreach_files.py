@@ -604,7 +604,6 @@ with DAG(
         task_id="write-lists",
         python_callable=check_lists,
         op_args=["write", 3, {"result": "str", "f": "file"}, {}],
-        trigger_rule="none_failed",
     )
     write >> write_lists
     all_2 = KubernetesPodOperator(
@@ -646,7 +645,6 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each", "each-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     each >> each_lists
     write_lists >> each_items

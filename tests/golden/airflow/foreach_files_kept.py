@@ -598,7 +598,6 @@ with DAG(
         task_id="make-lists",
         python_callable=check_lists,
         op_args=["make", 3, {"result": "str", "part": "file"}, {}],
-        trigger_rule="none_failed",
     )
     make >> make_lists
     gather_2 = KubernetesPodOperator(

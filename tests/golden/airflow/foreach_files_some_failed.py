@@ -679,7 +679,6 @@ with DAG(
         task_id="write-lists",
         python_callable=check_lists,
         op_args=["write", 3, {"result": "str", "f": "file"}, {}],
-        trigger_rule="none_failed",
     )
     write >> write_lists
     all_2_needs = PythonOperator(

@@ -436,7 +436,6 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each.item.end", 3, {"double": "int", "odd": "str"}, {"odd": "even"}],
-        trigger_rule="none_failed",
     )
     each >> each_lists
     sum_2 = KubernetesPodOperator(

@@ -343,7 +343,6 @@ with DAG(
                 task_id="cell-lists",
                 python_callable=check_lists,
                 op_args=["row.item.cell.item_*", 2, {"result": "str"}, {}],
-                trigger_rule="none_failed",
             )
             cell >> cell_lists
             end = PythonOperator(task_id="end", python_callable=row_outputs)
@@ -354,7 +353,6 @@ with DAG(
         task_id="row-lists",
         python_callable=check_lists,
         op_args=["row.item.end", 2, {"cells": "list"}, {}],
-        trigger_rule="none_failed",
     )
     row >> row_lists
     table = KubernetesPodOperator(

@@ -483,7 +483,6 @@ with DAG(
                     task_id="each-lists",
                     python_callable=check_lists,
                     op_args=["grow.round_#.each", "grow.round_#.each-items", {"result": "int"}, {}],
-                    trigger_rule="none_failed",
                 )
                 each >> each_lists
                 when >> each_items

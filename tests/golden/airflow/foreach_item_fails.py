@@ -341,7 +341,6 @@ with DAG(
         task_id="check-lists",
         python_callable=check_lists,
         op_args=["check", 3, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     check >> check_lists_2
     after = KubernetesPodOperator(

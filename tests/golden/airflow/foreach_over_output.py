@@ -343,7 +343,6 @@ with DAG(
         task_id="one-lists",
         python_callable=check_lists,
         op_args=["one", "one-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     one >> one_lists
     list_2 >> one_items
@@ -375,7 +374,6 @@ with DAG(
         task_id="from-text-lists",
         python_callable=check_lists,
         op_args=["from-text", "from-text-items", {"result": "int"}, {}],
-        trigger_rule="none_failed",
     )
     from_text >> from_text_lists
     text_2 >> from_text_items

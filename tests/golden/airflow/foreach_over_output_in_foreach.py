@@ -390,7 +390,6 @@ with DAG(
                     task_id="cell-lists",
                     python_callable=check_lists,
                     op_args=["row.item_#.cell", "row.item_#.cell-items", {"result": "int"}, {}],
-                    trigger_rule="none_failed",
                 )
                 cell >> cell_lists
                 split >> cell_items
@@ -400,6 +399,5 @@ with DAG(
         task_id="row-lists",
         python_callable=check_lists,
         op_args=["row.item_*.end", 2, {"cells": "list"}, {}],
-        trigger_rule="none_failed",
     )
     row >> row_lists

@@ -372,7 +372,6 @@ with DAG(
             task_id="outer-lists",
             python_callable=check_lists,
             op_args=["work.outer", "work.outer-items", {"result": "int"}, {}],
-            trigger_rule="none_failed",
         )
         outer >> outer_lists
         inner_items = PythonOperator(
@@ -398,7 +397,6 @@ with DAG(
             task_id="inner-lists",
             python_callable=check_lists,
             op_args=["work.inner", "work.inner-items", {"result": "int"}, {}],
-            trigger_rule="none_failed",
         )
         inner >> inner_lists
         more >> inner_items

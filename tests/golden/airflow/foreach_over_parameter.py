@@ -365,6 +365,5 @@ with DAG(
         task_id="greet-lists",
         python_callable=check_lists,
         op_args=["greet", "greet-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     greet >> greet_lists

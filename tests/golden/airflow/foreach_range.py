@@ -348,7 +348,6 @@ with DAG(
         task_id="plain-lists",
         python_callable=check_lists,
         op_args=["plain", 3, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     plain_2 >> plain_2_lists
     down = KubernetesPodOperator.partial(
@@ -369,7 +368,6 @@ with DAG(
         task_id="down-lists",
         python_callable=check_lists,
         op_args=["down", 3, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     down >> down_lists
     none = KubernetesPodOperator.partial(
@@ -381,7 +379,6 @@ with DAG(
         task_id="none-lists",
         python_callable=check_lists,
         op_args=["none", 0, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     none >> none_lists
     row = KubernetesPodOperator.partial(
@@ -403,7 +400,6 @@ with DAG(
         task_id="row-lists",
         python_callable=check_lists,
         op_args=["row", 2, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     row >> row_lists
     with TaskGroup("outer") as outer:
@@ -431,7 +427,6 @@ with DAG(
                 task_id="cell-lists",
                 python_callable=check_lists,
                 op_args=["outer.item.cell.item_*", 2, {"result": "str"}, {}],
-                trigger_rule="none_failed",
             )
             cell >> cell_lists
             end = PythonOperator(task_id="end", python_callable=outer_outputs)
@@ -442,7 +437,6 @@ with DAG(
         task_id="outer-lists",
         python_callable=check_lists,
         op_args=["outer.item.end", 2, {"cells": "list"}, {}],
-        trigger_rule="none_failed",
     )
     outer >> outer_lists
     all_2 = KubernetesPodOperator(

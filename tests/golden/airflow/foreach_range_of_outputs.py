@@ -406,7 +406,6 @@ with DAG(
         task_id="counted-lists",
         python_callable=check_lists,
         op_args=["counted", "counted-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     counted >> counted_lists
     [first, text_2] >> counted_items
@@ -435,7 +434,6 @@ with DAG(
         task_id="down-lists",
         python_callable=check_lists,
         op_args=["down", "down-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     down >> down_lists
     first >> down_items
@@ -453,7 +451,6 @@ with DAG(
         task_id="none-lists",
         python_callable=check_lists,
         op_args=["none", "none-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     none >> none_lists
     pair_items = PythonOperator(
@@ -485,7 +482,6 @@ with DAG(
         task_id="pair-lists",
         python_callable=check_lists,
         op_args=["pair", "pair-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     pair >> pair_lists
     first >> pair_items
@@ -513,7 +509,6 @@ with DAG(
             task_id="each-lists",
             python_callable=check_lists,
             op_args=["inside.each", "inside.each-items", {"result": "str"}, {}],
-            trigger_rule="none_failed",
         )
         each >> each_lists
         shown = KubernetesPodOperator(

@@ -360,7 +360,6 @@ with DAG(
         task_id="long-lists",
         python_callable=check_lists,
         op_args=["long", "long-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     long >> long_lists
     many >> long_items
@@ -378,7 +377,6 @@ with DAG(
         task_id="far-lists",
         python_callable=check_lists,
         op_args=["far", "far-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     far >> far_lists
     many >> far_items
@@ -405,7 +403,6 @@ with DAG(
         task_id="wrong-lists",
         python_callable=check_lists,
         op_args=["wrong", "wrong-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     wrong >> wrong_lists
     word >> wrong_items

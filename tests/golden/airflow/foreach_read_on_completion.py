@@ -432,7 +432,6 @@ with DAG(
         task_id="work-lists",
         python_callable=check_lists,
         op_args=["work", 3, {"result": "int"}, {}],
-        trigger_rule="none_failed",
     )
     work >> work_lists
     after_needs = PythonOperator(

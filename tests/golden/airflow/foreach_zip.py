@@ -344,7 +344,6 @@ with DAG(
         task_id="pair-lists",
         python_callable=check_lists,
         op_args=["pair", "pair-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     pair >> pair_lists
     numbers_2 >> pair_items

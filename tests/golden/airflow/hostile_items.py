@@ -392,7 +392,6 @@ with DAG(
         task_id="pairs-lists",
         python_callable=check_lists,
         op_args=["pairs", 6, {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     pairs >> pairs_lists
     later_items = PythonOperator(
@@ -423,7 +422,6 @@ with DAG(
         task_id="later-lists",
         python_callable=check_lists,
         op_args=["later", "later-items", {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     later >> later_lists
     texts >> later_items
@@ -441,7 +439,6 @@ with DAG(
         task_id="known-lists",
         python_callable=check_lists,
         op_args=["known", 7, {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     known >> known_lists
     made_items = PythonOperator(
@@ -463,7 +460,6 @@ with DAG(
         task_id="made-lists",
         python_callable=check_lists,
         op_args=["made", "made-items", {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     made >> made_lists
     values >> made_items

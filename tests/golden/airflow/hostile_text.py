@@ -490,7 +490,6 @@ with DAG(
         task_id="items-lists",
         python_callable=check_lists,
         op_args=["items", 20, {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     items >> items_lists
     later_items = PythonOperator(
@@ -515,7 +514,6 @@ with DAG(
         task_id="later-lists",
         python_callable=check_lists,
         op_args=["later", "later-items", {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     later >> later_lists
     args >> later_items

@@ -703,7 +703,6 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each", "each-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     each >> each_lists
     deep >> each_items
@@ -726,7 +725,6 @@ with DAG(
         task_id="by_item-lists",
         python_callable=check_lists,
         op_args=["by_item", 2, {"result": "list"}, {}],
-        trigger_rule="none_failed",
     )
     by_item >> by_item_lists
     all_2 = KubernetesPodOperator(

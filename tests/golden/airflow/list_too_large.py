@@ -335,7 +335,6 @@ with DAG(
         task_id="fits-lists",
         python_callable=check_lists,
         op_args=["fits", 2, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     fits_2 >> fits_2_lists
     large = KubernetesPodOperator.partial(
@@ -355,7 +354,6 @@ with DAG(
         task_id="large-lists",
         python_callable=check_lists,
         op_args=["large", 2, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     large >> large_lists
     after = KubernetesPodOperator(

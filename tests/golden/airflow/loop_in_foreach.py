@@ -432,6 +432,5 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each.item.end", 3, {"end": "int"}, {}],
-        trigger_rule="none_failed",
     )
     each >> each_lists

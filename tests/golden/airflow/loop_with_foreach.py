@@ -446,7 +446,6 @@ with DAG(
         task_id="count-lists",
         python_callable=check_lists,
         op_args=["count.item.end", 2, {"result": "int"}, {}],
-        trigger_rule="none_failed",
     )
     count >> count_lists
     end = KubernetesPodOperator(

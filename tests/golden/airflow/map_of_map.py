@@ -356,7 +356,6 @@ with DAG(
         task_id="first-lists",
         python_callable=check_lists,
         op_args=["first", 3, {"result": "int"}, {}],
-        trigger_rule="none_failed",
     )
     first >> first_lists
     second_items = PythonOperator(
@@ -382,7 +381,6 @@ with DAG(
         task_id="second-lists",
         python_callable=check_lists,
         op_args=["second", "second-items", {"result": "int"}, {}],
-        trigger_rule="none_failed",
     )
     second >> second_lists
     first_lists >> second_items
@@ -415,7 +413,6 @@ with DAG(
         task_id="third-lists",
         python_callable=check_lists,
         op_args=["third", "third-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     third >> third_lists
     [first_lists, second_lists] >> third_items

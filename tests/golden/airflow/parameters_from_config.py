@@ -460,7 +460,6 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each", "each-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     each >> each_lists
     run_parameters >> each_items
@@ -489,7 +488,6 @@ with DAG(
         task_id="count-lists",
         python_callable=check_lists,
         op_args=["count", "count-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     count >> count_lists
     run_parameters >> count_items

@@ -440,6 +440,5 @@ with DAG(
         task_id="work-lists",
         python_callable=check_lists,
         op_args=["work.item.end", 2, {"result": "int"}, {}],
-        trigger_rule="none_failed",
     )
     work >> work_lists

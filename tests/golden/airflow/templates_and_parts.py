@@ -435,7 +435,6 @@ with DAG(
         task_id="each-lists",
         python_callable=check_lists,
         op_args=["each", "each-items", {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     each >> each_lists
     as_text >> each_items

@@ -438,7 +438,6 @@ with DAG(
         task_id="yes-lists",
         python_callable=check_lists,
         op_args=["yes", 2, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     yes >> yes_lists
     no = KubernetesPodOperator.partial(
@@ -460,7 +459,6 @@ with DAG(
         task_id="no-lists",
         python_callable=check_lists,
         op_args=["no", 2, {"result": "str"}, {}],
-        trigger_rule="none_failed",
     )
     no >> no_lists
     end = KubernetesPodOperator(
