@@ -1,0 +1,197 @@
+"""What the cases of the corpus do not combine: Airflow gives what this machine gives."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import RunOptions, Target
+from couler.backends.local import LocalBackend
+from couler.ir.defaults import resolve_defaults
+from couler.ir.workflow import ExitHandler, Workflow
+from couler.stages.checks import check_engine
+from tests.corpus.build import (
+    compare,
+    flow,
+    given,
+    group,
+    item,
+    last,
+    on_completion,
+    on_failure,
+    or_else,
+    out,
+    param,
+    ref,
+    run,
+    sh,
+    while_,
+)
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_runs import Worker
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+BACKEND = AirflowBackend()
+NUMBER = given("n", item(), "int")
+
+
+WORKFLOWS = (
+    flow(
+        "item-handled-inside",
+        group(
+            "each",
+            sh("work", "test $1 != 2", param("n")),
+            sh("repair", "echo $1", param("n"), depends_on=[on_failure("work")]),
+            inputs=[NUMBER],
+            foreach=[1, 2, 3],
+        ),
+        sh("after", "true", depends_on=["each"]),
+    ),
+    flow(
+        "item-handled-outside",
+        group(
+            "each",
+            sh("work", "test $1 != 2 && echo $1", param("n")),
+            sh("next", "echo $1", ref("work")),
+            inputs=[NUMBER],
+            outputs=[out("said", source=ref("next"))],
+            foreach=[1, 2, 3],
+        ),
+        sh("rescue", "echo rescued", depends_on=[on_failure("each")]),
+        sh("never", "true", depends_on=["each"]),
+    ),
+    flow(
+        "groups-of-no-items",
+        sh("none", "echo '[]'", result="list"),
+        group(
+            "each",
+            sh("say", "echo $1", param("n")),
+            inputs=[given("n", item(), "json")],
+            outputs=[out("said", source=ref("say"))],
+            foreach=ref("none"),
+        ),
+        sh("sum", "echo $1", ref("each", "said")),
+        group(
+            "skipped",
+            sh("speak", "echo $1", param("n")),
+            inputs=[given("n", item(), "json")],
+            outputs=[out("said", source=ref("speak"))],
+            foreach=ref("none"),
+            when=compare(ref("none"), "==", [1]),
+        ),
+        sh("default", "echo $1", or_else(ref("skipped", "said"), [9])),
+    ),
+    flow(
+        "completion-in-omitted-group",
+        sh("bad", "exit 1"),
+        group(
+            "work",
+            sh("first", "true"),
+            sh("second", "true", depends_on=[on_completion("first")]),
+            depends_on=["bad"],
+        ),
+        sh("end", "true", depends_on=[on_completion("work")]),
+    ),
+    flow(
+        "completion-in-skipped-group",
+        sh("one", "echo 1", result="int"),
+        group(
+            "work",
+            sh("first", "true"),
+            sh("second", "true", depends_on=[on_completion("first")]),
+            sh("third", "true", depends_on=[on_failure("first")]),
+            when=compare(ref("one"), "==", 2),
+        ),
+        sh("end", "true", depends_on=[on_completion("work")]),
+        sh("after", "true", depends_on=["work"]),
+    ),
+    flow(
+        "condition-in-item",
+        group(
+            "each",
+            group(
+                "large",
+                sh("say", "echo $1", param("m")),
+                inputs=[given("m", param("n"), "int")],
+                outputs=[out("said", source=ref("say"))],
+                when=compare(param("n"), ">", 1),
+            ),
+            sh("tell", "echo got $1", or_else(ref("large", "said"), "none")),
+            inputs=[NUMBER],
+            outputs=[out("told", source=ref("tell"))],
+            foreach=[1, 2],
+        ),
+        sh("sum", "echo $1", ref("each", "told")),
+    ),
+    flow(
+        "loop-in-item-of-the-run",
+        sh("list", "echo '[1, 5]'", result="list"),
+        group(
+            "each",
+            sh(
+                "grow",
+                "echo $(($1 + $2))",
+                last(initial=0),
+                param("n"),
+                result="int",
+                loop=while_(compare(last(), "<", 8)),
+            ),
+            inputs=[NUMBER],
+            outputs=[out("size", "int", source=ref("grow"))],
+            foreach=ref("list"),
+        ),
+        sh("sum", "echo $1", ref("each", "size")),
+    ),
+    flow(
+        "loop-that-is-skipped",
+        sh("one", "echo 1", result="int"),
+        sh(
+            "grow",
+            "echo $(($1 + 1))",
+            last(initial=0),
+            result="int",
+            loop=while_(compare(last(), "<", 3)),
+            when=compare(ref("one"), "==", 2),
+        ),
+        sh("after", "echo $1", or_else(ref("grow"), 7)),
+    ),
+    flow(
+        "handlers-of-all-kinds",
+        sh("bad", "exit 1"),
+        sh("below", "true", depends_on=["bad"]),
+        sh("side", "echo side"),
+        exit_handlers=[
+            ExitHandler(
+                name="failed",
+                on="failure",
+                steps=(sh("tell", "echo $1 $2", run("status"), or_else(ref("side"), "no")),),
+            ),
+            ExitHandler(name="well", on="success", steps=(sh("never", "true"),)),
+            ExitHandler(
+                name="always",
+                on="any",
+                steps=(sh("try", "exit 1"), sh("rescue", "true", depends_on=[on_failure("try")])),
+            ),
+        ],
+    ),
+)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
+def test_outcome(workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
+    workflow = resolve_defaults(workflow)
+    assert check_engine(workflow, BACKEND, Target()) == ()
+    here = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home", jobs=4))
+    text = BACKEND.compile(workflow, Target()).to_text()
+    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
+    there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
+    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
+    assert there.status == here.status, done.log
+    for path, given_out in there.outputs.items():
+        local = {name: here.steps[path].outputs[name] for name in given_out}
+        assert json.loads(json.dumps(given_out)) == json.loads(json.dumps(local)), path
