@@ -68,7 +68,9 @@ def _last_words(text: str, file: Path) -> str:
     place = f'File "{file}", line '
     numbers = [line.partition(place)[2].partition(",")[0] for line in lines if place in line]
     where = f" (line {numbers[-1]})" if numbers else ""
-    return f"{lines[-1]}{where}"
+    frames = [at for at, line in enumerate(lines[:-1]) if line.startswith("  ")]
+    words = " ".join(lines[frames[-1] + 1 :] if frames else lines[-1:])
+    return f"{words}{where}"
 
 
 def main() -> None:
