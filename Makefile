@@ -74,7 +74,7 @@ test-slow: argo-oracle containers ## Slow tests, some of which install packages;
 
 .PHONY: test-airflow
 test-airflow: $(STAMP) containers airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m airflow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m airflow
 
 .PHONY: airflow-table
 airflow-table: $(STAMP) containers airflow ## Run the corpus here and under Airflow, write the page of the table and print it

@@ -19,7 +19,7 @@ from couler.backends.airflow.python import (
 )
 from couler.backends.airflow.quoting import quoted
 from couler.backends.airflow.reading import Read, Scope, item_rows, task_name
-from couler.backends.airflow.tasks import GUARDED, NO_GATE, Gate, Place, Tasks
+from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import Foreach, Loop
 from couler.ir.workflow import Group, Step
 
@@ -80,16 +80,14 @@ class Iterations:
         start = self._tasks.start(step, place)
         gate = NO_GATE
         if step.foreach is not None and is_dynamic(step.foreach):
-            # Without items there are no tasks to skip. A rule by which Airflow looks at all items
-            # of a task together would leave all out as soon as one has failed.
+            # Without items there are no tasks to skip.
             gate = Gate(self._module.name(f"{name}_items", "items"), spot.maker)
             lines.append(self._maker(gate.before[0], "items", step, step.foreach, place, indent))
         elif start is not None or place.waits:
-            gate = Gate(
-                self._module.name(f"{name}_when", "when"), f"{spot.base}.when", can_skip=True
-            )
+            variable, is_late = self._module.name(f"{name}_when", "when"), scope.is_late
+            gate = Gate(variable, f"{spot.base}.when", can_skip=True, is_looked_at=is_late)
             lines.append(self._scopes.when(gate.before[0], "when", start, place, indent))
-        inside = replace(place, conditions=(), is_decided=True, rule=gate.rule)
+        inside = replace(place, conditions=gate.looked_at, is_decided=True, rule=gate.rule)
         if step.foreach is None:
             return [*lines, *self._rounds(spot, inside, name, gate, indent)]
         if is_dynamic(step.foreach):
@@ -188,7 +186,7 @@ class Iterations:
         lines.append(edge([rounds], bound, indent=indent))
         if spot.items is not None:
             end = self._module.name(f"{name}_end", "end")
-            lines.append(self._end(spot, end, name, indent))
+            lines.append(self._end(spot, end, name, gate, indent))
             lines.append(edge([f"*{rounds}", bound], end, indent=indent))
         return lines
 
@@ -197,15 +195,15 @@ class Iterations:
         after = replace(scope, loop=spot, is_after_round=True)
         return self._module.condition(f"{name}_again", after.condition(loop.condition))
 
-    def _end(self, spot: Spot, end: str, name: str, indent: int) -> str:
+    def _end(self, spot: Spot, end: str, name: str, gate: Gate, indent: int) -> str:
         """Return the task that gives the outputs of an item: those of its last round."""
         codes = {one.name: spot.last_round_code(one.name) for one in spot.step.outputs}
-        foreach = spot.step.foreach
         made = call(
             self._module.take(_PYTHON, "PythonOperator"),
             task_id="end",
             python_callable=Code(self._module.outputs(f"{name}_outputs", codes)),
-            trigger_rule=None if foreach is not None and is_dynamic(foreach) else GUARDED,
+            trigger_rule=gate.rule,
+            pre_execute=self._tasks.skip(None, gate.looked_at),
         )
         return statement(end, made, indent=indent)
 

@@ -104,6 +104,8 @@ class Scope:
     """What `ItemRef` reads."""
     within_mapped: bool = False
     """Whether a foreach around it is mapped."""
+    is_late: bool = False
+    """Whether that one's items are known only when the workflow runs."""
     loop: Spot | None = None
     """The step whose rounds `RoundRef` reads."""
     is_after_round: bool = False
@@ -152,7 +154,12 @@ class Scope:
         steps = {one.name: one for one in group.steps}
         spot = self.spot(step)
         mapped = self.within_mapped or spot.items == "mapped"
-        return Scope(steps, f"{spot.round}.", given, within_mapped=mapped)
+        late = self.is_late_inside(step)
+        return Scope(steps, f"{spot.round}.", given, within_mapped=mapped, is_late=late)
+
+    def is_late_inside(self, step: Step) -> bool:
+        """Return whether Airflow knows the tasks inside of a step only when the workflow runs."""
+        return self.is_late or (step.foreach is not None and is_dynamic(step.foreach))
 
     def given(self, output: Output) -> str:
         """Return the expression for what a group gives out, inside of the group."""

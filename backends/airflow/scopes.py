@@ -81,7 +81,7 @@ class Scopes:
             known = len(edges)
             before, needs = self._before(step, names, scope)
             name = names[step.name]
-            opened: tuple[str, ...] = ()
+            opened = gate.looked_at
             if needs:
                 needs_id = free(f"{task_name(step.name)}-needs", scope.steps)
                 variable = self._module.name(f"{name}_needs")
@@ -234,7 +234,8 @@ class Scopes:
         assert isinstance(spot.step.action, Group)
         gate_id = own_name("when", spot.step.action)
         variable = self._module.name(f"{name}_when", gate_id)
-        gate = Gate(variable, f"{spot.round}.{gate_id}", can_skip=True)
+        is_looked_at = place.scope.is_late_inside(spot.step)
+        gate = Gate(variable, f"{spot.round}.{gate_id}", can_skip=True, is_looked_at=is_looked_at)
         line = self.when(variable, gate_id, start, place, indent)
         return [line, *self.group(spot, place.scope, name, indent, gate=gate)]
 
@@ -256,7 +257,7 @@ class Scopes:
         if not spot.has_end:
             return lines
         codes = {one.name: inner.given(one) for one in step.outputs if one.value is not None}
-        rule, check, start = gate.rule, "", None
+        rule, check, start = gate.rule, "", self._tasks.skip(None, gate.looked_at)
         if any(map(waits_otherwise, steps)):
             leaves = value_of(inner.all_leaves(steps)).flat()
             rule, check = "all_done", f"check_end({leaves}, ti)"

@@ -56,11 +56,16 @@ class Gate:
         Its id.
     can_skip
         Whether the steps are skipped where it was skipped.
+    is_looked_at
+        Whether they look at it themselves. Before Airflow knows the items of a mapped group, it
+        decides on a trigger rule by the tasks of all of them together: where that rule skips, one
+        item that has failed would leave out all others.
     """
 
     variable: str | None
     place: str = ""
     can_skip: bool = False
+    is_looked_at: bool = False
 
     @property
     def before(self) -> list[str]:
@@ -70,12 +75,17 @@ class Gate:
     @property
     def rule(self) -> str | None:
         """The trigger rule of what waits for it; None for that of the whole DAG."""
-        return GUARDED if self.can_skip else None
+        return GUARDED if self.can_skip and not self.is_looked_at else None
 
     @property
     def places(self) -> tuple[str, ...]:
         """Its id, if it can skip."""
         return (self.place,) if self.can_skip else ()
+
+    @property
+    def looked_at(self) -> tuple[str, ...]:
+        """Its id, if what waits for it is to look at it."""
+        return self.places if self.is_looked_at else ()
 
 
 NO_GATE = Gate(None)

@@ -9,6 +9,7 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.ir.defaults import resolve_defaults
+from couler.ir.values import Value
 from couler.ir.workflow import Step, Workflow
 from couler.stages.checks import check_engine
 from tests.corpus import Case
@@ -21,6 +22,7 @@ from tests.corpus.build import (
     item,
     last,
     on_completion,
+    on_failure,
     or_else,
     out,
     param,
@@ -74,7 +76,42 @@ COUNT = sh(
     foreach=ref("list"),
     loop=while_(compare(last(), "<", 3), max_iterations=4),
 )
+
+
+def each(*steps: Step, said: Value) -> Step:
+    """For each item a first step, which fails for 2, and others."""
+    return group(
+        "each",
+        sh("first", "test $1 != 2 && echo $1", param("n")),
+        *steps,
+        inputs=[given("n", item(), "int")],
+        outputs=[out("said", source=said)],
+        foreach=ref("list"),
+    )
+
+
+CONDITION = group(
+    "large",
+    sh("say", "echo large $1", param("m")),
+    inputs=[given("m", param("n"), "int")],
+    outputs=[out("said", source=ref("say"))],
+    when=compare(param("n"), ">", 1),
+    depends_on=["first"],
+)
+ROUNDS = group(
+    "grow",
+    sh("add", "echo $(($1 + $2))", param("was"), param("step"), result="int"),
+    sh("keep", 'echo "$1"', ref("add"), result="int"),
+    inputs=[given("was", last(initial=0), "int"), given("step", param("n"), "int")],
+    outputs=[out("result", "int", source=ref("keep"))],
+    loop=while_(compare(last(), "<", 3), max_iterations=4),
+    depends_on=["first"],
+)
+TELL = sh("tell", 'echo "$1"', or_else(ref("large", "said"), "small"))
+RESCUE = sh("rescue", "true", depends_on=[on_failure("each")])
 FLOWS = [
+    flow("condition-in-items", numbers(), each(CONDITION, TELL, said=ref("tell")), RESCUE),
+    flow("rounds-in-items", numbers(), each(ROUNDS, said=ref("grow")), RESCUE),
     flow("item-fails", numbers(), pairs(), total(depends_on=(on_completion("each"),))),
     flow("no-items", numbers(), pairs(when=compare(ref("list"), "==", "no")), total()),
     flow("loop-fails", numbers(), COUNT, sh("after", 'echo "$1"', ref("count"))),

@@ -79,7 +79,7 @@ def test_engine_refuses_what_it_declares(couler: Callable, tmp_path: Path) -> No
     done = couler("compile", "job.yaml", "-e", "image-list")
     assert (done.returncode, done.stdout) == (5, "")
     assert "the images of a job are in its manifest" in done.stderr
-    assert "Engines that can: argo" in done.stderr
+    assert "Engines that can: airflow, argo" in done.stderr
 
 
 def test_pass_runs_and_is_told_of(couler: Callable) -> None:

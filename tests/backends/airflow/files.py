@@ -108,13 +108,15 @@ def _stand_ins(text: str) -> Iterator[None]:
     """Put modules in the place of those of Airflow and Kubernetes that a file imports."""
     line = r"^from ((?:airflow|kubernetes)[\w.]*) import (\([^)]*\)|.*)$"
     imported = re.findall(line, text, re.M)
-    before = dict(sys.modules)
+    added: list[str] = []
     for path, names in imported:
         parts = path.split(".")
         for count in range(1, len(parts) + 1):
             module = types.ModuleType(".".join(parts[:count]))
             module.__path__ = []
-            sys.modules.setdefault(module.__name__, module)
+            if module.__name__ not in sys.modules:
+                sys.modules[module.__name__] = module
+                added.append(module.__name__)
         for name in re.findall(r"\w+", re.sub(r"\bas \w+", "", names)):
             setattr(sys.modules[path], name, _stand_in(name))
     # A duration as what it was called with.
@@ -125,6 +127,6 @@ def _stand_ins(text: str) -> Iterator[None]:
     try:
         yield
     finally:
-        for name in sys.modules.keys() - before.keys():
+        for name in added:  # and nothing that was imported meanwhile: others have it by now
             del sys.modules[name]
         sys.modules["datetime"] = real

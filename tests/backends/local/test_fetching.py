@@ -66,7 +66,7 @@ def puts(site: Site, **fields: t.Any) -> Step:
 def test_files_that_tell_whether_steps_are_cached_come_in_turns(run: Run, site: Site) -> None:
     site.wait_s = 0.1
     items = list(range(8))
-    site.files.update({f"/{one}": b"x" for one in items})
+    site.files.update({f"/{one}": str(one).encode() for one in items})
     url = text(f"{site.url}/", item())
     given = Input(name="data", type="file", at=HttpLocation(url=url))
     script = 'cat "$COULER_INPUT_data"'

@@ -109,7 +109,7 @@ def test_step_does_not_start_when_the_run_was_cancelled_while_its_result_was_loo
 
     def find_slowly(*args: t.Any, **named: t.Any) -> Found:
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(0.3)
+        time.sleep(2)  # until the main thread has heard of it
         return find(*args, **named)
 
     monkeypatch.setattr(StepCache, "find", find_slowly)
@@ -125,7 +125,7 @@ def test_process_does_not_start_when_the_run_was_cancelled_while_inputs_were_fet
 
     def fetched(store: ObjectStore, text: str, path: Path) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(0.3)
+        time.sleep(2)  # until the main thread has heard of it
         fetch(store, text, path)
 
     monkeypatch.setattr(ObjectStore, "fetch", fetched)

@@ -434,11 +434,7 @@ with DAG(
                 pre_execute=run_if(count_again),
             )
             rounds >> bound_20
-            count_end = PythonOperator(
-                task_id="end",
-                python_callable=count_outputs,
-                trigger_rule="none_failed_min_one_success",
-            )
+            count_end = PythonOperator(task_id="end", python_callable=count_outputs)
             [*rounds, bound_20] >> count_end
 
         count_item.expand(number=[*range(2)])

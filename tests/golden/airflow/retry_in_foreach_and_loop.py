@@ -428,11 +428,7 @@ with DAG(
                 pre_execute=run_if(work_again),
             )
             rounds >> bound_20
-            end = PythonOperator(
-                task_id="end",
-                python_callable=work_outputs,
-                trigger_rule="none_failed_min_one_success",
-            )
+            end = PythonOperator(task_id="end", python_callable=work_outputs)
             [*rounds, bound_20] >> end
 
         work_item.expand(number=[*range(2)])
