@@ -172,7 +172,7 @@ class Scope:
     def input(self, value: Value, want: ValueType) -> Read:
         """Return what an input of a type gets."""
         read = self.read(value).to(want)
-        return replace(read, type=want)
+        return replace(read, type=want, json=None)
 
     def read(self, value: Value) -> Read:
         """Return the expression for a value.
@@ -216,7 +216,7 @@ class Scope:
         t.assert_never(value)
 
     def _first(self, options: Sequence[Value]) -> Read:
-        """Return the first that is there; where their types differ, as JSON."""
+        """Return the first that is there; where their types differ, its type is known when read."""
         reads: list[Read] = []
         for option in options:
             reads.append(self._where_it_ran(option))
@@ -225,14 +225,12 @@ class Scope:
         if len(reads) == 1:
             return reads[0]
         same = {"str" if one.type in _TEXTS else one.type for one in reads}
-        want = reads[0].type if len(same) == 1 else "json"
-        codes = [one.to(want).code for one in reads]
-        if not any(map(_MAY_FAIL.search, codes[1:])):
-            return Read(f"first_of({', '.join(codes)})", want)
-        *earlier, whole = codes
-        for code in reversed(earlier):  # what is not needed must not fail
-            whole = f"({code} if {code} is not None else {whole})"
-        return Read(whole, want)
+        if len(same) == 1 and all(one.json is None for one in reads):
+            return Read(_first_code([one.code for one in reads]), reads[0].type)
+        text, as_json = (
+            _first_code([one.to(want).code for one in reads]) for want in ("str", "json")
+        )
+        return Read(text, "str", json=as_json)
 
     def _where_it_ran(self, value: Value) -> Read:
         """Return a value that need not be there: of a group that failed nothing is."""
@@ -343,8 +341,20 @@ class Scope:
         read = self.read(value)
         if read.native is not None:
             return read.native
+        if read.json is not None:
+            return f"decoded({read.json})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
         return read.code if read.type in _TEXTS else f"decoded({read.code}{kind})"
+
+
+def _first_code(codes: Sequence[str]) -> str:
+    """Return the expression for the first of several that is there."""
+    if not any(map(_MAY_FAIL.search, codes[1:])):
+        return f"first_of({', '.join(codes)})"
+    *earlier, whole = codes
+    for code in reversed(earlier):  # what is not needed must not fail
+        whole = f"({code} if {code} is not None else {whole})"
+    return whole
 
 
 def last_steps(steps: Iterable[Step]) -> list[str]:

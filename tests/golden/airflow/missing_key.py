@@ -386,7 +386,7 @@ with DAG(
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ plain(first_of(part_of(output(ti, "make"), "b"), \'"none"\')) | replace("$", "$$") }}',
+                '{{ first_of(plain(part_of(output(ti, "make"), "b")), "none") | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
