@@ -313,10 +313,7 @@ _WORKFLOW: dict[Feature, Support] = {
     Feature.ENGINE_OVERRIDES: NATIVE,
 }
 
-_TO_COME = Unsupported("the compiler does not write it yet. Run it on another engine")
-
 CAPABILITIES: Capabilities = {
-    **dict.fromkeys(Feature, _TO_COME),
     **_ACTIONS,
     **_FLOW,
     **_VALUES,
