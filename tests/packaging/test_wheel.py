@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.checkout, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.checkout, pytest.mark.timeout(1800)]
 
 ROOT = Path(__file__).resolve().parents[2]
 LINKED = ("ir", "optimizers", "backends")

@@ -8,6 +8,8 @@ import tokenize
 import typing as t
 from collections import Counter
 
+import pytest
+
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.module import Module
 from couler.backends.base import Target
@@ -19,6 +21,8 @@ from couler.ir.workflow import Container, Group, Output, Parameter, Script, Step
 from couler.stages.checks import check_engine
 from tests.backends.airflow.ruff import formatted, linted
 from tests.corpus import cases
+
+pytestmark = pytest.mark.checkout  # which has ruff
 
 BACKEND = AirflowBackend()
 RULES = "E,F,I,B,UP,AIR"

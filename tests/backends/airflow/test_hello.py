@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 import couler
 from couler import stages
 from tests.backends.airflow.ruff import formatted
+
+pytestmark = pytest.mark.checkout  # which has ruff
 
 HELLO_LINES = 35
 TYPED_LINES = 30

@@ -7,6 +7,7 @@ import difflib
 import typing as t
 from collections.abc import Callable
 
+import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -27,6 +28,8 @@ from couler.backends.airflow.python import (
 )
 from couler.backends.airflow.quoting import quoted, text_block
 from tests.backends.airflow.ruff import formatted
+
+pytestmark = pytest.mark.checkout  # which has ruff
 
 COUNT = 150
 
