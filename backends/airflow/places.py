@@ -127,7 +127,7 @@ class Spot:
         """Whether a round ends with a task that gives its outputs and state."""
         action = self.step.action
         return isinstance(action, Group) and (
-            self.is_iterated or any(map(_waits_otherwise, action.steps))
+            self.is_iterated or any(map(waits_otherwise, action.steps))
         )
 
     @property
@@ -203,12 +203,9 @@ def free(name: str, taken: t.Collection[str]) -> str:
     return name
 
 
-def _waits_otherwise(step: Step) -> bool:
+def waits_otherwise(step: Step) -> bool:
     """Return whether a step waits for another end than a success, or one inside it does."""
     inside = step.action.steps if isinstance(step.action, Group) else ()
     return any(not isinstance(entry, str) for entry in step.depends_on) or any(
-        map(_waits_otherwise, inside)
+        map(waits_otherwise, inside)
     )
-
-
-waits_otherwise = _waits_otherwise
