@@ -3,39 +3,78 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class Interrupts:
-    """Hands signals on to an event loop, which a signal alone does not wake."""
+    """Hands signals on to an event loop.
 
-    def __init__(self) -> None:
-        self._hand_on: Callable[[], object] | None = None
+    A handler written in Python runs only once the main thread does. A signal that comes after that
+    thread has looked for signals and before it sleeps, or that another thread gets, does not wake
+    it. So the numbers of signals are written to a socket, which the loop reads.
+
+    Attributes
+    ----------
+    numbers
+        The signals that are taken.
+    woken
+        The file descriptor of the host to which other numbers go on, below 0 for none.
+    """
+
+    def __init__(self, received: socket.socket) -> None:
+        self.numbers: frozenset[int] = frozenset()
+        self.woken = -1
+        self._received = received
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._interrupt: Callable[[], None] = lambda: None
+
+    def hear(self) -> None:
+        """Answer to a signal in the main thread: before the loop runs, nothing can end gently."""
+        if self._loop is None:
+            raise KeyboardInterrupt
 
     def ring(self) -> None:
-        """There was a signal; before the loop runs, there is nothing to end gently."""
-        if self._hand_on is None:
+        """Interrupt without a signal."""
+        if self._loop is None:
             raise KeyboardInterrupt
-        self._hand_on()
+        self._loop.call_soon_threadsafe(self._interrupt)
 
     def bind(self, loop: asyncio.AbstractEventLoop, interrupt: Callable[[], None]) -> None:
         """Have a function called in a loop for each signal."""
-        self._hand_on = lambda: loop.call_soon_threadsafe(interrupt)
+        self._loop, self._interrupt = loop, interrupt
+        loop.add_reader(self._received, self.read)
 
     def unbind(self) -> None:
         """Let later signals have no effect: the loop ends."""
-        self._hand_on = lambda: None
+        if self._loop is not None:
+            self._loop.remove_reader(self._received)
+        self._interrupt = lambda: None
+
+    def read(self) -> None:
+        """Interrupt for each signal that has come since; the loop does so when one comes."""
+        with suppress(BlockingIOError):  # there is none
+            for number in self._received.recv(4096):
+                if number in self.numbers:
+                    self._interrupt()
+                elif self.woken >= 0:
+                    os.write(self.woken, bytes([number]))
 
 
 @contextmanager
 def listen() -> Iterator[Interrupts]:
     """Take signals for a run; entered first, so that its end is written down undisturbed."""
-    interrupts = Interrupts()
-    with call_on_signals(interrupts.ring), _told_of_children():
-        yield interrupts
+    received, sent = socket.socketpair()
+    with received, sent:
+        received.setblocking(False)
+        sent.setblocking(False)
+        interrupts = Interrupts(received)
+        with _told_of_children(), _take_signals(interrupts, sent):
+            yield interrupts
 
 
 @contextmanager
@@ -56,29 +95,34 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @contextmanager
-def call_on_signals(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Call a function at each interrupt or request to end, in the main thread.
+def _take_signals(interrupts: Interrupts, sent: socket.socket) -> Iterator[None]:
+    """Hand on each interrupt and each request to end.
 
     Signals that something else already handles, and threads other than the main one, are
     left alone; except that an `asyncio.run` around hands an interrupt only to a loop that does
     not go on while the run does. Entered before `asyncio.run`, which handles interrupts in a way
     of its own where nobody else does.
     """
-
-    def handle(_number: int, _frame: object) -> None:
-        interrupt()
-
     before = {}
     if threading.current_thread() is threading.main_thread():
         for number in SIGNALS:
             handler = signal.getsignal(number)
             if handler in (signal.SIG_DFL, signal.default_int_handler) or _is_asyncio(handler):
-                before[number] = signal.signal(number, handle)
+                before[number] = handler
+    if not before:
+        yield
+        return
+    interrupts.numbers = frozenset(before)
+    interrupts.woken = signal.set_wakeup_fd(sent.fileno(), warn_on_full_buffer=False)
+    for number in before:
+        signal.signal(number, lambda _number, _frame: interrupts.hear())
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+        signal.set_wakeup_fd(interrupts.woken)
+        interrupts.read()
 
 
 def _is_asyncio(handler: object) -> bool:

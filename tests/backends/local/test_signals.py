@@ -16,6 +16,7 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.cache import Found, StepCache
 from couler.backends.local.result import Event, RunResult
+from couler.backends.local.signals import Interrupts, listen
 from couler.ir.policies import Cache
 from couler.state import Home, attempts_of, find_run, open_database, steps_of
 from couler.store import ObjectStore
@@ -70,6 +71,43 @@ def test_interrupt_that_a_host_turns_into_an_error_cancels_the_run(tmp_path: Pat
         assert asyncio.run(host()).status == "cancelled"
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_signal_is_heard_while_the_main_thread_goes_to_sleep() -> None:
+    """It comes between the last look for signals and the sleep, in most of the rounds."""
+    late: list[float] = []
+
+    def send() -> float:
+        os.kill(os.getpid(), signal.SIGTERM)
+        sent = time.monotonic()
+        time.sleep(0.5)  # what wakes the loop if the signal does not
+        return sent
+
+    async def run(interrupts: Interrupts) -> None:
+        heard: list[float] = []
+        interrupts.bind(asyncio.get_running_loop(), lambda: heard.append(time.monotonic()))
+        for _ in range(10):
+            sent = await asyncio.to_thread(send)
+            late.append(heard.pop() - sent if heard else 0.5)
+        interrupts.unbind()
+
+    with listen() as interrupts:
+        asyncio.run(run(interrupts))
+    assert sum(seconds >= 0.4 for seconds in late) == 0, late
+
+
+def test_signals_of_a_host_reach_it_after_the_run(tmp_path: Path) -> None:
+    async def host() -> tuple[RunResult, bool]:
+        heard = asyncio.Event()
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, heard.set)
+        workflow = flow("w", sh("a", f"kill -USR1 {os.getpid()}"))
+        result = LOCAL.run(workflow, options=RunOptions(home=tmp_path))
+        async with asyncio.timeout(10):
+            await heard.wait()
+        return result, heard.is_set()
+
+    result, is_heard = asyncio.run(host())
+    assert (result.status, is_heard) == ("succeeded", True)
 
 
 def test_error_of_what_hears_events_loses_no_end_and_no_lock(tmp_path: Path) -> None:
