@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
-import re
 from collections.abc import Callable
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
@@ -133,8 +132,13 @@ def check_lists(
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
     """Return what the items of a step give; None if it was skipped or omitted."""
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|\..*)?")
-    inside = {state for name, state in states_near(ti).items() if own.fullmatch(name)}
+    own = near(ti, step)
+    inside = {
+        state
+        for name, states in states_near(ti).items()
+        if name == own or name.startswith(f"{own}.")
+        for state in states
+    }
     return None if inside and not {"success", "failed"} & inside else value
 
 
@@ -300,23 +304,27 @@ def open_gate(*needs: Any, ti: Any) -> None:
         raise AirflowSkipException(f"none of {unmet} came true")
 
 
-def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends."""
+def ended_so(ti: Any, way: str, step: str, leaves: list[str], maker: str = "") -> bool:
+    """Return whether a step ended in a way: its own task, or those with which it ends.
+
+    The maker is the task beside it that makes its items.
+    """
     if way == "completion":
         return True
-    states = states_near(ti)
-    last = [near(ti, leaf) for leaf in leaves]
-    ends = {state for name, state in states.items() if any(is_of(name, leaf) for leaf in last)}
-    bad = bool({"failed", "upstream_failed"} & ends)
+    states, tasks = states_near(ti), ti.task.dag.task_dict
+    own, *others = (near(ti, one) for one in (step, maker, *leaves))
+    bad = any({"failed", "upstream_failed"} & states.get(leaf, set()) for leaf in others[1:])
     if way == "success":
         return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
-    return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
+    inside = (one for one in states if one.startswith(f"{own}."))
+    failed = [one for one in (own, *others, *inside) if "failed" in states.get(one, ())]
+    return bad and not all(is_gate(tasks.get(one)) for one in failed)
 
 
-def is_of(name: str, task: str) -> bool:
-    """Return whether a name is that of a task, or of one of its items."""
-    return name == task or bool(re.fullmatch(rf"{re.escape(task)}_[0-9]+", name))
+def is_gate(task: Any) -> bool:
+    """Return whether a task says what comes next: its own failure is none."""
+    function = getattr(task, "python_callable", None)
+    return getattr(function, "__name__", "") == "open_gate"
 
 
 def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
@@ -389,20 +397,22 @@ def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> An
 
 
 def run_failed(ti: Any, leaves: list[str]) -> bool:
-    """Return whether a run has failed, by the tasks with which it ends."""
-    states = states_near(ti)
-    return any(branch_failed(ti.task.dag, states, near(ti, leaf)) for leaf in leaves)
-
-
-def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
-    """Return whether a task failed, or did not run below one that did."""
-    ends = {state for name, state in states.items() if is_of(name, task)}
-    if not task.endswith("-needs"):  # a gate says what comes next, not what was before
-        if ends & {"failed", "upstream_failed"}:
-            return True
-        if "success" in ends:
-            return False
-    return any(branch_failed(dag, states, one) for one in dag.get_task(task).upstream_task_ids)
+    """Return whether a run has failed: a task with which it ends, or one above one not run."""
+    states, tasks = states_near(ti), ti.task.dag.task_dict
+    left, seen = [near(ti, leaf) for leaf in leaves], set[str]()
+    while left:
+        task = left.pop()
+        if task in seen:
+            continue
+        seen.add(task)
+        ends = states.get(task, set())
+        if not is_gate(tasks[task]):  # a gate says what comes next, not what was before
+            if ends & {"failed", "upstream_failed"}:
+                return True
+            if "success" in ends:
+                continue
+        left += tasks[task].upstream_task_ids
+    return False
 
 
 def check_end(leaves: list[str], ti: Any) -> None:

@@ -305,7 +305,12 @@ class Scopes:
     def _alternative(self, option: str | Dependency, scope: Scope) -> list[object]:
         name = option.step if isinstance(option, Dependency) else option
         way = option.on if isinstance(option, Dependency) else "success"
-        return [way, scope.task(name), scope.leaves(scope.steps[name])]
+        step = scope.steps[name]
+        spot, leaves = scope.spot(step), scope.leaves(step)
+        makers = (
+            [spot.maker] if spot.is_plain and step.foreach and not is_static(step.foreach) else []
+        )
+        return [way, spot.base, leaves, *makers]
 
     def _needs(
         self, name: str, task_id: str, needs: Needs, start: Expression | None, indent: int

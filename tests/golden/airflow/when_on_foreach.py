@@ -6,7 +6,6 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 import itertools
 import json
 import operator
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -217,8 +216,13 @@ def check_lists(
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
     """Return what the items of a step give; None if it was skipped or omitted."""
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|\..*)?")
-    inside = {state for name, state in states_near(ti).items() if own.fullmatch(name)}
+    own = near(ti, step)
+    inside = {
+        state
+        for name, states in states_near(ti).items()
+        if name == own or name.startswith(f"{own}.")
+        for state in states
+    }
     return None if inside and not {"success", "failed"} & inside else value
 
 
@@ -375,19 +379,33 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
-def states_near(ti: Any) -> dict[str, str]:
-    """Return the states of all tasks; of the items of a group around this task, its own."""
-    found = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])
-    states: dict[str, str] = found[ti.run_id]
-    group = ti.task.get_closest_mapped_task_group()
-    if group is None:
-        return states
-    own = f"_{ti.map_index}"
-    return {
-        name.removesuffix(own) if name.startswith(f"{group.group_id}.") else name: state
-        for name, state in states.items()
-        if name.endswith(own) or not name.startswith(f"{group.group_id}.")
-    }
+def states_near(ti: Any) -> dict[str, set[Any]]:
+    """Return the states of each task; in the items of a group around this task, of its own item.
+
+    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
+    """
+    tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
+    group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
+    for only in (None, *alike):
+        asked = None if only is None else [only]
+        states = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id], task_ids=asked)
+        for key, state in states.get(ti.run_id, {}).items():
+            name = only or (key if key in tasks else key.rpartition("_")[0])
+            is_beside = group is None or not name.startswith(f"{group.group_id}.")
+            if (only or name not in alike) and (is_beside or key == f"{name}_{ti.map_index}"):
+                found.setdefault(name, set()).add(state)
+    return found
+
+
+def namesakes(tasks: dict[str, Any]) -> set[str]:
+    """Return the tasks whose names are those of items of another in the states of Airflow."""
+    found = set()
+    for name in tasks:
+        head, _, number = name.rpartition("_")
+        task = tasks.get(head) if number.isdigit() else None
+        if task and (task.is_mapped or task.get_closest_mapped_task_group()):
+            found |= {head, name}
+    return found
 
 
 def when_yes(ti: Any, params: Any) -> bool:

@@ -1,0 +1,138 @@
+"""Steps called as tasks of the compiler's own: the outcome is that of this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import RunOptions, Target
+from couler.backends.local import LocalBackend
+from couler.ir.defaults import resolve_defaults
+from couler.ir.workflow import ExitHandler, Workflow
+from couler.stages.checks import check_engine
+from tests.corpus.build import (
+    flow,
+    given,
+    group,
+    item,
+    on_completion,
+    on_failure,
+    param,
+    ref,
+    sh,
+)
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_runs import Worker
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+BACKEND = AirflowBackend()
+HANDLER = ExitHandler(name="h", on="any", steps=(sh("x", "true"),))
+
+WORKFLOWS = (
+    flow(
+        "failure-of-a-step-called-needs",
+        sh("check-needs", "exit 1"),
+        sh("a", "true"),
+        sh("b", "true", depends_on=[on_completion("a")]),
+    ),
+    flow(
+        "beside-the-gate-of-another",
+        sh("a", "true"),
+        sh("b", "true", depends_on=[on_completion("a")]),
+        sh("b-needs", "exit 1", depends_on=["a"]),
+        sh("end", "true", depends_on=["b"]),
+    ),
+    flow(
+        "gate-with-another-name-fails",
+        sh("bad", "exit 1"),
+        sh("a", "true", depends_on=["bad"]),
+        group(
+            "g",
+            sh("b-needs", "true"),
+            sh("c", "exit 1"),
+            sh("d", "true", depends_on=["c"]),
+            sh("b", "true", depends_on=[on_completion("b-needs"), on_failure("d")]),
+            sh("e", "true", depends_on=[on_failure("c")]),
+        ),
+        sh("r", "true", depends_on=[on_failure("g")]),
+    ),
+    flow(
+        "failure-inside-of-a-step-called-needs",
+        sh("a", "exit 1"),
+        group(
+            "g",
+            sh("w-needs", "exit 1"),
+            sh("p", "true"),
+            sh("q", "true", depends_on=[on_completion("p")]),
+        ),
+        sh("z", "true", depends_on=[on_failure("g")]),
+    ),
+    flow(
+        "number-behind-a-name",
+        sh("train_1", "exit 1"),
+        sh("fix", "true", depends_on=[on_failure("train_1")]),
+        sh("train", "true"),
+    ),
+    flow(
+        "number-behind-an-omitted-name",
+        sh("bad", "exit 1"),
+        sh("a", "true", depends_on=["bad"]),
+        sh("a_1", "exit 1"),
+        sh("r", "true", depends_on=[on_failure("a")]),
+    ),
+    flow(
+        "name-of-an-item",
+        sh("a", "test $1 != 1", item(), foreach=[0, 1], result=None),
+        sh("a_1", "true"),
+        exit_handlers=[HANDLER],
+    ),
+    flow(
+        "names-of-items-of-items",
+        sh("list", "echo '[0, 1]'", result="list"),
+        sh("none", "echo '[]'", result="list"),
+        sh("a", "test $1 != 1", item(), foreach=ref("list"), result=None),
+        sh("a_1", "true", item(), foreach=ref("none"), result=None),
+        sh("fix", "true", depends_on=[on_failure("a")]),
+        sh("never", "true", depends_on=[on_failure("a_1")]),
+    ),
+    flow(
+        "name-of-an-item-inside",
+        group(
+            "g",
+            sh("w", "test $1 = 1", param("n")),
+            sh("w_1", "true"),
+            sh("f", "true", depends_on=[on_failure("w")]),
+            inputs=[given("n", item(), "int")],
+            foreach=[0, 1],
+        ),
+    ),
+    flow(
+        "maker-of-items-fails",
+        sh("list", "echo no", result="json"),
+        sh("a-items", "true"),
+        sh("a", "true", item(), foreach=ref("list"), result=None),
+        sh("fix", "true", depends_on=[on_failure("a")]),
+    ),
+)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
+def test_outcome(workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
+    workflow = resolve_defaults(workflow)
+    assert check_engine(workflow, BACKEND, Target()) == ()
+    here = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home", jobs=4))
+    text = BACKEND.compile(workflow, Target()).to_text()
+    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
+    there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
+    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
+    assert there.status == here.status, done.log
+    for path, step in here.steps.items():
+        if path in there.states and step.outputs:
+            given_out = {name: there.outputs[path][name] for name in step.outputs}
+            assert json.loads(json.dumps(given_out)) == json.loads(json.dumps(step.outputs)), path
+    assert json.loads(json.dumps(there.run_outputs)) == json.loads(json.dumps(here.outputs))
