@@ -9,7 +9,13 @@ from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import declare_results
 from couler.backends.airflow.overrides import merged, own_arguments
-from couler.backends.airflow.parameters import config_parameters, param, parameter
+from couler.backends.airflow.parameters import (
+    RUN_PARAMETERS,
+    config_parameters,
+    param,
+    parameter,
+)
+from couler.backends.airflow.places import own_name
 from couler.backends.airflow.pods import Pods
 from couler.backends.airflow.policies import seconds
 from couler.backends.airflow.python import INDENT, Call, Code, block, call, statement
@@ -26,18 +32,20 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     workflow = declare_results(lowered(workflow))
     module = Module(options.version)
     tasks = Tasks(module, Pods(module, workflow, options), options)
+    reader = own_name(RUN_PARAMETERS, workflow)
     scope = Scope(
         {step.name: step for step in workflow.steps},
-        params={one.name: param(one) for one in workflow.parameters},
+        params={one.name: param(one, reader) for one in workflow.parameters},
     )
     blocks = Scopes(module, tasks)
     objects = RunObjects(workflow, module)
     body = objects.lines(scope.all_leaves(workflow.steps), indent=1)
     indent = 1 + sum(line.endswith(":") for line in body)
+    gate = NO_GATE
     first = config_parameters(workflow, module, tasks.as_it_is, options.namespace)
     if first is not None:
-        body.append(statement(module.name("run_parameters"), first, indent=indent))
-    gate = NO_GATE if first is None else Gate("run_parameters")
+        gate = Gate(module.name("run_parameters"))
+        body.append(statement(gate.before[0], first, indent=indent))
     if workflow.suspended:
         may_start, lines = start_lines(workflow, module, indent=indent)
         if first is not None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typing as t
 
+from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import Chain, Code, call, statement
-from couler.backends.airflow.reading import task_name
 from couler.backends.airflow.suspend import approval
 from couler.ir.workflow import Workflow
 
@@ -19,16 +19,8 @@ def start_lines(workflow: Workflow, module: Module, *, indent: int) -> tuple[str
     """Return the variable of the task that a person lets go on, and the lines that make it."""
     name = module.name("may_start")
     operator = approval(f"Start {workflow.name}?", module)
-    made = operator.made(_free("may-start", workflow), {}, is_mapped=False)
+    made = operator.made(own_name("may-start", workflow), {}, is_mapped=False)
     return name, [statement(name, made, indent=indent)]
-
-
-def _free(wanted: str, workflow: Workflow) -> str:
-    """Return the id of a task that no step has."""
-    taken = {task_name(step.name) for step in workflow.steps}
-    while wanted in taken:
-        wanted += "-"
-    return wanted
 
 
 def removal_lines(
@@ -56,7 +48,7 @@ def removal_lines(
     ends, removal = module.name("last_tasks"), module.name("remove_resources")
     made = call(
         module.take(_PYTHON, "PythonOperator"),
-        task_id=_free("remove-resources", workflow),
+        task_id=own_name("remove-resources", workflow),
         python_callable=Code(module.use("delete_resources")),
         op_kwargs={"created": created},
     )

@@ -115,6 +115,10 @@ class Module:
         self._tables[name] = rows
         return name
 
+    def end_with(self, leaves: list[str]) -> None:
+        """Have the tasks written with which all steps end, as LEAVES."""
+        self._tables["LEAVES"] = leaves
+
     def shared_table(self, wanted: str, rows: object) -> str:
         """Return the name of a list or a mapping before the DAG; equal ones share one."""
         known = (name for name, one in self._tables.items() if one == rows)
@@ -259,7 +263,7 @@ _STANDARD = frozenset(
 _OWN = frozenset(name.split()[-1] for module, names in _modules() for name in names or (module,))
 """What the carried functions import: they call it by these names."""
 
-_TAKEN = frozenset((*_OWN, *dir(builtins), *WRAPPERS, *CONSTANTS, "dag"))
+_TAKEN = frozenset((*_OWN, *dir(builtins), *WRAPPERS, *CONSTANTS, "LEAVES", "dag"))
 _LONGEST = 50
 _UNCLEAR = frozenset("lOI")
 """Letters that look like digits, which linters refuse as names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import Call, Code, Expression, call, quoted, value_of
 from couler.backends.airflow.reading import Read
 from couler.ir.wire import encode, is_file
@@ -55,10 +56,10 @@ def parameter(given: Parameter, module: Module) -> Call:
     return call(name, value_of(given.default), **fields)
 
 
-def param(given: Parameter) -> Read:
-    """Return how a parameter is read."""
+def param(given: Parameter, task: str = RUN_PARAMETERS) -> Read:
+    """Return how a parameter is read; the task is the one that reads config maps."""
     if given.config is not None:
-        return Read(f"output(ti, {quoted(RUN_PARAMETERS)}, {quoted(given.name)})", given.type)
+        return Read(f"output(ti, {quoted(task)}, {quoted(given.name)})", given.type)
     code = f"params[{quoted(given.name)}]"
     if given.type == "str" or is_file(given.type):
         return Read(code, given.type, native=code)
@@ -81,7 +82,7 @@ def config_parameters(
         return None
     return call(
         module.take("airflow.providers.standard.operators.python", "PythonOperator"),
-        task_id=RUN_PARAMETERS,
+        task_id=own_name(RUN_PARAMETERS, workflow),
         python_callable=Code(module.use("config_parameters")),
         op_args=[entries],
         op_kwargs=None if namespace is None else {"namespace": namespace},

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
-from couler.ir.workflow import Group, Step
+from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
 Axis: t.TypeAlias = t.Literal["mapped", "unrolled"]
 
@@ -185,9 +185,22 @@ def readable(place: str) -> str:
     return ".".join(part for part in place.split(".") if "#" not in part and part != "item")
 
 
-def own_name(name: str, group: Group) -> str:
-    """Return a name for a task of the compiler's own inside of a group."""
-    return free(name, {step.name for step in group.steps})
+def own_name(name: str, around: Group | Workflow | ExitHandler) -> str:
+    """Return a name for a task of the compiler's own inside of a group, or beside all steps."""
+    return free(name, {step.name for step in around.steps})
+
+
+def exit_groups(workflow: Workflow) -> dict[str, str]:
+    """Return the names of the groups of the exit handlers."""
+    names = {step.name for step in workflow.steps}
+    taken = set(names)
+    for kind in ("needs", "items", "lists"):
+        taken.update(free(f"{name}-{kind}", names) for name in names)
+    groups: dict[str, str] = {}
+    for handler in workflow.exit_handlers:
+        groups[handler.name] = free(f"exit-{handler.name}", taken)
+        taken.add(groups[handler.name])
+    return groups
 
 
 def free(name: str, taken: t.Collection[str]) -> str:

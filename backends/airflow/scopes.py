@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from couler.backends.airflow.iterations import Iterations
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.outputs import run_outputs
-from couler.backends.airflow.places import Spot, free, own_name, readable, waits_otherwise
+from couler.backends.airflow.places import (
+    Spot,
+    exit_groups,
+    free,
+    own_name,
+    readable,
+    waits_otherwise,
+)
 from couler.backends.airflow.python import (
     Call,
     Code,
@@ -145,31 +152,32 @@ class Scopes:
         """Return the lines of what comes after the steps: exit handlers, state, outputs."""
         names = self.name_steps(scope, workflow.steps)
         ends = [self.last(names[one]) for one in last_steps(workflow.steps)]
-        lines = self._exits(workflow, scope, ends, indent)
+        before, lines = self._exits(workflow, scope, ends, indent)
         if workflow.outputs:
             made = run_outputs(workflow, scope, self._module)
             last = self._module.name("run_outputs")
-            before = ["run_status"] if lines else ends
             lines.append(statement(last, made, indent=indent))
             lines.append(edge(before, last, indent=indent))
         return lines
 
-    def _exits(self, workflow: Workflow, scope: Scope, ends: list[str], indent: int) -> list[str]:
-        """Return the lines of the exit handlers, and of what gives the run its state.
+    def _exits(
+        self, workflow: Workflow, scope: Scope, ends: list[str], indent: int
+    ) -> tuple[list[str], list[str]]:
+        """Return the last tasks of all, and the lines of exit handlers and the state of the run.
 
         Airflow looks at the last tasks only: one that was skipped below a failure, or that ran
         after it, would hide the failure.
         """
         if not (workflow.exit_handlers or any(map(waits_otherwise, workflow.steps))):
-            return []
-        leaves = self._module.table("leaves", scope.all_leaves(workflow.steps))
-        assert leaves == "LEAVES"
+            return ends, []
+        self._module.end_with(scope.all_leaves(workflow.steps))
+        groups = exit_groups(workflow)
         lines: list[str] = []
         exits: list[str] = []
         exit_leaves: list[str] = []
         for handler in workflow.exit_handlers:
             name = self._module.name(f"exit_{handler.name}")
-            prefix = f"exit-{task_name(handler.name)}"
+            prefix, gate_id = groups[handler.name], own_name("when", handler)
             inner = Scope(
                 {one.name: one for one in handler.steps}, f"{prefix}.", scope.params, scope
             )
@@ -179,7 +187,7 @@ class Scopes:
             condition = self._module.condition(f"when_{name}", code)
             made = call(
                 self._module.take(_PYTHON, "PythonOperator"),
-                task_id="when",
+                task_id=gate_id,
                 python_callable=Code(self._module.use("passed")),
                 trigger_rule="all_done",
                 pre_execute=self._tasks.skip(condition, ()),
@@ -191,21 +199,22 @@ class Scopes:
                 inner,
                 handler.steps,
                 indent=indent + 1,
-                gate=Gate(gate, f"{prefix}.when", can_skip=True),
+                gate=Gate(gate, f"{prefix}.{gate_id}", can_skip=True),
             )
             lines.append(edge(ends, name, indent=indent))
             exits.append(name)
             exit_leaves += inner.all_leaves(handler.steps)
         status = call(
             self._module.take(_PYTHON, "PythonOperator"),
-            task_id="run-status",
+            task_id=own_name("run-status", workflow),
             python_callable=Code(self._module.use("check_end")),
             op_args=[[*scope.all_leaves(workflow.steps), *exit_leaves]],
             trigger_rule="all_done",
         )
-        lines.append(statement("run_status", status, indent=indent))
-        lines.append(edge([*ends, *exits], "run_status", indent=indent))
-        return lines
+        last = self._module.name("run_status")
+        lines.append(statement(last, status, indent=indent))
+        lines.append(edge([*ends, *exits], last, indent=indent))
+        return [last], lines
 
     def _step(self, step: Step, name: str, place: Place, indent: int) -> list[str]:
         spot = place.scope.spot(step)

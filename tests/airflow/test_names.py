@@ -20,8 +20,11 @@ from tests.corpus.build import (
     item,
     on_completion,
     on_failure,
+    out,
     param,
+    py,
     ref,
+    run,
     sh,
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
@@ -117,6 +120,18 @@ WORKFLOWS = (
         sh("a-items", "true"),
         sh("a", "true", item(), foreach=ref("list"), result=None),
         sh("fix", "true", depends_on=[on_failure("a")]),
+    ),
+    flow(
+        "tasks-of-the-run",
+        sh("run-status", "echo 1"),
+        sh("run-outputs", "echo 2"),
+        sh("exit-h", "true"),
+        py("leaves", "print(1)"),
+        outputs=[out("o", source=ref("run-outputs"))],
+        exit_handlers=[
+            ExitHandler(name="h", on="any", steps=(sh("when", "echo $1", run("status")),)),
+            ExitHandler(name="never", on="failure", steps=(sh("x", "true"),)),
+        ],
     ),
 )
 

@@ -7,8 +7,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.backends.airflow.outputs import RUN_OUTPUTS
-from couler.backends.airflow.places import Axis, Spot, axis, free, is_dynamic, item_count, own_name
-from couler.backends.airflow.reading import find_output, task_name
+from couler.backends.airflow.places import (
+    Axis,
+    Spot,
+    axis,
+    exit_groups,
+    free,
+    is_dynamic,
+    item_count,
+    own_name,
+)
+from couler.backends.airflow.reading import find_output
 from couler.backends.local.status import failed_leaves, refuse_start
 from couler.backends.local.values import RunFacts, View, as_type, from_json, resolve, to_json
 from couler.errors import MissingOutputError, WireError
@@ -53,14 +62,14 @@ class AirflowOutcome:
         self.status = "succeeded" if state == "success" else "failed"
         self.states: dict[str, str] = {}
         self.outputs: dict[str, dict[str, object]] = {}
-        self.run_outputs: dict[str, object] = xcoms.get((RUN_OUTPUTS, -1)) or {}
+        self.run_outputs: dict[str, object] = xcoms.get((own_name(RUN_OUTPUTS, workflow), -1)) or {}
         self._states = states
         self._xcoms = xcoms
         self._scope(Tasks(), workflow.steps, StepPath())
         for handler in workflow.exit_handlers:
-            prefix = f"exit-{task_name(handler.name)}."
+            prefix = f"{exit_groups(workflow)[handler.name]}."
             path = StepPath() / f"exit:{handler.name}"
-            gate = states[f"{prefix}when", -1]
+            gate = states[f"{prefix}{own_name('when', handler)}", -1]
             self.states[str(path)] = _STATES[gate]
             if gate == "success":
                 ends = self._scope(Tasks(prefix), handler.steps, path)

@@ -23,8 +23,15 @@ class Operator:
     """Takes whatever it is called with, and whatever order it is put into."""
 
     found: t.ClassVar[list[Operator]] = []
+    places: t.ClassVar[list[str]] = []
+    """The ids of all tasks and groups, as Airflow has them."""
+    around: t.ClassVar[list[str]] = []
+    """The groups that are open."""
 
-    def __init__(self, *_: object, **arguments: t.Any) -> None:
+    def __init__(self, *given: object, **arguments: t.Any) -> None:
+        self.name = str(arguments.get("task_id", *given[:1] or [""]))
+        if self.name:
+            self.places.append(".".join([*self.around, self.name]))
         self.output = self
         self.arguments = arguments
         self.over: dict[str, t.Any] | None = None
@@ -46,10 +53,13 @@ class Operator:
         return lambda *_, **__: self
 
     def __enter__(self) -> Operator:
+        if type(self).__name__ == "TaskGroup":
+            self.around.append(self.name)
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        if type(self).__name__ == "TaskGroup":
+            self.around.pop()
 
     def __rshift__(self, other: object) -> object:
         return other
@@ -69,9 +79,16 @@ def operators_of(text: str) -> dict[str, Operator]:
     What a file imports stands for tuples of its name and what it was called with.
     """
     Operator.found.clear()
+    Operator.places.clear()
     with _stand_ins(text):
         exec(compile(text, "dag.py", "exec"), {"__name__": "dag"})
     return {one.arguments["task_id"]: one for one in Operator.found}
+
+
+def places_of(text: str) -> list[str]:
+    """Return the ids of all tasks and groups of a DAG file, those of mapped groups once."""
+    operators_of(text)
+    return [*Operator.places]
 
 
 def calls_of(text: str) -> Pods:
@@ -87,9 +104,9 @@ def _stand_in(name: str) -> t.Any:
     if name == "models":
         return _Models()
     if name == "task_group":  # the tasks of one item
-        return lambda **_: (
+        return lambda group_id: (
             lambda function: types.SimpleNamespace(
-                expand=lambda **over: function(**dict.fromkeys(over))
+                expand=lambda **over: _mapped(group_id, function, over)
             )
         )
     if name.endswith("Exception"):
@@ -101,6 +118,11 @@ def _stand_in(name: str) -> t.Any:
     if name[0].isupper():  # a class, which files can derive from
         return type(name, (), {"__new__": lambda _, *given, **named: made(*given, **named)})
     return made
+
+
+def _mapped(name: str, function: t.Callable[..., object], over: dict[str, t.Any]) -> None:
+    with _stand_in("TaskGroup")(name):
+        function(**dict.fromkeys(over))
 
 
 @contextmanager
