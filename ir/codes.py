@@ -122,6 +122,7 @@ CODES: dict[str, str] = {
     "CLR341": "bound on the items of a group in Airflow",
     "CLR342": "DAG of many tasks",
     "CLR343": "job of Airflow inside items or rounds, deleted with the run",
+    "CLR344": "step in a group of Airflow with a name that Airflow keeps",
     "CLR345": "lock that is no pool of Airflow",
     "CLR346": "time limit of an Airflow run with exit handlers",
     "CLR347": "retry that older versions of Airflow cannot do",

@@ -13,6 +13,10 @@ NESTED_CODE = "CLR340"
 WIDTH_CODE = "CLR341"
 SIZE_CODE = "CLR342"
 JOB_CODE = "CLR343"
+NAME_CODE = "CLR344"
+
+_KEPT = ("upstream_join_id", "downstream_join_id")
+"""Names that Airflow gives to nodes of its own in each group."""
 
 MANY_TASKS = 1_000
 
@@ -70,6 +74,8 @@ def _problems_of(
 ) -> Iterator[tuple[str, str]]:
     step, name = spot.step, f'step "{path}{spot.step.name}"'
     foreach = step.foreach
+    if path and step.name in _KEPT:
+        yield NAME_CODE, f"{name} is in a group, where Airflow keeps its name. Choose another."
     if foreach is not None and is_dynamic(foreach) and within_mapped:
         message = (
             f"{name} has a list that is known only in the run, inside a foreach over another such "

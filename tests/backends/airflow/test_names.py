@@ -94,6 +94,17 @@ def workflow_of(
     )
 
 
+@pytest.mark.parametrize("name", ["upstream_join_id", "downstream_join_id"])
+def test_names_that_airflow_keeps_in_groups(name: str) -> None:
+    step = sh(name, "true")
+    handler = ExitHandler(name="h", on="any", steps=(step,))
+    refused = [flow("w", group("g", step)), flow("w", sh("a", "true"), exit_handlers=[handler])]
+    for workflow in refused:
+        found = [*BACKEND.check(resolve_defaults(workflow), Target())]
+        assert [one.code for one in found] == ["CLR344"]
+    assert check_engine(resolve_defaults(flow("w", step)), BACKEND, Target()) == ()
+
+
 def loads(workflow: Workflow) -> None:
     text = BACKEND.compile(resolve_defaults(workflow), Target()).to_text()
     assert [name for name, count in Counter(places_of(text)).items() if count > 1] == []
