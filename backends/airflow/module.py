@@ -90,10 +90,10 @@ class Module:
                 self._take_for(FUNCTIONS[name])
 
     def use_in_templates(self, code: str) -> str:
-        """Carry the functions that an expression in a template calls."""
+        """Carry the functions that an expression in a template calls; return it as Jinja has it."""
         used, named = [*FUNCTIONS, *self._tables], _names(code)
         self.macros.update((name, None) for name in used if name in named)
-        return self.use(code)
+        return in_jinja(self.use(code))
 
     def constant(self, wanted: str, text: str) -> str:
         """Return the name of a text that stands in lines of its own; equal texts share one."""
@@ -225,6 +225,21 @@ class Module:
 
 def _modules() -> Iterator[tuple[str, tuple[str, ...]]]:
     return (entry for source in _SOURCES for entry in source.MODULES.items())
+
+
+_IS_THERE = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')|\bis not None\b""", re.DOTALL)
+"""A text of Python, or the one test that Jinja writes otherwise."""
+
+
+def in_jinja(code: str) -> str:
+    """Return an expression of Python as Jinja writes it.
+
+    Examples
+    --------
+    >>> in_jinja("(x if x is not None else 'is not None')")
+    "(x if x is not none else 'is not None')"
+    """
+    return _IS_THERE.sub(lambda found: found[1] or "is not none", code)
 
 
 def _names(code: str) -> set[str]:

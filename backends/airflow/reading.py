@@ -43,7 +43,7 @@ from couler.ir.walk import predecessors
 from couler.ir.wire import ValueType, dump_json, encode
 from couler.ir.workflow import Group, Output, Step
 
-_MAY_FAIL = re.compile(r"\b(decoded|gathered|part_of|plain)\(")
+_MAY_FAIL = re.compile(r"\b(decoded|gathered|numbers|part_of|plain)\(")
 """Functions that can refuse what they read."""
 
 _TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
@@ -110,6 +110,10 @@ class Scope:
     """The step whose rounds `RoundRef` reads."""
     is_after_round: bool = False
     """Whether a round has been: for the condition of the loop."""
+    is_unsure: bool = False
+    """Whether what is read need not be there."""
+    has_ended: bool = False
+    """Whether all steps have ended: for exit handlers."""
 
     def task(self, step: str) -> str:
         """Return the id of the task of a step."""
@@ -164,7 +168,8 @@ class Scope:
     def given(self, output: Output) -> str:
         """Return the expression for what a group gives out, inside of the group."""
         assert output.value is not None, "outputs of groups have values"
-        code = self.read(output.value).to(output.type).code
+        unsure = self.is_unsure or output.default is not None
+        code = replace(self, is_unsure=unsure).read(output.value).to(output.type).code
         if output.default is None:
             return code
         return f"first_of({code}, {quoted(encode(output.default, output.type))})"
@@ -219,7 +224,7 @@ class Scope:
         """Return the first that is there; where their types differ, its type is known when read."""
         reads: list[Read] = []
         for option in options:
-            reads.append(self._where_it_ran(option))
+            reads.append(replace(self, is_unsure=True).read(option))
             if reads[-1].constant is not None:  # it always is there
                 break
         if len(reads) == 1:
@@ -232,19 +237,24 @@ class Scope:
         )
         return Read(text, "str", json=as_json)
 
-    def _where_it_ran(self, value: Value) -> Read:
-        """Return a value that need not be there: of a group that failed nothing is."""
-        read = self.read(value)
-        step = self.steps.get(value.step) if isinstance(value, StepRef) else None
-        if step is None:
-            return read
-        spot = self.spot(step)
-        if spot.items is not None:
-            return replace(read, code=f"if_started(ti, {quoted(spot.base)}, {read.code})")
-        if spot.has_end or (spot.is_plain and step.loop is None):
-            return read
-        place = f"{quoted(spot.base)}, {value_of(self.leaves(step)).flat()}"
-        return replace(read, code=f"unless_failed(ti, {place}, {read.code})")
+    def _where_it_ended_well(self, spot: Spot, code: str) -> str:
+        """Return what is not there where a step was skipped or failed, whatever ran inside."""
+        step, place = spot.step, quoted(spot.base)
+        if step.foreach is not None:
+            if not is_dynamic(step.foreach) and item_count(step.foreach):
+                code = f"if_started(ti, {place}, {code})"
+            if not self.has_ended:  # the lists of one that failed are there
+                return code
+        elif spot.is_plain or (spot.has_end and step.loop is None) or not self._can_have_failed:
+            return code
+        leaves = value_of(self.leaves(step)).flat()
+        return f"unless_failed(ti, {place}, {leaves}, {code})"
+
+    @property
+    def _can_have_failed(self) -> bool:
+        """Whether what reads a step can run after it failed."""
+        entries = [entry for step in self.steps.values() for entry in step.depends_on]
+        return self.has_ended or not all(isinstance(entry, str) for entry in entries)
 
     def _range(self, value: Range) -> Read:
         known = known_items(value)
@@ -275,11 +285,14 @@ class Scope:
         step = self.steps.get(value.step)
         if step is None:
             assert self.outer is not None, "verification has found the step"
-            return self.outer._output(value)
+            return replace(self.outer, is_unsure=True, has_ended=True)._output(value)
         declared = find_output(step, value.output)
         spot = self.spot(step)
         if spot.items is not None:
-            return self._gathered(spot, declared)
+            read = self._gathered(spot, declared)
+            if not self.is_unsure:
+                return read
+            return replace(read, code=self._where_it_ended_well(spot, read.code))
         if step.loop is not None:
             last = another_round(spot.end_of_round)
             code = _output_of(last, value.output, is_item=self.within_mapped)
@@ -287,9 +300,13 @@ class Scope:
             code = _output_of(spot.end_of_round, value.output, is_item=self.within_mapped)
         elif isinstance(step.action, Group):
             assert declared.value is not None, "outputs of groups have values"
-            code = self.inside(step, step.action).read(declared.value).to(declared.type).code
+            unsure = self.is_unsure or declared.default is not None
+            inside = replace(self.inside(step, step.action), is_unsure=unsure)
+            code = inside.read(declared.value).to(declared.type).code
         else:
             code = _output_of(spot.base, value.output, is_item=self.within_mapped)
+        if self.is_unsure or declared.default is not None:
+            code = self._where_it_ended_well(spot, code)
         if declared.default is not None:
             code = f"first_of({code}, {quoted(encode(declared.default, declared.type))})"
         return Read(code, declared.type)

@@ -328,7 +328,7 @@ def is_gate(task: Any) -> bool:
 
 
 def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
-    """Return what a group gives out; None if it failed."""
+    """Return what a step gives out; None if it failed."""
     return None if ended_so(ti, "failure", step, leaves) else value
 
 

@@ -88,6 +88,8 @@ class AirflowOutcome:
                 states[name] = refusal.state
             else:
                 states[name] = self._step(spot, scope, path / name)
+            if states[name] != "succeeded" and step.foreach is None:
+                self._default(step, path / name)
             self.states[str(path / name)] = states[name]
         return states
 
@@ -152,6 +154,8 @@ class AirflowOutcome:
             at = path.at_round(number)
             state = self._round(spot, round_, at)
             self.states[str(at)] = state
+            if state != "succeeded":
+                self._default(step, at)
             self.outputs[str(path)] = self.outputs.get(str(at), {})
         if self._states[f"{tasks.prefix}{spot.bound}", tasks.index] == "failed":
             state = "failed"
@@ -192,6 +196,12 @@ class AirflowOutcome:
             except (MissingOutputError, KeyError):
                 found = output.default
             self.outputs.setdefault(str(path), {})[output.name] = found
+
+    def _default(self, step: Step, path: StepPath) -> None:
+        """Keep the defaults of a step that gave nothing."""
+        for output in step.outputs:
+            if output.default is not None:
+                self.outputs.setdefault(str(path), {}).setdefault(output.name, output.default)
 
     def _gather(self, step: Step, path: StepPath, count: int) -> None:
         """Gather the outputs of all items; null stands for those that failed."""

@@ -6,11 +6,13 @@ import typing as t
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import jinja2
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import runtime
+from couler.backends.airflow.module import in_jinja
 from couler.backends.airflow.parameters import param
 from couler.backends.airflow.reading import Scope
 from couler.backends.local.parameters import bind_parameters
@@ -84,6 +86,11 @@ class Given:
         """Return what a task has handed on."""
         outputs = self.outputs[task_ids]
         return outputs and {name: one.text for name, one in outputs.items()}
+
+    def evaluate_template(self, code: str) -> t.Any:
+        """Evaluate an expression as a template does."""
+        names = {**vars(runtime), "ti": self, "params": self.conf}
+        return jinja2.Environment().compile_expression(in_jinja(code), False)(**names)
 
 
 @st.composite
@@ -164,8 +171,9 @@ def by_file(call: t.Callable[[], t.Any]) -> t.Any:
 @given(givens(), VALUES)
 def test_values_for_readers_of_text(run: Given, value: Value) -> None:
     expected = by_rule(lambda: to_text(resolve(value, run.view)))
-    found = by_file(lambda: run.evaluate(run.scope.read(value).to("str").code))
-    assert found == expected
+    code = run.scope.read(value).to("str").code
+    assert by_file(lambda: run.evaluate(code)) == expected
+    assert by_file(lambda: run.evaluate_template(code)) == expected
 
 
 @given(givens(), VALUES)

@@ -259,34 +259,6 @@ def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
     return pre_execute
 
 
-def ended_so(ti: Any, way: str, step: str, leaves: list[str], maker: str = "") -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends.
-
-    The maker is the task beside it that makes its items.
-    """
-    if way == "completion":
-        return True
-    states, tasks = states_near(ti), ti.task.dag.task_dict
-    own, *others = (near(ti, one) for one in (step, maker, *leaves))
-    bad = any({"failed", "upstream_failed"} & states.get(leaf, set()) for leaf in others[1:])
-    if way == "success":
-        return not bad
-    inside = (one for one in states if one.startswith(f"{own}."))
-    failed = [one for one in (own, *others, *inside) if "failed" in states.get(one, ())]
-    return bad and not all(is_gate(tasks.get(one)) for one in failed)
-
-
-def is_gate(task: Any) -> bool:
-    """Return whether a task says what comes next: its own failure is none."""
-    function = getattr(task, "python_callable", None)
-    return getattr(function, "__name__", "") == "open_gate"
-
-
-def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
-    """Return what a group gives out; None if it failed."""
-    return None if ended_so(ti, "failure", step, leaves) else value
-
-
 def passed() -> None:
     """Do nothing: a gate is open unless it was skipped before it started."""
 
@@ -316,52 +288,6 @@ def process(
     }
 
 
-def own_number(ti: Any, place: str) -> int:
-    """Return the number that a task has in the last part of a place."""
-    part = ti.task_id.split(".")[place.count(".")]
-    return int(part.rpartition("_")[2])
-
-
-def near(ti: Any, place: str) -> str:
-    """Return the id of a task: # is the number that this task has there, #-1 the one before."""
-    found = place.split(".")
-    for at, part in enumerate(found):
-        name, mark, before = part.partition("#")
-        if mark:
-            number = own_number(ti, ".".join(found[: at + 1])) + int(before or 0)
-            found[at] = f"{name}{number}"
-    return ".".join(found)
-
-
-def states_near(ti: Any) -> dict[str, set[Any]]:
-    """Return the states of each task; in the items of a group around this task, of its own item.
-
-    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
-    """
-    tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
-    group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
-    for only in (None, *alike):
-        asked = None if only is None else [only]
-        states = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id], task_ids=asked)
-        for key, state in states.get(ti.run_id, {}).items():
-            name = only or (key if key in tasks else key.rpartition("_")[0])
-            is_beside = group is None or not name.startswith(f"{group.group_id}.")
-            if (only or name not in alike) and (is_beside or key == f"{name}_{ti.map_index}"):
-                found.setdefault(name, set()).add(state)
-    return found
-
-
-def namesakes(tasks: dict[str, Any]) -> set[str]:
-    """Return the tasks whose names are those of items of another in the states of Airflow."""
-    found = set()
-    for name in tasks:
-        head, _, number = name.rpartition("_")
-        task = tasks.get(head) if number.isdigit() else None
-        if task and (task.is_mapped or task.get_closest_mapped_task_group()):
-            found |= {head, name}
-    return found
-
-
 def when_yes(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["n"]), "int"), ">=", 1)
 
@@ -385,12 +311,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     params={"n": Param(1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$")},
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "output": output,
-        "first_of": first_of,
-        "unless_failed": unless_failed,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ):
     with TaskGroup("yes") as yes:
         when = PythonOperator(task_id="when", python_callable=passed, pre_execute=run_if(when_yes))
@@ -429,8 +350,8 @@ with DAG(
                 "-c",
                 'echo "$1 $2"',
                 "sh",
-                '{{ first_of(unless_failed(ti, "yes", ["yes.b"], output(ti, "yes.a")), "-") | replace("$", "$$") }}',
-                '{{ first_of(unless_failed(ti, "no", ["no.a"], output(ti, "no.a")), "-") | replace("$", "$$") }}',
+                '{{ first_of(output(ti, "yes.a"), "-") | replace("$", "$$") }}',
+                '{{ first_of(output(ti, "no.a"), "-") | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),

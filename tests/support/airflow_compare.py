@@ -1,0 +1,40 @@
+"""One workflow under Airflow and on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import RunOptions, Target
+from couler.backends.local import LocalBackend
+from couler.ir.defaults import resolve_defaults
+from couler.ir.workflow import Workflow
+from couler.stages.checks import check_engine
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_runs import Worker
+
+_BACKEND = AirflowBackend()
+
+
+def assert_same_outcome(
+    workflow: Workflow, airflow: Worker, cluster: FakeCluster, folder: Path
+) -> None:
+    """Assert that Airflow gives the statuses and outputs that this machine gives."""
+    workflow = resolve_defaults(workflow)
+    assert check_engine(workflow, _BACKEND, Target()) == ()
+    here = LocalBackend().run(workflow, options=RunOptions(home=folder / "home", jobs=4))
+    text = _BACKEND.compile(workflow, Target()).to_text()
+    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
+    there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
+    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
+    assert there.status == here.status, done.log
+    wanted = {path: _as_json(step.outputs) for path, step in here.steps.items() if step.outputs}
+    found = {path: _as_json(there.outputs.get(path, {})) for path in wanted}
+    assert found == wanted, done.log
+    assert _as_json(there.run_outputs) == _as_json(here.outputs), done.log
+
+
+def _as_json(values: object) -> object:
+    return json.loads(json.dumps(values))
