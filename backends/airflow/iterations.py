@@ -211,7 +211,10 @@ class Iterations:
         self, name: str, task_id: str, step: Step, foreach: Foreach, place: Place, indent: int
     ) -> str:
         """Return the task that makes the items; it stands for the condition of the step as well."""
-        lists = {key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()}
+        with self._tasks.runs_if(step, place):
+            lists = {
+                key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()
+            }
         made = call(
             self._module.take(_PYTHON, "PythonOperator"),
             task_id=task_id,

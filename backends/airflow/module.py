@@ -91,7 +91,7 @@ class Module:
 
     def use_in_templates(self, code: str) -> str:
         """Carry the functions that an expression in a template calls; return it as Jinja has it."""
-        used, named = [*FUNCTIONS, *self._tables], _names(code)
+        used, named = [*FUNCTIONS, *self._tables, *self._conditions], _names(code)
         self.macros.update((name, None) for name in used if name in named)
         return in_jinja(self.use(code))
 

@@ -43,8 +43,8 @@ from couler.ir.walk import predecessors
 from couler.ir.wire import ValueType, dump_json, encode
 from couler.ir.workflow import Group, Output, Step
 
-_MAY_FAIL = re.compile(r"\b(decoded|gathered|numbers|part_of|plain)\(")
-"""Functions that can refuse what they read."""
+MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
+"""Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
 _TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
 
@@ -366,7 +366,7 @@ class Scope:
 
 def _first_code(codes: Sequence[str]) -> str:
     """Return the expression for the first of several that is there."""
-    if not any(map(_MAY_FAIL.search, codes[1:])):
+    if not any(map(MAY_FAIL.search, codes[1:])):
         return f"first_of({', '.join(codes)})"
     *earlier, whole = codes
     for code in reversed(earlier):  # what is not needed must not fail

@@ -94,13 +94,18 @@ def namesakes(tasks: dict[str, Any]) -> set[str]:
     return found
 
 
+def are_open(ti: Any, *gates: str) -> bool:
+    """Return whether no gate was skipped."""
+    states = states_near(ti)
+    return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
+
+
 def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
         ti = context["ti"]
-        states = states_near(ti)
-        if any("skipped" in states.get(near(ti, gate), ()) for gate in gates):
+        if not are_open(ti, *gates):
             raise AirflowSkipException(f"skipped as one of {', '.join(gates)}")
         if condition is not None and not condition(ti, context["params"]):
             raise AirflowSkipException(f"{condition.__name__} is false")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from couler.backends.airflow.files import Files, has_files, input_path
@@ -18,7 +19,8 @@ from couler.backends.airflow.places import readable
 from couler.backends.airflow.pods import Pods, sees_work_folder
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
-from couler.backends.airflow.reading import Read, Scope
+from couler.backends.airflow.quoting import quoted
+from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.listing import ListFiles
@@ -132,10 +134,13 @@ class Tasks:
         self._files = Files(options, module, self)
         self.created: dict[str, Mapping[str, object]] = {}
         """For each task that creates resources for the run, what tells their kind."""
+        self._whens: dict[str, str] = {}
+        self._runs_if = ""
 
     def operator(self, step: Step, task_id: str | Code, place: Place) -> Call:
         """Return the operator of a step that runs something, mapped if its place says so."""
-        made = self._operator(step, place.scope)
+        with self.runs_if(step, place):
+            made = self._operator(step, place.scope)
         if isinstance(step.action, Job) and belongs_to_run(step.action):
             assert isinstance(task_id, str), "jobs in iterations are refused by checks"
             self.created[place.scope.prefix + task_id] = kind_of(step.action)
@@ -215,11 +220,34 @@ class Tasks:
 
     def start(self, step: Step, place: Place) -> Call | None:
         """Return what skips a task before it starts, if something does."""
-        condition = None
-        if step.when is not None and not place.is_decided:
-            wanted = readable(f"when_{place.scope.prefix}{step.name}")
-            condition = self._module.condition(wanted, place.scope.condition(step.when))
-        return self.skip(condition, place.conditions)
+        return self.skip(self._when(step, place), place.conditions)
+
+    def _when(self, step: Step, place: Place) -> str | None:
+        """Return the name of the condition that a task of a step looks at itself."""
+        if step.when is None or place.is_decided:
+            return None
+        wanted = readable(f"when_{place.scope.prefix}{step.name}")
+        task = place.scope.task(step.name)
+        if task not in self._whens:
+            code = place.scope.condition(step.when)
+            self._whens[task] = self._module.condition(wanted, code)
+        return self._whens[task]
+
+    @contextmanager
+    def runs_if(self, step: Step, place: Place) -> Iterator[None]:
+        """Write texts of a task that Airflow renders before it is known whether the task runs.
+
+        What can fail is left out of them where the task is to be skipped.
+        """
+        gates = ", ".join(map(quoted, place.conditions))
+        condition = self._when(step, place)
+        whole = [f"are_open(ti, {gates})"] if gates else []
+        whole += [f"{condition}(ti, params)"] if condition else []
+        before, self._runs_if = self._runs_if, " and ".join(whole)
+        try:
+            yield
+        finally:
+            self._runs_if = before
 
     def skip(self, condition: str | None, gates: Sequence[str]) -> Call | None:
         """Return what skips a task if a condition is false, or where a gate was skipped."""
@@ -241,7 +269,7 @@ class Tasks:
         read = scope.read(value).to(want)
         if read.constant is not None:
             return self.as_it_is(read.constant)
-        return value_of("{{ " + self._module.use_in_templates(read.code) + " }}")
+        return self.template(read.code)
 
     def list_of(self, value: Value, scope: Scope) -> Expression:
         """Return the text of a list for the task that makes items of it."""
@@ -254,17 +282,18 @@ class Tasks:
         """Return the text of a value for a pod."""
         if read.constant is not None:
             return self._text(read.constant)
-        code = self._module.use_in_templates(read.code)
         dollars = "" if read.type in ("int", "float", "bool") else ' | replace("$", "$$")'
-        return value_of("{{ " + code + dollars + " }}")
+        return self.template(read.code, dollars)
 
     def as_it_is(self, text: str) -> Expression:
         """Return a text that Jinja leaves as it is."""
         return self._quoted(text)
 
-    def template(self, code: str) -> Expression:
+    def template(self, code: str, filters: str = "") -> Expression:
         """Return a text that Jinja makes, of which the kubelet takes nothing for its own."""
-        return value_of("{{ " + self._module.use_in_templates(code) + " }}")
+        if self._runs_if and MAY_FAIL.search(code):
+            code = f'({code} if {self._runs_if} else "")'
+        return value_of("{{ " + self._module.use_in_templates(code) + filters + " }}")
 
     def _text(self, text: str) -> Expression:
         return self._quoted(_for_kubelet(text))

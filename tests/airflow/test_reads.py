@@ -21,6 +21,7 @@ from tests.corpus.build import (
     param,
     part,
     ref,
+    rng,
     sh,
     text,
     while_,
@@ -146,9 +147,42 @@ WORKFLOWS = (
     ),
 )
 
+GUARDED = (
+    flow(
+        "condition-before-arguments",
+        sh("one", "echo hello"),
+        sh("two", "echo $1", part(ref("one"), "k"), when=compare(ref("one"), "!=", "hello")),
+        sh("n", "echo hello", result="json"),
+        sh("three", "echo $1", ref("n"), when=NEVER),
+    ),
+    flow(
+        "condition-before-items",
+        sh("n", "echo 2", result="int", when=NEVER),
+        sh("each", "echo $1", item(), foreach=rng(count=ref("n")), when=NEVER),
+    ),
+    flow(
+        "condition-on-item-before-arguments",
+        sh("l", 'echo \'["x","y"]\'', result="list"),
+        group(
+            "g",
+            sh("c", "echo $1", param("n")),
+            sh("d", "echo $1", part(param("n"), "k"), when=compare(param("n"), "!=", "x")),
+            inputs=[given("n", item(), "str")],
+            foreach=["x"],
+        ),
+    ),
+)
+
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
 def test_what_need_not_be_there(
+    workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path
+) -> None:
+    assert_same_outcome(workflow, airflow, cluster, tmp_path)
+
+
+@pytest.mark.parametrize("workflow", GUARDED, ids=lambda one: one.name)
+def test_what_must_not_be_read(
     workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path
 ) -> None:
     assert_same_outcome(workflow, airflow, cluster, tmp_path)
