@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from couler.backends.airflow import AirflowBackend
-from couler.backends.base import RunOptions, Target
-from couler.backends.local import LocalBackend
-from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import ExitHandler, Workflow
-from couler.stages.checks import check_engine
 from tests.corpus.build import (
     compare,
     flow,
@@ -31,12 +25,11 @@ from tests.corpus.build import (
     while_,
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_compare import assert_same_outcome
 from tests.support.airflow_runs import Worker
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
-BACKEND = AirflowBackend()
 NUMBER = given("n", item(), "int")
 
 
@@ -184,14 +177,4 @@ WORKFLOWS = (
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
 def test_outcome(workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
-    workflow = resolve_defaults(workflow)
-    assert check_engine(workflow, BACKEND, Target()) == ()
-    here = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home", jobs=4))
-    text = BACKEND.compile(workflow, Target()).to_text()
-    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
-    there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
-    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
-    assert there.status == here.status, done.log
-    for path, given_out in there.outputs.items():
-        local = {name: here.steps[path].outputs[name] for name in given_out}
-        assert json.loads(json.dumps(given_out)) == json.loads(json.dumps(local)), path
+    assert_same_outcome(workflow, airflow, cluster, tmp_path)
