@@ -16,6 +16,7 @@ from tests.corpus.build import (
     item,
     last,
     on_completion,
+    on_failure,
     or_else,
     out,
     param,
@@ -154,6 +155,12 @@ GUARDED = (
         sh("two", "echo $1", part(ref("one"), "k"), when=compare(ref("one"), "!=", "hello")),
         sh("n", "echo hello", result="json"),
         sh("three", "echo $1", ref("n"), when=NEVER),
+    ),
+    flow(
+        "gate-before-arguments",
+        sh("one", "echo hello"),
+        sh("well", "true"),
+        sh("two", "echo $1", part(ref("one"), "k"), depends_on=[on_failure("well")]),
     ),
     flow(
         "condition-before-items",
