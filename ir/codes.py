@@ -134,6 +134,7 @@ CODES: dict[str, str] = {
     "CLR355": "person that this Airflow cannot ask",
     "CLR356": "field of a resource that Airflow's worker cannot find",
     "CLR357": "containers that do not run one after another",
+    "CLR358": "bound on steps that wait without a worker of Airflow",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",

@@ -7,14 +7,18 @@ from collections.abc import Iterator
 from couler.backends.airflow.lower import order
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.paths import read_path
+from couler.backends.airflow.suspend import keeps_worker
+from couler.backends.airflow.versions import NEWEST
 from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.locks import locks_of
 from couler.ir.walk import scopes
 from couler.ir.workflow import Job, Step, Suspend, Workflow
 
 APPROVAL_CODE = "CLR355"
 PATH_CODE = "CLR356"
 CONTAINERS_CODE = "CLR357"
+BOUND_CODE = "CLR358"
 
 FIRST_WITH_APPROVAL = (3, 1)
 """The first version in which a person can answer a task."""
@@ -34,6 +38,7 @@ def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     for scope in scopes(workflow):
         for step in scope.steps:
             path = scope.path_of(step)
+            yield from _check_bounds(step, path, options.version)
             match step.action:
                 case Suspend(seconds=None) if is_too_old:
                     yield _problem(
@@ -47,6 +52,43 @@ def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
                     yield from _check_job(step, path)
                 case ContainerSet():
                     yield from _check_set(step, step.action, path)
+
+
+def _check_bounds(step: Step, path: str, version: tuple[int, int]) -> Iterator[Diagnostic]:
+    """Yield the bounds of a step that waits without a worker and is not counted meanwhile.
+
+    Pools never count it; items that wait for a person are counted since 3.3.
+    """
+    action = step.action
+    are_items_counted = False
+    if isinstance(action, Suspend):
+        are_items_counted = action.seconds is None and version >= NEWEST
+        if keeps_worker(action, step.timeout_s):
+            return
+        what = "waits for a person" if action.seconds is None else "pauses for more than a minute"
+    elif isinstance(action, Job):
+        what = "is a job"
+    else:
+        return
+    if locks_of(step):
+        yield _problem(
+            BOUND_CODE,
+            f'step "{path}" {what} and holds a lock, but while a task waits without a worker '
+            "Airflow gives its slot in the pool to others. Leave the lock out, and order the steps "
+            "that must not run at the same time by depends_on.",
+            path,
+            step,
+        )
+    is_bounded = step.foreach is not None and step.foreach.max_parallel is not None
+    if is_bounded and not are_items_counted:
+        yield _problem(
+            BOUND_CODE,
+            f'step "{path}" {what} and bounds how many items run at a time, but Airflow does not '
+            "count a task that waits without a worker. Leave max_parallel out, and let the cluster "
+            "bound what runs, as by a resource quota or a queue.",
+            path,
+            step,
+        )
 
 
 def _check_job(step: Step, path: str) -> Iterator[Diagnostic]:

@@ -1,7 +1,8 @@
 """Pauses: for some seconds, or until a person goes on.
 
-Airflow keeps no worker for either. A person answers on the page of required actions or by the REST
-API; a rejection fails the step, so that what depends on its failure can handle it.
+For a person, and for a pause of over a minute, Airflow keeps no worker. A person answers on the
+page of required actions or by the REST API; a rejection fails the step, so that what depends on
+its failure can handle it.
 """
 
 from __future__ import annotations
@@ -61,13 +62,22 @@ def approval(subject: object, module: Module) -> Operator:
     return Operator(module.take(_HITL, "ApprovalOperator"), fields, time_limit="response_timeout")
 
 
+def keeps_worker(action: Suspend, limit_s: float | None) -> bool:
+    """Return whether a pause holds a process of the worker until it is over."""
+    return action.seconds is not None and _time(action.seconds, limit_s) <= LONGEST_WAIT_S
+
+
+def _time(seconds: float, limit_s: float | None) -> float:
+    return seconds if limit_s is None else min(seconds, limit_s)
+
+
 def _wait(seconds: float, limit_s: float | None, module: Module) -> Operator:
     """Return a function that waits, or for longer a sensor that is called when the time is over.
 
     What is put off for a shorter time the local executor takes for ended.
     """
     limit = None if limit_s is None or limit_s > seconds else short(limit_s)
-    time = short(seconds) if limit is None else limit
+    time = short(_time(seconds, limit_s))
     if time <= LONGEST_WAIT_S:
         given = {"python_callable": Code(module.use("wait")), "op_args": [short(seconds)]}
         return Operator(module.take(_PYTHON, "PythonOperator"), given)

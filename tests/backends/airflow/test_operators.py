@@ -14,6 +14,7 @@ from couler.ir.actions import ContainerSet
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
+from couler.ir.locks import Mutex
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
@@ -105,6 +106,32 @@ def test_a_long_pause_is_a_sensor_that_is_called_twice() -> None:
     longer = text_of(does(Suspend(seconds=600), timeout_s=900))
     assert "poke_interval=600" in longer
     assert "execution_timeout" not in longer
+
+
+PUT_OFF = {
+    "job": Job(manifest=RESOURCE),
+    "person": Suspend(),
+    "pause": Suspend(seconds=61),
+}
+
+
+@pytest.mark.parametrize("kind", PUT_OFF)
+def test_what_waits_without_a_worker_has_no_bounds(kind: str) -> None:
+    action = PUT_OFF[kind]
+    items = Literal(value=(1, 2, 3))
+    assert codes(does(action, mutex="disk")) == ["CLR358"]
+    assert codes(does(action, locks=(Mutex(name="disk"),))) == ["CLR358"]
+    bounded = does(action, foreach=Foreach(over=FrozenDict(item=items), max_parallel=1))
+    assert codes(bounded, "3.1") == ["CLR358"]
+    assert codes(bounded) == ([] if kind == "person" else ["CLR358"])
+    assert codes(does(action, foreach=Foreach(over=FrozenDict(item=items)))) == []
+    assert codes(does(action)) == []
+
+
+def test_what_keeps_a_worker_has_bounds() -> None:
+    assert codes(does(Suspend(seconds=60), mutex="disk")) == []
+    assert codes(does(Suspend(seconds=600), mutex="disk", timeout_s=5)) == []
+    assert codes(does(Http(url="https://example.org/"), mutex="disk")) == []
 
 
 def test_a_person_approves_or_enters_values() -> None:
