@@ -10,7 +10,8 @@ The words are `get TYPE NAME ARCHIVE LOCATION FIELD TEXT ...`, which brings what
 `NAME` in the folder, or `put NAME ARCHIVE LOCATION FIELD TEXT ...`. The archive is `tar`, `zip` or
 nothing, or such an object as JSON. The location is one of `couler.ir.artifacts` as JSON, whose
 texts are those of the fields; nothing stands for the repository that `COULER_REPOSITORY` describes,
-with the field `key`. Secrets are looked for as on any machine: `COULER_SECRET_<secret>_<key>`.
+with the field `key`. Secrets are looked for as on any machine: `COULER_SECRET_<secret>_<key>`. No
+link in the folder is followed: no request reads or writes what is the server's own.
 
 `python -m couler.io list FILE LOCATION NAMES PATTERN FIELD TEXT ...` writes the keys of the files
 below a location, a list, as each of the outputs that are named with commas between them.
@@ -35,6 +36,7 @@ from couler.ir.artifacts import Archive, Location, is_in_repository, location_te
 from couler.ir.wire import MAX_VALUE_BYTES, check_size, dump_json
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries
+from couler.locations.shared import SharedFolder, names_to
 from couler.locations.stop import Stop
 from couler.locations.transfer import OUTSIDE_ERRORS, Transfer, require_type, text_problems
 
@@ -103,92 +105,77 @@ class Server:
     """
 
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
-        self._folder = folder
-        self._outside = Outside(folder / "scratch", environ)
+        self._folder = SharedFolder(folder)
+        self._environ = environ
 
     def open(self) -> None:
         """Say that requests are answered; those on which an earlier server died have failed."""
-        make_folder(self._folder)
-        for begun in sorted(self._folder.glob(f"*{_BEGUN}")):
-            if not begun.with_suffix(_ANSWER).exists():
-                self._tell(begun, "failed it ended meanwhile: was there too little memory?")
-        (self._folder / _READY).touch()
+        for begun in self._folder.names(_BEGUN):
+            number = begun.removesuffix(_BEGUN)
+            if not self._folder.has(number + _ANSWER):
+                self._tell(number, "failed it ended meanwhile: was there too little memory?")
+        self._folder.write(_READY, b"")
 
     def answer_all(self) -> None:
         """Answer what has been asked."""
-        for ask in sorted(self._folder.glob(f"*{_ASK}")):
-            begun = ask.rename(ask.with_suffix(_BEGUN))
-            words = begun.read_bytes().decode().split("\0")[:-1]
-            self._tell(begun, self._answer(words))
+        for ask in self._folder.names(_ASK):
+            number = ask.removesuffix(_ASK)
+            self._folder.rename(ask, number + _BEGUN)
+            self._tell(number, self._answer(number + _BEGUN))
 
-    def _tell(self, begun: Path, answer: str) -> None:
-        new = begun.with_suffix(".new")
-        new.write_text(" ".join(answer.splitlines()) + "\n", encoding="utf-8")
-        new.chmod(0o644)
-        new.rename(begun.with_suffix(_ANSWER))
+    def close(self) -> None:
+        """Answer no more."""
+        self._folder.close()
 
-    def _answer(self, words: Sequence[str]) -> str:
+    def _tell(self, number: str, answer: str) -> None:
+        line = " ".join(answer.splitlines()) + "\n"
+        self._folder.write(f"{number}.new", line.encode(errors="backslashreplace"))
+        self._folder.rename(f"{number}.new", number + _ANSWER)
+
+    def _answer(self, request: str) -> str:
         try:
-            match words:
-                case ["get", wanted, name, archive, location, *texts]:
-                    return self._get(wanted, self._place(name), _archive(archive), location, texts)
-                case ["put", name, archive, location, *texts]:
-                    source = self._place(name)
-                    where = self._outside.location(location, texts)
-                    self._outside.transfer.put(source, source, where, _archive(archive), Stop())
-                    return "done"
-            raise ArtifactError(f"{words!r} is no request")
+            words = _words(self._folder.read(request))
+            with tempfile.TemporaryDirectory(prefix="couler-") as private:
+                return self._answer_to(words, Path(private))
         except (*OUTSIDE_ERRORS, ValueError) as error:
             return f"failed {error}"
 
-    def _get(
-        self,
-        wanted: str,
-        target: Path,
-        archive: Archive | None,
-        location: str,
-        texts: Sequence[str],
-    ) -> str:
-        where = self._outside.location(location, texts)
-        try:
-            self._outside.transfer.fetch(where, target, archive, Stop())
-        except FileNotFoundError as error:
-            if wanted.endswith("?"):
-                return "absent"
-            raise ArtifactError(str(error)) from error
-        require_type(target, wanted.removesuffix("?"), f"the file for {target.name}")
-        _open_up(target)
-        return "done"
+    def _answer_to(self, words: Sequence[str], private: Path) -> str:
+        """Do what is asked, by way of a folder that the process does not see."""
+        outside = Outside(private / "scratch", self._environ)
+        match words:
+            case ["get", wanted, name, archive, location, *texts]:
+                fetched = private / names_to(name)[-1]
+                where = outside.location(location, texts)
+                try:
+                    outside.transfer.fetch(where, fetched, _archive(archive), Stop())
+                except FileNotFoundError as error:
+                    if wanted.endswith("?"):
+                        return "absent"
+                    raise ArtifactError(str(error)) from error
+                require_type(fetched, wanted.removesuffix("?"), f"the file for {name}")
+                self._folder.give(fetched, name)
+                return "done"
+            case ["put", name, archive, location, *texts]:
+                source = private / names_to(name)[-1]
+                where = outside.location(location, texts)
+                self._folder.take(name, source)
+                outside.transfer.put(source, source, where, _archive(archive), Stop())
+                return "done"
+        raise ArtifactError(f"{words!r} is no request")
 
-    def _place(self, name: str) -> Path:
-        if not {"", ".", ".."}.isdisjoint(name.split("/")):
-            raise ArtifactError(f"{name!r} is no name of a file")
-        return self._folder / name
 
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that every user can write: the step's process is another one."""
-    folder.mkdir(parents=True, exist_ok=True)
-    if folder.stat().st_uid == os.getuid():  # else that process has made it so
-        folder.chmod(0o777)
+def _words(request: bytes) -> list[str]:
+    try:
+        return request.decode().split("\0")[:-1]
+    except UnicodeDecodeError as error:
+        raise ArtifactError("the words of a request are UTF-8, paths among them") from error
 
 
 def _archive(text: str) -> Archive | None:
     if not text:
         return None
     return _ARCHIVE.validate_json(text if text.startswith("{") else json.dumps({"kind": text}))
-
-
-def _open_up(path: Path) -> None:
-    """Let every user read a file, or all that is in a folder."""
-    if path.is_symlink():
-        return
-    if not path.is_dir():
-        path.chmod(path.stat().st_mode | 0o444)
-        return
-    path.chmod(path.stat().st_mode | 0o777)
-    for inner in path.iterdir():
-        _open_up(inner)
 
 
 def _run_command(
@@ -262,6 +249,7 @@ def main(
     while not (ended.is_set() or until()):
         server.answer_all()
         ended.wait(_PAUSE_S)
+    server.close()
     return 0
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
-import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -72,6 +72,103 @@ def test_what_is_not_there_is_absent_or_a_failure(asking: Asking) -> None:
     assert asking.ask("get", "file?", "back", "", S3_KEY, "key", "none") == "absent"
     answer = asking.ask("get", "file", "back", "", S3_KEY, "key", "none")
     assert answer.startswith("failed there is nothing at")
+
+
+@pytest.fixture
+def secret(tmp_path: Path) -> Path:
+    """A file that stands for what the helper alone can read, such as /proc/1/environ."""
+    secret = tmp_path / "outside/environ"
+    secret.parent.mkdir()
+    secret.write_text("COULER_SECRET_store_access=geheim")
+    return secret
+
+
+def kept(asking: Asking) -> list[str]:
+    """The content of all files in the repository."""
+    files = [path for path in asking.repository.rglob("*") if path.is_file()]
+    return [path.read_text() for path in files]
+
+
+@pytest.mark.parametrize("name", ["x", "d/environ"], ids=["file", "folder before it"])
+@pytest.mark.parametrize("archive", ["", "tar", "zip"])
+def test_no_link_is_followed_when_a_file_is_put(
+    asking: Asking, secret: Path, name: str, archive: str
+) -> None:
+    (asking.io / "x").symlink_to(secret)
+    (asking.io / "d").symlink_to(secret.parent)
+    answer = asking.ask("put", name, archive, S3_KEY, "key", "leak")
+    assert answer.endswith("is a link, which is not followed here")
+    assert kept(asking) == []
+
+
+@pytest.mark.parametrize("archive", ["", "zip"])
+def test_no_link_leads_out_of_a_directory(asking: Asking, secret: Path, archive: str) -> None:
+    (asking.io / "d").mkdir()
+    (asking.io / "d/x").symlink_to(secret)
+    answer = asking.ask("put", "d", archive, S3_KEY, "key", "leak")
+    assert answer.startswith("failed 'x' is a link that leads out"), answer
+    assert kept(asking) == []
+
+
+def test_links_in_a_directory_lead_to_what_is_in_it(asking: Asking) -> None:
+    (asking.io / "d/e").mkdir(parents=True)
+    (asking.io / "d/e/one").write_text("1")
+    (asking.io / "d/link").symlink_to("e")
+    assert asking.ask("put", "d", "", S3_KEY, "key", "d") == "done"
+    assert (asking.repository / "d/link/one").read_text() == "1"
+
+
+def test_what_is_no_file_is_not_put(asking: Asking) -> None:
+    os.mkfifo(asking.io / "pipe")
+    answer = asking.ask("put", "pipe", "", S3_KEY, "key", "pipe")
+    assert answer == "failed 'pipe' is neither a file nor a folder"
+
+
+def test_no_link_is_followed_when_a_file_comes(asking: Asking, secret: Path) -> None:
+    (asking.repository).mkdir(exist_ok=True)
+    (asking.repository / "one").write_text("1")
+    (asking.io / "x").symlink_to(secret)
+    assert asking.ask("get", "file", "x", "", S3_KEY, "key", "one").startswith("failed ")
+    (asking.io / "scratch").symlink_to(secret.parent)
+    assert asking.ask("get", "file", "scratch/y", "", S3_KEY, "key", "one").startswith("failed ")
+    assert secret.read_text() == "COULER_SECRET_store_access=geheim"
+    assert [one.name for one in secret.parent.iterdir()] == ["environ"]
+
+
+def test_no_link_is_followed_for_requests_and_answers(asking: Asking, secret: Path) -> None:
+    secret.write_bytes(b"A=geheim\0B=2\0")
+    (asking.io / "7.ask").symlink_to(secret)
+    (asking.io / "8.new").symlink_to(secret)
+    (asking.io / "8.ask").write_bytes(b"nothing\0")
+    asking.server.answer_all()
+    told = "failed '7.begun' is a link, which is not followed here\n"
+    assert (asking.io / "7.answer").read_text() == told
+    assert (asking.io / "8.answer").read_text() == "failed ['nothing'] is no request\n"
+    assert secret.read_bytes() == b"A=geheim\0B=2\0"
+
+
+def test_the_folder_stays_the_same_when_another_takes_its_name(
+    asking: Asking, secret: Path
+) -> None:
+    asking.io.rename(asking.io.with_name("old"))
+    asking.io.symlink_to(secret.parent)
+    (secret.parent / "1.ask").write_bytes(b"nothing\0")
+    asking.server.answer_all()
+    assert not (secret.parent / "1.answer").exists()
+
+
+def test_a_link_is_no_folder_for_requests(tmp_path: Path, secret: Path) -> None:
+    (tmp_path / "io").symlink_to(secret.parent)
+    with pytest.raises(OSError, match="io"):
+        io.Server(tmp_path / "io", {})
+
+
+def test_a_request_that_is_no_text_has_failed(asking: Asking) -> None:
+    for number, name in enumerate([b"a\xff", b"\xed\xa0\x80"], 20):
+        (asking.io / f"{number}.ask").write_bytes(b"put\0" + name + b"\0\0\0key\0k\0")
+        asking.server.answer_all()
+        answer = (asking.io / f"{number}.answer").read_text()
+        assert answer.startswith("failed the words of a request are UTF-8"), answer
 
 
 def test_texts_reach_the_server_as_they_are(asking: Asking, site: Site) -> None:
@@ -171,8 +268,8 @@ def test_other_commands_tell_how_it_is_called(
 
 
 def test_variables_of_couler_do_not_reach_the_programs_that_it_calls(tmp_path: Path) -> None:
-    server: t.Any = Asking(tmp_path, COULER_SECRET_store_access="geheim", HOME="/root").server
-    assert server._outside.transfer.environ == {"HOME": "/root"}
+    outside = io.Outside(tmp_path, {"COULER_SECRET_store_access": "geheim", "HOME": "/root"})
+    assert outside.transfer.environ == {"HOME": "/root"}
 
 
 def test_lists_are_written_as_outputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
