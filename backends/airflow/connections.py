@@ -21,7 +21,8 @@ from couler.ir.walk import locations, pod_containers, scopes
 from couler.ir.workflow import Http, Step, Workflow
 
 CONNECTION_CODE = "CLR378"
-_FIELDS = ("extra", "host", "login", "password", "port", "schema")
+_SHOWN = ("host", "login", "port", "schema")
+_HIDDEN = ("extra", "password")
 
 
 def connections(options: Options) -> frozenset[str]:
@@ -34,22 +35,24 @@ def is_connection(variable: EnvVar, names: frozenset[str]) -> bool:
     return variable.secret is not None and variable.secret.secret in names
 
 
-def connection_template(entry: SecretKey) -> str:
-    """Return the template for an entry of a connection, past the kubelet.
+def connection_value(entry: SecretKey) -> str:
+    """Return the expression for an entry of a connection, as a template of a pod has it.
 
     Examples
     --------
-    >>> print(connection_template(SecretKey(secret="db", key="password")))
-    {{ conn.get("db").password | replace("$", "$$") }}
+    >>> print(connection_value(SecretKey(secret="db", key="login")))
+    conn.get("db").login | replace("$", "$$")
+    >>> print(connection_value(SecretKey(secret="db", key="password")))
+    hidden(conn.get("db").password)
     """
     of = f"conn.get({quoted(entry.secret)})"
+    if entry.key in _SHOWN:
+        return f'{of}.{entry.key} | replace("$", "$$")'
     if entry.key == "uri":
-        value = f"{of}.get_uri()"
-    elif entry.key in _FIELDS:
-        value = f"{of}.{entry.key}"
-    else:
-        value = f"{of}.extra_dejson[{quoted(entry.key)}]"
-    return "{{ " + value + ' | replace("$", "$$") }}'
+        return f"hidden({of}.get_uri())"
+    if entry.key in _HIDDEN:
+        return f"hidden({of}.{entry.key})"
+    return f"hidden({of}.extra_dejson[{quoted(entry.key)}])"
 
 
 def check_connections(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:

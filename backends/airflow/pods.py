@@ -11,7 +11,7 @@ import math
 import typing as t
 
 from couler.backends.airflow.connections import (
-    connection_template,
+    connection_value,
     connections,
     is_connection,
 )
@@ -33,7 +33,7 @@ from couler.backends.airflow.specs import BASE, patched, patches, pod_spec
 from couler.backends.airflow.texts import untouched_all
 from couler.ir.kubernetes_volumes import volume
 from couler.ir.pods import PodContainer, PodSettings
-from couler.ir.storage import EnvVar
+from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.walk import pod_containers
 from couler.ir.workflow import WORK_DIR, Step, Workflow
 
@@ -139,10 +139,14 @@ class Pods:
     def connection_variables(self, step: Step) -> dict[str, Expression]:
         """Return the variables of a step that come from connections of Airflow."""
         return {
-            one.name: value_of(connection_template(one.secret))
+            one.name: self._of_connection(one.secret)
             for one in step.env
             if one.secret is not None and is_connection(one, self._connections)
         }
+
+    def _of_connection(self, entry: SecretKey) -> Expression:
+        code = self._module.use_in_templates(connection_value(entry))
+        return value_of("{{ " + code + " }}")
 
     def _spec(self, step: Step, write: Write) -> Tree:
         """Return the whole specification, but for the command of the step."""
@@ -175,7 +179,7 @@ class Pods:
         for entry, one in zip(tree.get("env", ()), wanted.env, strict=False):
             if one.secret is not None and is_connection(one, self._connections):
                 del entry["valueFrom"]
-                entry["value"] = value_of(connection_template(one.secret))
+                entry["value"] = self._of_connection(one.secret)
         if wanted.mirror_mounts:
             known = {one["mountPath"] for one in tree.get("volumeMounts", ())}
             mirrored = [one for one in _mounts(step) if one["mountPath"] not in known]

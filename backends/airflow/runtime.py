@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         AirflowSkipException,
         AirflowTaskTimeout,
     )
+    from airflow.sdk.log import mask_secret
     from kubernetes.client import models as k8s
 
 HELPER_IMAGE = ""
@@ -36,6 +37,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
     "airflow.sdk": ("RetryDecision", "RetryPolicy"),
     "airflow.sdk.definitions.template": ("literal",),
+    "airflow.sdk.log": ("mask_secret",),
     "airflow.sdk.exceptions": (
         "AirflowFailException",
         "AirflowSkipException",
@@ -419,6 +421,14 @@ def check_end(leaves: list[str], ti: Any) -> None:
     """Fail if the run has failed, or the group that these tasks end."""
     if run_failed(ti, leaves):
         raise AirflowFailException("a task failed, and none that ran after it has handled it")
+
+
+def hidden(value: Any) -> str:
+    """Return a secret for a pod, its dollars doubled; Airflow shows neither form of it."""
+    doubled = str(value).replace("$", "$$")
+    for shown in (str(value), doubled):
+        mask_secret(shown)
+    return doubled
 
 
 def run_name(ti: Any, name: str) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from couler.backends.airflow import AirflowBackend
-from couler.backends.airflow.connections import connection_template
+from couler.backends.airflow import AirflowBackend, runtime
+from couler.backends.airflow.connections import connection_value
 from couler.backends.base import Target
 from couler.ir.artifacts import S3Location
 from couler.ir.pods import PodContainer, PodSettings
@@ -25,14 +25,22 @@ def secret(name: str, of: str, key: str, *, optional: bool = False) -> EnvVar:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("login", 'conn.get("db").login'),
-        ("uri", 'conn.get("db").get_uri()'),
-        ("token", 'conn.get("db").extra_dejson["token"]'),
+        ("login", 'conn.get("db").login | replace("$", "$$")'),
+        ("password", 'hidden(conn.get("db").password)'),
+        ("uri", 'hidden(conn.get("db").get_uri())'),
+        ("token", 'hidden(conn.get("db").extra_dejson["token"])'),
     ],
 )
 def test_entries_are_fields_of_a_connection(key: str, value: str) -> None:
-    found = connection_template(SecretKey(secret="db", key=key))
-    assert found == "{{ " + value + ' | replace("$", "$$") }}'
+    assert connection_value(SecretKey(secret="db", key=key)) == value
+
+
+def test_airflow_hides_both_forms_of_a_secret(monkeypatch: pytest.MonkeyPatch) -> None:
+    known: list[str] = []
+    monkeypatch.setattr(runtime, "mask_secret", known.append, raising=False)
+    assert runtime.hidden("pa$word") == "pa$$word"
+    assert known == ["pa$word", "pa$$word"]
+    assert runtime.hidden(12345) == "12345"
 
 
 def test_only_secrets_that_the_option_names_are_connections() -> None:
@@ -48,7 +56,7 @@ def test_only_secrets_that_the_option_names_are_connections() -> None:
         init_containers=(beside,),
     )
     found = calls_of(BACKEND.compile(flow(step), TARGET).to_text())["a"]
-    assert found["env_vars"] == {"DSN": '{{ conn.get("db").get_uri() | replace("$", "$$") }}'}
+    assert found["env_vars"] == {"DSN": '{{ hidden(conn.get("db").get_uri()) }}'}
     assert found["secrets"] == [("Secret", "env", "TOKEN", "other", "token")]
     (container,) = found["pod_template_dict"]["spec"]["initContainers"]
     assert container["env"] == [
