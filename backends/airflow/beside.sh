@@ -22,7 +22,7 @@ child=$!
   kill -KILL "$child"
 } 2>"/dev/null" &
 watch=$!
-trap 'kill -TERM "$child"' TERM INT
+trap 'kill -TERM "$child"' TERM INT QUIT
 wait "$child"
 code=$?
 while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process

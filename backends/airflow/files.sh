@@ -121,14 +121,15 @@ remember() { later="$later$1$line$2$line$3$line$4$line$5$line"; }
 keep() {
   number=""
   if [ ! -d "$files" ]; then
-    write_request put "$((request + 1)).put/${3##*/}" "" "" key "$4"
+    path=${3%/}
+    write_request put "$((request + 1)).put/${path##*/}" "" "" key "$4"
     number=$request
   fi
   remember "$1" "$2" "$3" "$4" "$number"
 }
 
 put() {
-  type=$1 path=$2
+  type=$1 path=${2%/}
   shift 2
   write_request put "$((request + 1)).put/${path##*/}" "$@"
   remember "$type" "" "$path" "" "$request"
@@ -144,7 +145,7 @@ copy_out() {
 }
 
 finish() {
-  place "$3"
+  place "${3%/}"
   if [ ! -e "$path" ]; then
     if optional "$1"; then return; fi
     fail "the process did not write $path, which is ${2:-to be put elsewhere}"
@@ -174,15 +175,20 @@ while [ "$1" != "--" ]; do
 done
 shift
 
-"$@" &
+# A shell gives no standard input to what it does not wait for, hence the copy of its own.
+exec 3<&0
+(exec "$@") <&3 3<&- &
 child=$!
-for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $child" "$signal"; done
+for signal in HUP TERM USR1 USR2; do trap "kill -$signal $child" "$signal"; done
 wait "$child"
 code=$?
-while kill -0 "$child" 2>"/dev/null"; do
+while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
   wait "$child"
   code=$?
 done
+wait "$child" # it can have ended between a signal and the look at it
+last=$?
+[ "$last" = 127 ] || code=$last
 [ "$code" = 0 ] || exit "$code"
 
 box mkdir -p "$tools/keys"

@@ -24,7 +24,7 @@ from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.listing import ListFiles
-from couler.ir.values import Text, Value
+from couler.ir.values import Literal, Template, Text, Value
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     WORK_DIR,
@@ -341,7 +341,19 @@ def uses_work_dir(step: Step) -> bool:
         texts += [*action.command, *action.args]
     elif isinstance(action, Script):
         texts.append(action.source)
-    return any(isinstance(text, str) and "COULER_WORK" in text for text in texts)
+    return any("COULER_WORK" in part for text in texts for part in _literal_parts(text))
+
+
+def _literal_parts(text: object) -> Iterator[str]:
+    """Yield what of a text stands in the workflow."""
+    match text:
+        case str():
+            yield text
+        case Literal(value=str() as value):
+            yield value
+        case Template():
+            for part in text.parts:
+                yield from _literal_parts(part)
 
 
 def _command(action: Container | Script) -> tuple[Text, ...]:

@@ -39,7 +39,7 @@ class Wrapper:
         self.script.write_text(text.replace("\ntools=/couler\n", f"\ntools={self.tools}\n"))
 
     def run(
-        self, *lines: tuple[str, ...], command: str = "true"
+        self, *lines: tuple[str, ...], command: str = "true", given: str = ""
     ) -> subprocess.CompletedProcess[str]:
         counted = [word for line in lines for word in (str(len(line)), *line)]
         return subprocess.run(
@@ -47,6 +47,8 @@ class Wrapper:
             env={"COULER_WORK": str(self.work), "PATH": "/usr/bin:/bin"},
             capture_output=True,
             text=True,
+            input=given,
+            timeout=60,
             check=False,
         )
 
@@ -89,6 +91,26 @@ def test_files_are_put_in_their_places_and_kept(wrapper: Wrapper) -> None:
     assert (wrapper.files / "run/step/d/link/two").read_text() == "2\n"
     assert {name.name for name in (wrapper.tools / "keys").iterdir()} == {"result", "d"}
     assert wrapper.key("result") == "run/step/result"
+
+
+def test_the_process_has_standard_input(wrapper: Wrapper) -> None:
+    done = wrapper.run(("text", "t", ""), command="cat", given="hello\n")
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+
+
+def test_a_directory_may_end_in_a_slash(wrapper: Wrapper) -> None:
+    words = ("keep", "directory", "d", "out/", "k/d")
+    make = f"mkdir -p {wrapper.work}/out; echo 1 > {wrapper.work}/out/one"
+    assert wrapper.run(words, command=make).returncode == 0
+    assert (wrapper.files / "k/d/one").read_text() == "1\n"
+    shutil.rmtree(wrapper.files)  # so that the helper is asked, which has answered already
+    io = wrapper.tools / "io"
+    io.mkdir()
+    (io / "ready").touch()
+    (io / "1.answer").write_text("done\n")
+    done = wrapper.run(words, command=make)
+    assert done.returncode == 0, done.stderr
+    assert (io / "1.ask").read_bytes() == b"put\x001.put/out\0\0\0key\0k/d\0"
 
 
 def test_a_directory_can_be_taken_to_a_folder_that_is_there(wrapper: Wrapper) -> None:

@@ -13,7 +13,8 @@ from couler.ir.base import FrozenDict
 from couler.ir.pods import PodContainer, PodSettings, StepPod
 from couler.ir.policies import Gpu, Placement, Resources, Toleration
 from couler.ir.storage import EmptyVolume, EnvVar, Mount, SecretKey
-from couler.ir.workflow import Workflow
+from couler.ir.values import ParamRef, Template
+from couler.ir.workflow import Container, Parameter, Step, Workflow
 from tests.backends.airflow.files import Pods, calls_of
 from tests.support.feature_samples import echo, flow
 
@@ -31,6 +32,13 @@ def arguments(workflow: Workflow, **options: str) -> dict[str, t.Any]:
 
 def test_a_step_alone_is_given_nothing() -> None:
     assert set(arguments(flow(echo("a")))) == {"task_id", "image", "cmds"}
+
+
+def test_the_work_folder_is_there_for_a_word_that_names_it_beside_a_value() -> None:
+    beside = Template(parts=("cd $COULER_WORK; echo ", ParamRef(name="p")))
+    action = Container(image="busybox", command=("sh", "-c"), args=(beside,))
+    workflow = flow(Step(name="a", action=action), parameters=(Parameter(name="p", default="v"),))
+    assert arguments(workflow)["env_vars"] == {"COULER_WORK": "/tmp/couler"}
 
 
 def test_a_plain_secret_is_a_secret_of_airflow() -> None:

@@ -243,6 +243,28 @@ signal.pause()
     assert (process.returncode, stdout) == (7, f"got {int(number)}\n".encode())
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
+def test_an_interrupt_ends_the_process(pod: Pod, number: signal.Signals) -> None:
+    source = """
+import pathlib, signal, sys
+signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
+pathlib.Path("ready").touch()
+signal.pause()
+"""
+    process = pod.start("result=-", *python(source))
+    wait_for(pod.xcom.parent / "ready")
+    process.send_signal(number)
+    process.communicate(timeout=60)
+    assert process.returncode == 7
+
+
+def test_outputs_that_cannot_be_handed_on_are_a_fault_of_the_wrapper(pod: Pod) -> None:
+    pod.xcom.rmdir()
+    ended = pod.run("result=-", *python("print(1)"))
+    assert ended.code == 125
+    assert "couler: cannot hand the outputs on" in ended.stderr
+
+
 def test_what_is_left_running_does_not_hold_the_wrapper(pod: Pod) -> None:
     source = """
 import subprocess, sys

@@ -135,10 +135,12 @@ if [ -n "${COULER_DIR+x}" ]; then
   unset COULER_DIR
 fi
 
+# What a shell does not wait for ignores INT and QUIT, hence TERM in their place.
 child=""
 early=""
 for signal in HUP INT QUIT TERM USR1 USR2; do
-  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
+  case "$signal" in INT | QUIT) sent=TERM ;; *) sent=$signal ;; esac
+  trap "if [ -n \"\$child\" ]; then kill -$sent \$child; else early=$sent; fi" "$signal"
 done
 start "$@"
 [ -z "$early" ] || kill "-$early" "$child"
@@ -160,7 +162,7 @@ end_beside "$@"
 [ "$code" = 0 ] || exit "$code"
 if [ "$1" != "--" ]; then
   outputs "$@" >"$tools/result"
-  box cp "$tools/result" /airflow/xcom/return.json
+  box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
 FILES = r"""# Runs a process with its files: puts those that it takes in their places before it starts, and
@@ -286,14 +288,15 @@ remember() { later="$later$1$line$2$line$3$line$4$line$5$line"; }
 keep() {
   number=""
   if [ ! -d "$files" ]; then
-    write_request put "$((request + 1)).put/${3##*/}" "" "" key "$4"
+    path=${3%/}
+    write_request put "$((request + 1)).put/${path##*/}" "" "" key "$4"
     number=$request
   fi
   remember "$1" "$2" "$3" "$4" "$number"
 }
 
 put() {
-  type=$1 path=$2
+  type=$1 path=${2%/}
   shift 2
   write_request put "$((request + 1)).put/${path##*/}" "$@"
   remember "$type" "" "$path" "" "$request"
@@ -309,7 +312,7 @@ copy_out() {
 }
 
 finish() {
-  place "$3"
+  place "${3%/}"
   if [ ! -e "$path" ]; then
     if optional "$1"; then return; fi
     fail "the process did not write $path, which is ${2:-to be put elsewhere}"
@@ -339,15 +342,20 @@ while [ "$1" != "--" ]; do
 done
 shift
 
-"$@" &
+# A shell gives no standard input to what it does not wait for, hence the copy of its own.
+exec 3<&0
+(exec "$@") <&3 3<&- &
 child=$!
-for signal in HUP INT QUIT TERM USR1 USR2; do trap "kill -$signal $child" "$signal"; done
+for signal in HUP TERM USR1 USR2; do trap "kill -$signal $child" "$signal"; done
 wait "$child"
 code=$?
-while kill -0 "$child" 2>"/dev/null"; do
+while kill -0 "$child" 2>"/dev/null"; do # a signal has ended the wait, not the process
   wait "$child"
   code=$?
 done
+wait "$child" # it can have ended between a signal and the look at it
+last=$?
+[ "$last" = 127 ] || code=$last
 [ "$code" = 0 ] || exit "$code"
 
 box mkdir -p "$tools/keys"

@@ -133,10 +133,12 @@ if [ -n "${COULER_DIR+x}" ]; then
   unset COULER_DIR
 fi
 
+# What a shell does not wait for ignores INT and QUIT, hence TERM in their place.
 child=""
 early=""
 for signal in HUP INT QUIT TERM USR1 USR2; do
-  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
+  case "$signal" in INT | QUIT) sent=TERM ;; *) sent=$signal ;; esac
+  trap "if [ -n \"\$child\" ]; then kill -$sent \$child; else early=$sent; fi" "$signal"
 done
 start "$@"
 [ -z "$early" ] || kill "-$early" "$child"
@@ -158,7 +160,7 @@ end_beside "$@"
 [ "$code" = 0 ] || exit "$code"
 if [ "$1" != "--" ]; then
   outputs "$@" >"$tools/result"
-  box cp "$tools/result" /airflow/xcom/return.json
+  box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
 
