@@ -108,7 +108,8 @@ _FLOW: dict[Feature, Support] = {
     Feature.LOOP_WITH_FOREACH: _ROUNDS,
     Feature.FOREACH_MAX_PARALLEL: NATIVE,
     Feature.EXIT_HANDLER: Lowered(
-        "a group of tasks at the end, and a last one that gives the run its state"
+        "a group of tasks at the end, and a last one that gives the run its state; a run that is "
+        "cancelled starts none"
     ),
     Feature.EXIT_HANDLER_READS_OUTPUT: _CARRIED,
 }
