@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from couler.backends.airflow.ends import removal_lines, start_lines
+from couler.backends.airflow.ends import removal_lines, start_lines, wait_lines
 from couler.backends.airflow.frame import framed
 from couler.backends.airflow.lower import lowered
 from couler.backends.airflow.module import Module
@@ -57,7 +57,9 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     body += blocks.lines(scope, workflow.steps, indent=indent, gate=gate)
     body += blocks.end(workflow, scope, indent=indent)
     body += removal_lines(tasks.created, workflow, module, indent=indent)
-    dag = block(_dag(workflow, module, options), "dag" if tasks.created else "")
+    waits = wait_lines(workflow, module, has_teardowns=bool(tasks.created or objects.made))
+    body += waits
+    dag = block(_dag(workflow, module, options), "dag" if tasks.created or waits else "")
     texts, functions = module.definitions(
         HELPER_IMAGE=options.helper_image,
         FILES_CLAIM=options.files_claim,

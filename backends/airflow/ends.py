@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Sequence
 
-from couler.backends.airflow.places import own_name
+from couler.backends.airflow.places import own_name, waits_otherwise
 from couler.backends.airflow.python import Chain, Code, call, statement
+from couler.backends.airflow.reading import last_steps
 from couler.backends.airflow.suspend import approval
-from couler.ir.workflow import Workflow
+from couler.ir.walk import predecessors
+from couler.ir.workflow import Group, Step, Workflow
 
 if t.TYPE_CHECKING:
     from couler.backends.airflow.module import Module
@@ -57,3 +60,34 @@ def removal_lines(
         statement(removal, Chain(made, call("as_teardown")), indent=indent),
         f"{'    ' * indent}{ends} >> {removal}",
     ]
+
+
+def wait_lines(workflow: Workflow, module: Module, *, has_teardowns: bool) -> list[str]:
+    """Return the line by which tasks that run after any end wait for all before them.
+
+    Parameters
+    ----------
+    workflow
+        The workflow.
+    module
+        Takes what the line needs.
+    has_teardowns
+        Whether something is deleted after the steps.
+    """
+    handlers = workflow.exit_handlers
+    steps = (*workflow.steps, *(step for one in handlers for step in one.steps))
+    looks = has_teardowns or handlers or any(map(waits_otherwise, steps))
+    if not looks or not _can_end_early(steps):
+        return []
+    return [f"    {module.use('wait_for_all')}(dag)"]
+
+
+def _can_end_early(steps: Sequence[Step]) -> bool:
+    """Return whether a task may end, below a failure, before another does that stands before it."""
+    for step in steps:
+        if len(set(predecessors(step))) > 1 or step.foreach is not None:
+            return True
+        inner = step.action.steps if isinstance(step.action, Group) else ()
+        if len(last_steps(inner)) > 1 or _can_end_early(inner):
+            return True
+    return False

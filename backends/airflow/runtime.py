@@ -407,13 +407,14 @@ def run_failed(ti: Any, leaves: list[str]) -> bool:
         if task in seen:
             continue
         seen.add(task)
-        ends = states.get(task, set())
-        if not is_gate(tasks[task]):  # a gate says what comes next, not what was before
-            if ends & {"failed", "upstream_failed"}:
-                return True
-            if "success" in ends:
-                continue
-        left += tasks[task].upstream_task_ids
+        made, ends = tasks[task], states.get(task, set())
+        if is_gate(made):  # it says what comes next, not what was before
+            needs = (leaves for need in made.op_args for _, _, leaves, *_ in need)
+            left += (near(made, one) for needed in needs for one in needed)
+        elif ends & {"failed", "upstream_failed"}:
+            return True
+        elif "success" not in ends:
+            left += made.upstream_task_ids
     return False
 
 

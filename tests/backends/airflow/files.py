@@ -27,6 +27,8 @@ class Operator:
     """The ids of all tasks and groups, as Airflow has them."""
     around: t.ClassVar[list[str]] = []
     """The groups that are open."""
+    tasks: t.ClassVar[tuple[Operator, ...]] = ()
+    """What a DAG says of its tasks, whose edges are not known here."""
 
     def __init__(self, *given: object, **arguments: t.Any) -> None:
         self.name = str(arguments.get("task_id", *given[:1] or [""]))

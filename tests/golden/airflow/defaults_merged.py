@@ -243,12 +243,16 @@ def run_failed(ti: Any, leaves: list[str]) -> bool:
 def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
     """Return whether a task failed, or did not run below one that did."""
     ends = {state for name, state in states.items() if is_of(name, task)}
-    if not task.endswith("-needs"):  # a gate says what comes next, not what was before
-        if ends & {"failed", "upstream_failed"}:
-            return True
-        if "success" in ends:
-            return False
-    return any(branch_failed(dag, states, one) for one in dag.get_task(task).upstream_task_ids)
+    made = dag.get_task(task)
+    before = made.upstream_task_ids
+    if task.endswith("-needs"):  # a gate says what comes next, not what was before
+        needs = getattr(made, "op_args", ())
+        before = {near(made, one) for need in needs for *_, last in need for one in last}
+    elif ends & {"failed", "upstream_failed"}:
+        return True
+    elif "success" in ends:
+        return False
+    return any(branch_failed(dag, states, one) for one in before)
 
 
 def check_end(leaves: list[str], ti: Any) -> None:
@@ -308,6 +312,38 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
     return pre_execute
 
 
+def wait_for_all(dag: Any) -> None:
+    """Have each task that runs after any end wait for all before it.
+
+    Airflow ends what stands below a failure at once, while others before it still run.
+    """
+    for task in dag.tasks:
+        if runs_after_any_end(task):
+            before: set[str] = set()
+            found = set(task.upstream_task_ids)
+            while found:
+                before |= found
+                found = {up for one in found for up in dag.get_task(one).upstream_task_ids} - before
+            ended = {up for one in before for up in ended_before(dag.get_task(one))}
+            for one in sorted(before - ended - task.upstream_task_ids):
+                task.set_upstream(dag.get_task(one))
+
+
+def runs_after_any_end(task: Any) -> bool:
+    """Return whether a task waits until all tasks right before it have ended, in any way."""
+    return task.trigger_rule in ("all_done", "all_done_setup_success")
+
+
+def ended_before(task: Any) -> set[str]:
+    """Return which tasks right before one have surely ended when it has."""
+    found: set[str] = task.upstream_task_ids
+    if runs_after_any_end(task) or not found:
+        return found
+    first, *others = task.upstream_list
+    is_mapped = first.is_mapped or first.get_closest_mapped_task_group() is not None
+    return set() if others or is_mapped else found
+
+
 def when_exit_end(ti: Any, params: Any) -> bool:
     return True
 
@@ -324,7 +360,7 @@ with DAG(
     },
     params={"shared": Param(type="string")},
     user_defined_macros={"PROCESS": PROCESS},
-):
+) as dag:
     inherits = KubernetesPodOperator(
         **process(
             [
@@ -438,3 +474,4 @@ with DAG(
         trigger_rule="all_done",
     )
     [env, work, attempts, exit_end] >> run_status
+    wait_for_all(dag)

@@ -228,12 +228,16 @@ def run_failed(ti: Any, leaves: list[str]) -> bool:
 def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
     """Return whether a task failed, or did not run below one that did."""
     ends = {state for name, state in states.items() if is_of(name, task)}
-    if not task.endswith("-needs"):  # a gate says what comes next, not what was before
-        if ends & {"failed", "upstream_failed"}:
-            return True
-        if "success" in ends:
-            return False
-    return any(branch_failed(dag, states, one) for one in dag.get_task(task).upstream_task_ids)
+    made = dag.get_task(task)
+    before = made.upstream_task_ids
+    if task.endswith("-needs"):  # a gate says what comes next, not what was before
+        needs = getattr(made, "op_args", ())
+        before = {near(made, one) for need in needs for *_, last in need for one in last}
+    elif ends & {"failed", "upstream_failed"}:
+        return True
+    elif "success" in ends:
+        return False
+    return any(branch_failed(dag, states, one) for one in before)
 
 
 def check_end(leaves: list[str], ti: Any) -> None:

@@ -1,0 +1,43 @@
+"""Functions that DAG files carry about the edges of their tasks, called when the file is read.
+
+As in `runtime`, each file has those that it uses, as they stand here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+MODULES: dict[str, tuple[str, ...]] = {"typing": ("Any",)}
+"""Where the names come from that the functions use."""
+
+
+def wait_for_all(dag: Any) -> None:
+    """Have each task that runs after any end wait for all before it.
+
+    Airflow ends what stands below a failure at once, while others before it still run.
+    """
+    for task in dag.tasks:
+        if runs_after_any_end(task):
+            before: set[str] = set()
+            found = set(task.upstream_task_ids)
+            while found:
+                before |= found
+                found = {up for one in found for up in dag.get_task(one).upstream_task_ids} - before
+            ended = {up for one in before for up in ended_before(dag.get_task(one))}
+            for one in sorted(before - ended - task.upstream_task_ids):
+                task.set_upstream(dag.get_task(one))
+
+
+def runs_after_any_end(task: Any) -> bool:
+    """Return whether a task waits until all tasks right before it have ended, in any way."""
+    return task.trigger_rule in ("all_done", "all_done_setup_success")
+
+
+def ended_before(task: Any) -> set[str]:
+    """Return which tasks right before one have surely ended when it has."""
+    found: set[str] = task.upstream_task_ids
+    if runs_after_any_end(task) or not found:
+        return found
+    first, *others = task.upstream_list
+    is_mapped = first.is_mapped or first.get_closest_mapped_task_group() is not None
+    return set() if others or is_mapped else found

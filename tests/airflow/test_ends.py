@@ -1,0 +1,143 @@
+"""What runs after any end runs after all ends, also where a failure has cut steps off early."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import RunOptions, Target
+from couler.backends.local import LocalBackend
+from couler.ir.defaults import resolve_defaults
+from couler.ir.storage import Mount, NewClaimVolume
+from couler.ir.workflow import ExitHandler, Step, Workflow
+from couler.stages.checks import check_engine
+from tests.corpus.build import (
+    compare,
+    flow,
+    given,
+    group,
+    item,
+    on_completion,
+    on_failure,
+    or_else,
+    param,
+    ref,
+    sh,
+)
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_runs import Worker
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+BACKEND = AirflowBackend()
+
+
+def chain(count: int, script: str = "true") -> list[Step]:
+    """Steps one after another, the last of which does something."""
+    names = [f"b{number}" for number in range(1, count + 1)]
+    return [
+        sh(name, script if name == names[-1] else "true", depends_on=before)
+        for name, before in zip(names, ([], *([one] for one in names)), strict=False)
+    ]
+
+
+def handler(*steps: Step, on: str = "failure") -> ExitHandler:
+    return ExitHandler.model_validate({"name": "end", "on": on, "steps": steps})
+
+
+WORKFLOWS = (
+    flow(
+        "handler-after-a-long-branch",
+        sh("a", "exit 1"),
+        *chain(4, "echo 7"),
+        sh("join", "true", depends_on=["a", "b4"]),
+        exit_handlers=[handler(sh("tell", "echo $1", or_else(ref("b4"), "none")))],
+    ),
+    flow(
+        "completion-after-a-long-branch",
+        sh("a", "exit 1"),
+        *chain(4, "echo 7"),
+        sh("join", "true", depends_on=["a", "b4"]),
+        sh("clean", "echo $1", or_else(ref("b4"), "none"), depends_on=[on_completion("join")]),
+    ),
+    flow(
+        "completion-of-a-group",
+        group(
+            "work",
+            sh("a", "exit 1"),
+            *chain(3, "echo 7"),
+            sh("join", "true", depends_on=["a", "b3"]),
+            sh("next", "true", depends_on=["join"]),
+        ),
+        sh("clean", "true", depends_on=[on_completion("work")]),
+    ),
+    flow(
+        "skipped-after-what-hides-a-failure",
+        sh("a", "exit 1"),
+        sh("below", "true", depends_on=["a"]),
+        sh("rescue", "true", depends_on=[on_failure("below")]),
+        *chain(2),
+        sh("join", "echo 1", depends_on=["rescue", "b2"], result="int"),
+        sh(
+            "never",
+            "true",
+            depends_on=[on_completion("join")],
+            when=compare(or_else(ref("join"), 0), "==", 2),
+        ),
+    ),
+    flow(
+        "completion-of-items",
+        group(
+            "each",
+            sh("work", "test $1 = 2", param("n")),
+            *chain(2),
+            sh("join", "true", depends_on=["work", "b2"]),
+            inputs=[given("n", item(), "int")],
+            foreach=[1, 2],
+        ),
+        sh("clean", "true", depends_on=[on_completion("each")]),
+        exit_handlers=[handler(sh("tell", "true"))],
+    ),
+)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
+def test_outcome(workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
+    workflow = resolve_defaults(workflow)
+    assert check_engine(workflow, BACKEND, Target()) == ()
+    here = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home", jobs=4))
+    text = BACKEND.compile(workflow, Target()).to_text()
+    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
+    there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
+    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
+    assert there.status == here.status, done.log
+    for path, step in here.steps.items():
+        if step.outputs:
+            there_too = there.outputs[path]
+            assert json.loads(json.dumps(there_too)) == json.loads(json.dumps(dict(step.outputs)))
+    order = [pod.labels["task_id"].rpartition(".")[2] for pod in done.pods]
+    last = [name for name in ("clean", "tell") if name in order]
+    assert order[len(order) - len(last) :] == last, order
+
+
+def test_claims_are_deleted_after_all_steps(airflow: Worker, cluster: FakeCluster) -> None:
+    mounted = {"mounts": [Mount(volume="work", path="/w")]}
+    workflow = flow(
+        "claims",
+        sh("a", "exit 1", **mounted),
+        *chain(3),
+        sh("join", "true", depends_on=["a", "b3"]),
+        volumes=[NewClaimVolume(name="work", size="1Gi")],
+    )
+    assert check_engine(workflow, BACKEND, Target()) == ()
+    text = BACKEND.compile(workflow, Target()).to_text()
+    done = airflow.run(text, "claims", cluster=cluster, limit_s=120.0)
+    assert done.state == "failed"
+    assert done.states["delete-claims", -1] == "success", done.log
+    assert done.log.index("end task task_id=b3 ") < done.log.index(
+        "starting task_id=delete-claims "
+    )
