@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from couler.backends.airflow.jobs import belongs_to_run
 from couler.backends.airflow.versions import NEWEST
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.locks import locks_of
+from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import steps_by_path
 from couler.ir.wire import MAX_WORD_BYTES
-from couler.ir.workflow import Group, Script, Step, Workflow
+from couler.ir.workflow import Group, Job, Script, Step, Workflow
 
 POOL_CODE = "CLR345"
 TIMEOUT_CODE = "CLR346"
@@ -30,15 +32,29 @@ def check_values(workflow: Workflow, version: tuple[int, int]) -> Iterator[Diagn
     version
         Of Airflow.
     """
-    if workflow.timeout_s is not None and workflow.exit_handlers:
+    after = " and ".join(_after_the_steps(workflow))
+    if workflow.timeout_s is not None and after:
         message = (
-            "airflow: the workflow has a time limit and exit handlers, but Airflow ends a run that "
-            "is too late without them. Limit the time of the steps."
+            f"airflow: the workflow has a time limit and {after}, but Airflow ends a run that is "
+            "too late without what comes after its steps. Limit the time of the steps."
         )
         yield Diagnostic(TIMEOUT_CODE, message, source=workflow.source)
     for path, step in steps_by_path(workflow):
         for code, message in _problems(step, version):
             yield Diagnostic(code, f'airflow: step "{path}" {message}', path, step.source)
+
+
+def _after_the_steps(workflow: Workflow) -> Iterator[str]:
+    """Yield what of a workflow asks for tasks after all steps."""
+    if workflow.exit_handlers:
+        yield "exit handlers"
+    if any(isinstance(one, NewClaimVolume) for one in workflow.volumes):
+        yield "new claims"
+    if workflow.runs is not None and workflow.runs.disruption_budget is not None:
+        yield "a disruption budget"
+    actions = [step.action for _, step in steps_by_path(workflow)]
+    if any(isinstance(one, Job) and belongs_to_run(one) for one in actions):
+        yield "jobs that are deleted with the run"
 
 
 def _problems(step: Step, version: tuple[int, int]) -> Iterator[tuple[str, str]]:

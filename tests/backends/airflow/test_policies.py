@@ -14,10 +14,11 @@ from couler.backends.airflow.python import value_of
 from couler.backends.airflow.value_checks import check_values
 from couler.backends.base import Target
 from couler.ir.locks import Mutex
+from couler.ir.pods import DisruptionBudget, RunSettings
 from couler.ir.policies import Backoff, Cache, Retry
-from couler.ir.storage import ConfigKey
+from couler.ir.storage import ConfigKey, NewClaimVolume
 from couler.ir.wire import MAX_WORD_BYTES, ValueType
-from couler.ir.workflow import ExitHandler, Parameter, Script, Step
+from couler.ir.workflow import ExitHandler, Job, Parameter, Script, Step
 from tests.corpus.build import flow, group, sh
 
 
@@ -90,6 +91,25 @@ def test_what_cannot_be_done_is_refused() -> None:
     handler = ExitHandler(name="end", on="any", steps=(sh("say", "true"),))
     assert codes(sh("a", "true"), timeout_s=1) == []
     assert codes(sh("a", "true"), timeout_s=1, exit_handlers=[handler]) == ["CLR346"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"volumes": [NewClaimVolume(name="data", size="1Gi")]},
+        {"runs": RunSettings(disruption_budget=DisruptionBudget(max_unavailable=1))},
+    ],
+)
+def test_a_time_limit_of_a_run_would_leave_behind_what_it_deletes(fields: t.Any) -> None:
+    assert codes(sh("a", "true"), **fields) == []
+    assert codes(sh("a", "true"), timeout_s=1, **fields) == ["CLR346"]
+
+
+@pytest.mark.parametrize(("is_owned", "expected"), [(True, ["CLR346"]), (False, [])])
+def test_a_time_limit_of_a_run_would_leave_its_jobs(is_owned: bool, expected: list[str]) -> None:
+    manifest = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"generateName": "a-"}}
+    job = Job(manifest=manifest, set_owner_reference=is_owned)
+    assert codes(Step(name="a", action=job), timeout_s=1) == expected
 
 
 @pytest.mark.parametrize(
