@@ -231,8 +231,8 @@ def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
     ends = {state for name, state in states.items() if is_of(name, task)}
     made = dag.get_task(task)
     before = made.upstream_task_ids
-    if task.endswith("-needs"):  # a gate says what comes next, not what was before
-        needs = getattr(made, "op_args", ())
+    needs = getattr(made, "op_args", None)
+    if needs and task.endswith("-needs"):  # a gate says what comes next, not what was before
         before = {near(made, one) for need in needs for *_, last in need for one in last}
     elif ends & {"failed", "upstream_failed"}:
         return True
