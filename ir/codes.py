@@ -124,7 +124,7 @@ CODES: dict[str, str] = {
     "CLR343": "job of Airflow inside items or rounds, deleted with the run",
     "CLR344": "step in a group of Airflow with a name that Airflow keeps",
     "CLR345": "lock that is no pool of Airflow",
-    "CLR346": "time limit of an Airflow run with exit handlers",
+    "CLR346": "time limit of an Airflow run with tasks after its steps",
     "CLR347": "retry that older versions of Airflow cannot do",
     "CLR348": "script too long for a variable of a pod",
     "CLR350": "file that Airflow has no place for",
