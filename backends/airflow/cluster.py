@@ -6,7 +6,10 @@ that name the attempt, so that a worker need not live as long as it does.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -17,14 +20,19 @@ if TYPE_CHECKING:
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
     from airflow.providers.cncf.kubernetes.pod_generator import make_safe_label_value
     from airflow.sdk import PokeReturnValue
+    from urllib3.exceptions import HTTPError
 
 MODULES: dict[str, tuple[str, ...]] = {
     "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
     "airflow.providers.cncf.kubernetes.pod_generator": ("make_safe_label_value",),
     "airflow.sdk": ("PokeReturnValue",),
+    "collections.abc": ("Callable",),
     "datetime": ("UTC", "datetime"),
+    "hashlib": (),
     "json": (),
+    "time": (),
     "typing": ("Any",),
+    "urllib3.exceptions": ("HTTPError",),
 }
 """Where the names come from that the functions use."""
 
@@ -41,25 +49,61 @@ def run_resource(
 ) -> PokeReturnValue:
     """Create a resource, once for an attempt; tell whether it has ended, and its outputs."""
     read_json(manifest, json_at or [])
-    path = path_of(manifest)
-    labels = labels_of(ti) | {"try_number": str(ti.try_number)}
-    found = ask_cluster("GET", path, labels=labels)["items"]
-    if found:
+    goals = success or [], failure or []
+    try:
+        if task_reschedule_count:
+            found = ask_cluster("GET", path_of(manifest), labels=attempt_of(ti))["items"]
+        else:
+            found = [patiently(create_resource, ti, manifest, *goals)]
+        if not found:
+            raise LookupError("the resource was deleted before its end")
         resource = found[0]
-    elif task_reschedule_count:
-        raise LookupError("the resource was deleted before its end")
-    else:
-        metadata = manifest.setdefault("metadata", {})
-        metadata["labels"] = {**(metadata.get("labels") or {}), **labels}
-        resource = ask_cluster("POST", path, manifest)
-    name, began = resource["metadata"]["name"], resource["metadata"].get("creationTimestamp")
-    if has_ended(resource, success or [], failure or []):
-        return PokeReturnValue(True, outputs_of(resource, outputs or {}))
-    age = datetime.now(UTC) - datetime.fromisoformat(began) if began else None
-    if limit_s is not None and age is not None and age.total_seconds() > limit_s:
-        ask_cluster("DELETE", f"{path}/{name}", {"propagationPolicy": "Background"})
-        raise RuntimeError(f"{name} did not end within {limit_s} s")
+        if has_ended(resource, *goals):
+            return PokeReturnValue(True, outputs_of(resource, outputs or {}))
+        name, began = resource["metadata"]["name"], resource["metadata"].get("creationTimestamp")
+        if is_late(datetime.fromisoformat(began) if began else None, limit_s):
+            place = f"{path_of(manifest)}/{name}"
+            patiently(
+                ask_cluster, "DELETE", place, {"propagationPolicy": "Background"}, none_on=404
+            )
+            raise RuntimeError(f"{name} did not end within {limit_s} s")
+    except ConnectionError as error:
+        if not task_reschedule_count:
+            raise
+        if is_late(first_look(ti, task_reschedule_count), limit_s):
+            raise RuntimeError(f"the resource did not end within {limit_s} s") from error
     return PokeReturnValue(False)
+
+
+def create_resource(
+    ti: Any, manifest: dict[str, Any], success: list[list[str]], failure: list[list[str]]
+) -> Any:
+    """Return the resource of this attempt, new or known; delete those before that still go on."""
+    path, metadata = path_of(manifest), manifest.setdefault("metadata", {})
+    task, attempt = labels_of(ti), attempt_of(ti)
+    metadata["labels"] = {**(metadata.get("labels") or {}), **attempt}
+    if metadata.get("generateName") and not metadata.get("name"):  # the same at the next try
+        sign = hashlib.sha256(json.dumps(attempt).encode()).hexdigest()[:8]
+        metadata["name"] = metadata["generateName"][:55] + sign
+    name = metadata.get("name")
+    for one in ask_cluster("GET", path, labels=task)["items"]:
+        if attempt.items() <= one["metadata"]["labels"].items():
+            return one
+        its_name, bad = one["metadata"]["name"], any(fits(one, *part) for part in failure)
+        if its_name == name or not (bad or has_ended(one, success, [])):
+            place = f"{path}/{its_name}"
+            ask_cluster("DELETE", place, {"propagationPolicy": "Background"}, none_on=404)
+    made = ask_cluster("POST", path, manifest, none_on=409)
+    if made is None:
+        made = ask_cluster("GET", f"{path}/{name}", none_on=404)
+        labels = (made and made["metadata"].get("labels")) or {}
+        if made is None or (
+            task.items() <= labels.items() and not attempt.items() <= labels.items()
+        ):
+            raise ConnectionError(f"{name} of the attempt before is still being deleted")
+        if not attempt.items() <= labels.items():
+            raise ValueError(f"{name} is there already, and is not of this task")
+    return made
 
 
 def change_resource(
@@ -76,37 +120,78 @@ def change_resource(
 ) -> PokeReturnValue:
     """Read, change or delete a resource, once; tell whether it has ended, and its outputs."""
     read_json(manifest, json_at or [])
-    path = f"{path_of(manifest)}/{manifest['metadata']['name']}"
-    is_first = not task_reschedule_count
-    began = ti.get_first_reschedule_date({"task_reschedule_count": task_reschedule_count})
-    if limit_s and began and (datetime.now(UTC) - began).total_seconds() > limit_s:
-        raise RuntimeError(f"{path} did not end within {limit_s} s")
+    if is_late(first_look(ti, task_reschedule_count), limit_s):
+        raise RuntimeError(f"{manifest['metadata']['name']} did not end within {limit_s} s")
+    try:
+        if not task_reschedule_count:
+            patiently(make_change, action, manifest, patch)
+        place = f"{path_of(manifest)}/{manifest['metadata']['name']}"
+        resource = ask_cluster("GET", place, none_on=404 if action == "delete" else 0)
+    except ConnectionError:
+        if not task_reschedule_count:
+            raise
+        return PokeReturnValue(False)
     if action == "delete":
-        if is_first:
-            ask_cluster("DELETE", path, {"propagationPolicy": "Background"}, absent_ok=True)
-        return PokeReturnValue(ask_cluster("GET", path, absent_ok=True) is None)
-    if is_first and action == "apply":
-        path_of_fields = f"{path}?fieldManager=airflow&force=true"
-        ask_cluster("PATCH", path_of_fields, manifest, content="application/apply-patch+yaml")
-    elif is_first and action == "patch":
-        ask_cluster("PATCH", path, manifest, content=f"application/{patch}+json")
-    elif is_first and action == "replace":
-        known = ask_cluster("GET", path)["metadata"]["resourceVersion"]
-        manifest["metadata"].setdefault("resourceVersion", known)
-        ask_cluster("PUT", path, manifest)
-    resource = ask_cluster("GET", path)
+        return PokeReturnValue(resource is None)
     if not has_ended(resource, success or [], failure or []):
         return PokeReturnValue(False)
     return PokeReturnValue(True, outputs_of(resource, outputs or {}))
 
 
+def make_change(action: str, manifest: dict[str, Any], patch: str) -> None:
+    """Change or delete a resource."""
+    place = f"{path_of(manifest)}/{manifest['metadata']['name']}"
+    if action == "delete":
+        ask_cluster("DELETE", place, {"propagationPolicy": "Background"}, none_on=404)
+    elif action == "apply":
+        place = f"{place}?fieldManager=airflow&force=true"
+        ask_cluster("PATCH", place, manifest, content="application/apply-patch+yaml")
+    elif action == "patch":
+        ask_cluster("PATCH", place, manifest, content=f"application/{patch}+json")
+    elif action == "replace":
+        known = ask_cluster("GET", place)["metadata"]["resourceVersion"]
+        metadata = {"resourceVersion": known, **manifest["metadata"]}
+        ask_cluster("PUT", place, {**manifest, "metadata": metadata})
+
+
 def delete_resources(ti: Any, created: dict[str, dict[str, Any]]) -> None:
     """Delete what tasks of this run have created, as it belongs to the run."""
     for task, manifest in created.items():
-        path, labels = path_of(manifest), labels_of(ti, task)
-        for one in ask_cluster("GET", path, labels=labels)["items"]:
+        path, labels = patiently(path_of, manifest), labels_of(ti, task)
+        for one in patiently(ask_cluster, "GET", path, labels=labels)["items"]:
             place = f"{path}/{one['metadata']['name']}"
-            ask_cluster("DELETE", place, {"propagationPolicy": "Background"}, absent_ok=True)
+            body = {"propagationPolicy": "Background"}
+            patiently(ask_cluster, "DELETE", place, body, none_on=404)
+
+
+def patiently(ask: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    """Ask again, for some minutes, while the cluster cannot answer."""
+    for pause_s in (1, 4, 15, 30, 60, 60, 60):
+        try:
+            return ask(*args, **options)
+        except ConnectionError:
+            time.sleep(pause_s)
+    return ask(*args, **options)
+
+
+def first_look(ti: Any, task_reschedule_count: int) -> datetime | None:
+    """Return when this attempt was first put off, if it was."""
+    began: datetime | None = ti.get_first_reschedule_date(
+        {"task_reschedule_count": task_reschedule_count}
+    )
+    return began
+
+
+def is_late(began: datetime | None, limit_s: float | None) -> bool:
+    """Return whether more time than a limit has gone by."""
+    if began is None or limit_s is None:
+        return False
+    return (datetime.now(UTC) - began).total_seconds() > limit_s
+
+
+def attempt_of(ti: Any) -> dict[str, str]:
+    """Return what tells the resource of this attempt from others."""
+    return labels_of(ti) | {"try_number": str(ti.try_number)}
 
 
 def labels_of(ti: Any, task: str = "") -> dict[str, str]:
@@ -135,10 +220,10 @@ def ask_cluster(
     path: str,
     body: Any = None,
     content: str = "application/json",
-    absent_ok: bool = False,
+    none_on: int = 0,
     labels: dict[str, str] | None = None,
 ) -> Any:
-    """Ask the API of Kubernetes; None for what is absent, if that is no error."""
+    """Ask the API of Kubernetes; None at a status, a ConnectionError where it cannot answer now."""
     selector = ",".join(f"{name}={value}" for name, value in (labels or {}).items())
     try:
         answer = KubernetesHook().api_client.call_api(
@@ -152,8 +237,11 @@ def ask_cluster(
             _return_http_data_only=True,
         )
     except Exception as error:
-        if absent_ok and getattr(error, "status", 0) == 404:
+        status = getattr(error, "status", None) or 0
+        if none_on and status == none_on:
             return None
+        if status == 429 or status >= 500 or isinstance(error, HTTPError):
+            raise ConnectionError(f"{method} {path}: {error}") from error
         raise
     return json.loads(answer.data)
 
