@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.python import quoted
 from couler.ir.artifacts import location_references
-from couler.ir.diagnostics import Diagnostic
+from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.needs import needs
 from couler.ir.pods import PodContainer
 from couler.ir.storage import CsiVolume, EnvVar, SecretKey, SecretVolume
 from couler.ir.walk import locations, pod_containers, scopes
@@ -60,6 +61,15 @@ def check_connections(workflow: Workflow, options: Options) -> Iterator[Diagnost
     names = connections(options)
     if not names:
         return
+    secrets = {need.name for need in needs(workflow) if need.kind == "secret"}
+    for name in sorted(names - secrets):
+        yield Diagnostic(
+            CONNECTION_CODE,
+            f'airflow: the option `connections` names "{name}", and the workflow has no secret of '
+            f"this name.{did_you_mean(name, secrets)}",
+            source=workflow.source,
+            severity="warning",
+        )
     for what in _bad_uses_of_all(workflow, names):
         yield _refused("the workflow", what, source=workflow.source)
     for scope in scopes(workflow):

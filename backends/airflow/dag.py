@@ -24,6 +24,7 @@ from couler.backends.airflow.run_objects import RunObjects
 from couler.backends.airflow.scopes import Scopes
 from couler.backends.airflow.settings import dag_settings
 from couler.backends.airflow.tasks import NO_GATE, Gate, Tasks
+from couler.backends.airflow.versions import mark
 from couler.ir.workflow import Workflow
 
 
@@ -77,9 +78,12 @@ def dag_file(workflow: Workflow, options: Options) -> str:
 
 def _docstring(workflow: Workflow, options: Options) -> list[str]:
     title, _, more = (workflow.description or "").strip().partition("\n")
-    made = f"Compiled by couler for Airflow {'.'.join(map(str, options.version))}."
     where = "The DAG stands at the end, what it uses before it."
-    return [title or f"Workflow {workflow.name}.", *([more] if more else ()), f"{made} {where}"]
+    return [
+        title or f"Workflow {workflow.name}.",
+        *([more] if more else ()),
+        f"{mark(options.version)} {where}",
+    ]
 
 
 def _dag(workflow: Workflow, module: Module, options: Options) -> Call:

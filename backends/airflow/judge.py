@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 
+from couler.backends.airflow.versions import NEWEST, OLDEST, version_of, written
 from couler.backends.base import Artifact
 from couler.errors import ConfigurationError, EngineError
 from couler.ir.diagnostics import Diagnostic
@@ -45,8 +47,11 @@ def judge(artifact: Artifact, environ: Mapping[str, str]) -> Iterator[Diagnostic
     found = _load(artifact, python, environ)
     if found["missing"]:
         raise ConfigurationError(_advice(found["missing"], python))
+    other_version = _other_version(artifact, found.get("version", ""))
     for error in found["errors"]:
-        yield Diagnostic(CODE, f"Airflow {found['version']} cannot load the DAG file: {error}")
+        yield Diagnostic(
+            CODE, f"Airflow {found['version']} cannot load the DAG file: {error}{other_version}"
+        )
     if not found["errors"] and not found["dags"]:
         yield Diagnostic(CODE, f"Airflow {found['version']} finds no DAG in the file")
 
@@ -85,6 +90,18 @@ def _load(artifact: Artifact, python: str, environ: Mapping[str, str]) -> dict[s
             raise EngineError(f"Airflow ended with {done.returncode} while it loaded: {last}")
         found: dict[str, t.Any] = json.loads(answer.read_text(encoding="utf-8"))
         return found
+
+
+def _other_version(artifact: Artifact, version: str) -> str:
+    """Return advice where a file is for a newer version than loads it."""
+    found = re.match(r"(\d+)\.(\d+)", version)
+    here = (int(found[1]), int(found[2])) if found else NEWEST
+    meant = version_of(artifact.to_text())
+    if not OLDEST <= here < meant:
+        return ""
+    return (
+        f". The file is for Airflow {written(meant)}: compile with --engine-version {written(here)}"
+    )
 
 
 def _environment(home: Path, environ: Mapping[str, str]) -> dict[str, str]:

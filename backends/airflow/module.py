@@ -207,7 +207,7 @@ class Module:
         lines = [_text(name, [text]) for name, text in zip(names, shared, strict=True)]
         for name, given in parts.items():
             codes = [Code(names[one.number]) if isinstance(one, Shared) else one for one in given]
-            lines.append(_text(name, codes))
+            lines.append(_text(name, codes or [""]))
         return lines
 
     def _take_for(self, function: FunctionType) -> None:

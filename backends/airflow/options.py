@@ -11,6 +11,12 @@ from couler.errors import EngineOptionError
 from couler.ir.artifacts import Location, is_in_repository
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.storages import read_storage
+from couler.ir.verify.kubernetes import image_problem, is_qualified, is_subdomain
+
+_IMAGES = ("helper_image", "io_image")
+_NEVER_EMPTY = (*_IMAGES, "files_claim", "files_store", "gpu_type_label")
+_NAMESPACE = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?")
+_NO_NAME = '"{}" is no name of a {}: lower-case letters, digits and "-", as Kubernetes has them'
 
 
 class Options(t.NamedTuple):
@@ -51,10 +57,30 @@ def options(target: Target) -> Options:
             raise EngineOptionError(
                 f"airflow has no option {name!r}; it has: {', '.join(sorted(known))}.{hint}"
             )
+        _check(name, target.options[name])
+    if target.namespace is not None and not _NAMESPACE.fullmatch(target.namespace):
+        raise EngineOptionError(f"airflow: {_NO_NAME.format(target.namespace, 'namespace')}")
     version = _version(target.engine_version)
     given = {name: one for name, one in target.options.items() if name != "files_store"}
     store = _store(target)
     return Options(namespace=target.namespace, version=version, files_store=store, **given)
+
+
+def _check(name: str, value: str) -> None:
+    """Check the value of an option by itself."""
+    problem = None
+    if name in _NEVER_EMPTY and not value.strip():
+        problem = "it is empty. Leave the option out, or give it a value"
+    elif name in _IMAGES:
+        problem = image_problem(value)
+    elif name == "files_claim" and not is_subdomain(value):
+        problem = _NO_NAME.format(value, "persistent volume claim")
+    elif name == "gpu_type_label" and not is_qualified(value):
+        problem = f'"{value}" is no label of nodes, such as nvidia.com/gpu.product'
+    elif name == "files_path" and not {".", ".."}.isdisjoint(value.split("/")):
+        problem = f'"{value}" is no folder inside of the place for files. Leave . and .. out'
+    if problem is not None:
+        raise EngineOptionError(f"airflow: {name}: {problem}")
 
 
 def _store(target: Target) -> Location | None:

@@ -49,6 +49,57 @@ _DAG = (
 )
 
 
+_TEXTS = frozenset(
+    (
+        *("description", "dag_display_name", "doc_md", "executor", "hostname", "image"),
+        *("kubernetes_conn_id", "logger_name", "map_index_template", "name", "namespace"),
+        *("on_finish_action", "owner", "pool", "priority_class_name", "queue"),
+        *("run_as_user", "runtime_class_name", "schedulername", "service_account_name"),
+        *("subdomain", "task_display_name", "trigger_rule", "weight_rule"),
+    )
+)
+_WHOLE_NUMBERS = frozenset(
+    (
+        *("active_deadline_seconds", "logging_interval", "max_active_runs", "max_active_tasks"),
+        *("max_active_tis_per_dag", "max_active_tis_per_dagrun"),
+        *("max_consecutive_failed_dag_runs", "pool_slots", "priority_weight", "retries"),
+        *("schedule_timeout_seconds", "startup_check_interval_seconds"),
+        *("startup_timeout_seconds", "termination_grace_period"),
+    )
+)
+_TRUTHS = frozenset(
+    (
+        *("automount_service_account_token", "catchup", "deferrable", "depends_on_past"),
+        *("email_on_failure", "email_on_retry", "fail_fast", "get_logs", "hostnetwork"),
+        *("in_cluster", "is_paused_upon_creation", "log_events_on_failure", "multiple_outputs"),
+        *("random_name_suffix", "wait_for_downstream"),
+    )
+)
+_OBJECTS = frozenset(
+    ("access_control", "annotations", "default_args", "labels", "node_selector", "owner_links")
+)
+
+
+def kind_asked(name: str, value: object) -> str | None:
+    """Return what an argument of a simple kind takes, if a value is of another; else None.
+
+    Examples
+    --------
+    >>> kind_asked("retries", "many"), kind_asked("retries", 3), kind_asked("affinity", 3)
+    ('a whole number', None, None)
+    """
+    if value is None:
+        return None
+    if name in _TEXTS:
+        return None if isinstance(value, str) else "a text"
+    if name in _WHOLE_NUMBERS:
+        is_whole = isinstance(value, int) and not isinstance(value, bool)
+        return None if is_whole else "a whole number"
+    if name in _TRUTHS:
+        return None if isinstance(value, bool) else "true or false"
+    return "an object" if name in _OBJECTS and not isinstance(value, Mapping) else None
+
+
 def own_arguments(owner: Step | Workflow) -> Mapping[str, t.Any]:
     """Return the overrides for Airflow of a step or a workflow."""
     found = owner.engine.get("airflow", {})

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from couler.backends.airflow.outputs import declare_results
-from couler.backends.airflow.overrides import known_arguments, own_arguments
+from couler.backends.airflow.overrides import kind_asked, known_arguments, own_arguments
 from couler.backends.airflow.pods import sees_work_folder
 from couler.backends.airflow.settings import CLEANUPS, tags
 from couler.backends.airflow.specs import BASE, patches
 from couler.backends.airflow.tasks import uses_work_dir
 from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.locks import Mutex, locks_of
 from couler.ir.pods import PodSettings
 from couler.ir.storage import NewClaimVolume
 from couler.ir.walk import pod_containers, scopes
@@ -166,12 +167,33 @@ def _check_overrides(owner: Step | Workflow, add: Add) -> Iterator[Diagnostic]:
     known = known_arguments(owner)
     whose = "DAGs" if isinstance(owner, Workflow) else "its operator"
     mapped = isinstance(owner, Step) and owner.foreach is not None
-    for name in own_arguments(owner):
+    given = owner.engine.get("airflow", {})
+    if not isinstance(given, Mapping):
+        yield add(
+            OVERRIDE_CODE,
+            f"has {given!r:.60} as its overrides for airflow. Write an object, with arguments of "
+            f'{whose} by their names, such as {{"pool": "small"}}.',
+        )
+    for name, value in own_arguments(owner).items():
+        wanted = kind_asked(name, value)
         if name not in known:
             yield add(
                 OVERRIDE_CODE,
                 f'has "{name}" among its overrides for airflow, which is no argument of {whose} '
                 f"that can be given there.{did_you_mean(name, known)}",
+            )
+        elif wanted is not None:
+            yield add(
+                OVERRIDE_CODE,
+                f'has {value!r:.60} for "{name}" among its overrides for airflow, which takes '
+                f"{wanted}.",
+            )
+        elif name == "pool" and isinstance(owner, Step) and _other_locks(owner, value):
+            yield add(
+                OVERRIDE_CODE,
+                f'has the pool "{value}" among its overrides for airflow, and the mutex '
+                f'"{_other_locks(owner, value)[0]}", which is a pool as well: a task has one. '
+                "Leave one of them out.",
             )
         elif name == "labels" and mapped:
             yield add(
@@ -179,6 +201,12 @@ def _check_overrides(owner: Step | Workflow, add: Add) -> Iterator[Diagnostic]:
                 'has "labels" among its overrides for airflow, but its operator is mapped over '
                 "them. Write them as labels of the step.",
             )
+
+
+def _other_locks(step: Step, pool: object) -> list[str]:
+    """Return the mutexes of a step that are another pool."""
+    names = [lock.name for lock in locks_of(step) if isinstance(lock, Mutex)]
+    return [name for name in names if name != pool]
 
 
 def _lies_in(path: str, folders: tuple[str, ...]) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.python import Call, call
 from couler.backends.airflow.versions import NEWEST
 from couler.ir.locks import Mutex, locks_of
@@ -59,8 +60,21 @@ def policy_notes(workflow: Workflow) -> Iterator[str]:
     }
     for name in sorted(pools):
         yield f'pool "{name}" with one slot must exist in Airflow, or its tasks never start'
+    owners: tuple[Step | Workflow, ...] = (workflow, *steps.values())
+    for name in sorted({one for owner in owners for one in _own_pools(owner)} - pools):
+        yield f'pool "{name}" must exist in Airflow, or its tasks never start'
     if any(parameter.config is not None for parameter in workflow.parameters):
         yield "the workers of Airflow must be allowed to list config maps"
     for path, step in steps.items():
         if step.cache is not None:
             yield f'step "{path}" runs each time, as Airflow keeps no cache'
+
+
+def _own_pools(owner: Step | Workflow) -> Iterator[str]:
+    """Yield the pools that overrides name: of a step, or of all tasks."""
+    given = own_arguments(owner)
+    shared = given.get("default_args") if isinstance(owner, Workflow) else None
+    for one in (given, shared):
+        pool = one.get("pool") if isinstance(one, Mapping) else None
+        if isinstance(pool, str) and pool != "default_pool":
+            yield pool

@@ -183,8 +183,8 @@ class Scopes:
             )
             gate = self._module.name(f"{name}_when", "when")
             failed = "run_failed(ti, LEAVES)"
-            code = {"failure": failed, "success": f"not {failed}", "any": "True"}[handler.on]
-            condition = self._module.condition(f"when_{name}", code)
+            code = {"failure": failed, "success": f"not {failed}", "any": None}[handler.on]
+            condition = None if code is None else self._module.condition(f"when_{name}", code)
             made = call(
                 self._module.take(_PYTHON, "PythonOperator"),
                 task_id=gate_id,
@@ -199,7 +199,7 @@ class Scopes:
                 inner,
                 handler.steps,
                 indent=indent + 1,
-                gate=Gate(gate, f"{prefix}.{gate_id}", can_skip=True),
+                gate=Gate(gate, f"{prefix}.{gate_id}", can_skip=condition is not None),
             )
             lines.append(edge(ends, name, indent=indent))
             exits.append(name)

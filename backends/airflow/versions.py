@@ -26,6 +26,28 @@ _OLD_PLACES: dict[str, str] = {
 """Names that the package for all versions has not."""
 
 
+def written(version: Version) -> str:
+    """Return a version as people write it."""
+    return ".".join(map(str, version))
+
+
+def mark(version: Version) -> str:
+    """Return the words in the docstring of a file that say which version it is for."""
+    return f"Compiled by couler for Airflow {written(version)}."
+
+
+def version_of(text: str) -> Version:
+    """Return the version that a file is for; the oldest if it says none.
+
+    Examples
+    --------
+    >>> version_of(mark((3, 1)))
+    (3, 1)
+    """
+    known = ((OLDEST[0], minor) for minor in range(OLDEST[1], NEWEST[1] + 1))
+    return next((version for version in known if mark(version) in text), OLDEST)
+
+
 def place(module: str, name: str, version: Version) -> str:
     """Return the module from which a version of Airflow gives a name.
 

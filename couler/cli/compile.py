@@ -23,7 +23,7 @@ from couler.cli._options import (
 )
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
-from couler.errors import EngineError
+from couler.errors import ConfigurationError, EngineError
 
 
 @click.command()
@@ -96,6 +96,16 @@ def _write(session: Session, artifact: Artifact, output: str | None) -> None:
             )
         click.echo(artifact.to_text(), nl=not artifact.to_text().endswith("\n"))
         return
+    try:
+        _write_files(session, artifact, output)
+    except OSError as error:
+        raise ConfigurationError(
+            f"-o {output}: {error.filename or output} cannot be written: {error.strerror}. "
+            "Name a file in a folder that is there and may be written"
+        ) from error
+
+
+def _write_files(session: Session, artifact: Artifact, output: str) -> None:
     into = Path(output)
     if len(artifact.files) == 1 and not into.is_dir() and not output.endswith("/"):
         into.write_text(artifact.to_text(), encoding="utf-8")

@@ -234,9 +234,9 @@ def _plain(value: Any) -> Any:
 
 
 def _dump(value: Any) -> str:
-    """Return compact JSON without two opening braces in a row, which Argo would read."""
+    """Return compact JSON without two opening braces in a row, as templates begin."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("{" * 2, "{\\u007b")  # so written, Argo reads none in the script
+    return text.replace("{" * 2, "{\\u007b")  # so written, the script has none either
 
 
 def _path_of(name: str) -> str:

@@ -65,6 +65,11 @@ def test_only_secrets_that_the_option_names_are_connections() -> None:
     ]
 
 
+def errors_of(workflow: Workflow, target: Target) -> list[str]:
+    """Return the codes of errors: a name that the workflow has not is only a warning."""
+    return [one.code for one in BACKEND.check(workflow, target) if one.severity == "error"]
+
+
 @pytest.mark.parametrize(
     "step",
     [
@@ -74,7 +79,7 @@ def test_only_secrets_that_the_option_names_are_connections() -> None:
     ids=["all entries", "optional"],
 )
 def test_other_uses_of_a_connection_are_refused(step: Step) -> None:
-    assert [one.code for one in BACKEND.check(flow(step), TARGET)] == ["CLR378"]
+    assert errors_of(flow(step), TARGET) == ["CLR378"]
     assert [*BACKEND.check(flow(step), Target())] == []
 
 
@@ -111,5 +116,5 @@ KEY = SecretKey(secret="db", key="login")
 def test_only_variables_come_from_connections(workflow: Workflow) -> None:
     files = {"files_claim": "files", "io_image": "couler"}
     target = Target(options={**TARGET.options, **files})
-    assert [one.code for one in BACKEND.check(workflow, target)] == ["CLR378"]
+    assert errors_of(workflow, target) == ["CLR378"]
     assert [*BACKEND.check(workflow, Target(options=files))] == []

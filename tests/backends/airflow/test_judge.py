@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow import judge as module
 from couler.backends.airflow.judge import PYTHON, judge
-from couler.backends.base import Artifact, ArtifactFile
+from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.errors import ConfigurationError, EngineError
+from tests.support.feature_samples import echo, flow
 
 ARTIFACT = Artifact("airflow", (ArtifactFile("greet.py", "print('a DAG')\n"),))
 
@@ -45,6 +47,15 @@ def test_what_airflow_refuses_is_one_error_each(interpreter: Callable) -> None:
     found = list(judge(ARTIFACT, interpreter(answer(errors=errors, dags=[]))))
     assert [one.code for one in found] == ["CLR380", "CLR380"]
     assert found[0].message == f"Airflow 3.3.2 cannot load the DAG file: {errors[0]}"
+
+
+@pytest.mark.parametrize(("version", "is_older"), [("3.1.8", True), ("3.3.2", False)])
+def test_a_file_for_a_newer_version(interpreter: Callable, version: str, *, is_older: bool) -> None:
+    artifact = AirflowBackend().compile(flow(echo("a")), Target())
+    environ = interpreter(answer(version=version, errors=["ImportError: no"], dags=[]))
+    [found] = judge(artifact, environ)
+    advice = "The file is for Airflow 3.3: compile with --engine-version 3.1"
+    assert (advice in found.message) == is_older
 
 
 def test_a_file_without_a_dag(interpreter: Callable) -> None:

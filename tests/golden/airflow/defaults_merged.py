@@ -133,12 +133,10 @@ if [ -n "${COULER_DIR+x}" ]; then
   unset COULER_DIR
 fi
 
-# What a shell does not wait for ignores INT and QUIT, hence TERM in their place.
 child=""
 early=""
 for signal in HUP INT QUIT TERM USR1 USR2; do
-  case "$signal" in INT | QUIT) sent=TERM ;; *) sent=$signal ;; esac
-  trap "if [ -n \"\$child\" ]; then kill -$sent \$child; else early=$sent; fi" "$signal"
+  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
 done
 start "$@"
 [ -z "$early" ] || kill "-$early" "$child"
@@ -160,20 +158,10 @@ end_beside "$@"
 [ "$code" = 0 ] || exit "$code"
 if [ "$1" != "--" ]; then
   outputs "$@" >"$tools/result"
-  box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
+  box cp "$tools/result" /airflow/xcom/return.json
 fi
 """
 LEAVES = ["env", "work.inside", "attempts"]
-
-
-def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
-    """Return what skips a task, before it starts, if its condition is false."""
-
-    def pre_execute(context: Any) -> None:
-        if not condition(context["ti"], context["params"]):
-            raise AirflowSkipException(f"{condition.__name__} is false")
-
-    return pre_execute
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -243,16 +231,12 @@ def run_failed(ti: Any, leaves: list[str]) -> bool:
 def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
     """Return whether a task failed, or did not run below one that did."""
     ends = {state for name, state in states.items() if is_of(name, task)}
-    made = dag.get_task(task)
-    before = made.upstream_task_ids
-    needs = getattr(made, "op_args", None)
-    if needs and task.endswith("-needs"):  # a gate says what comes next, not what was before
-        before = {near(made, one) for need in needs for *_, last in need for one in last}
-    elif ends & {"failed", "upstream_failed"}:
-        return True
-    elif "success" in ends:
-        return False
-    return any(branch_failed(dag, states, one) for one in before)
+    if not task.endswith("-needs"):  # a gate says what comes next, not what was before
+        if ends & {"failed", "upstream_failed"}:
+            return True
+        if "success" in ends:
+            return False
+    return any(branch_failed(dag, states, one) for one in dag.get_task(task).upstream_task_ids)
 
 
 def check_end(leaves: list[str], ti: Any) -> None:
@@ -293,59 +277,18 @@ def states_near(ti: Any) -> dict[str, str]:
     }
 
 
-def are_open(ti: Any, *gates: str) -> bool:
-    """Return whether no gate was skipped."""
-    states = states_near(ti)
-    return "skipped" not in {states.get(near(ti, gate)) for gate in gates}
-
-
 def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
         ti = context["ti"]
-        if not are_open(ti, *gates):
+        states = states_near(ti)
+        if "skipped" in {states.get(near(ti, gate)) for gate in gates}:
             raise AirflowSkipException(f"skipped as one of {', '.join(gates)}")
         if condition is not None and not condition(ti, context["params"]):
             raise AirflowSkipException(f"{condition.__name__} is false")
 
     return pre_execute
-
-
-def wait_for_all(dag: Any) -> None:
-    """Have each task that runs after any end wait for all before it.
-
-    Airflow ends what stands below a failure at once, while others before it still run.
-    """
-    for task in dag.tasks:
-        if runs_after_any_end(task):
-            before: set[str] = set()
-            found = set(task.upstream_task_ids)
-            while found:
-                before |= found
-                found = {up for one in found for up in dag.get_task(one).upstream_task_ids} - before
-            ended = {up for one in before for up in ended_before(dag.get_task(one))}
-            for one in sorted(before - ended - task.upstream_task_ids):
-                task.set_upstream(dag.get_task(one))
-
-
-def runs_after_any_end(task: Any) -> bool:
-    """Return whether a task waits until all tasks right before it have ended, in any way."""
-    return task.trigger_rule in ("all_done", "all_done_setup_success")
-
-
-def ended_before(task: Any) -> set[str]:
-    """Return which tasks right before one have surely ended when it has."""
-    found: set[str] = task.upstream_task_ids
-    if runs_after_any_end(task) or not found:
-        return found
-    first, *others = task.upstream_list
-    is_mapped = first.is_mapped or first.get_closest_mapped_task_group() is not None
-    return set() if others or is_mapped else found
-
-
-def when_exit_end(ti: Any, params: Any) -> bool:
-    return True
 
 
 with DAG(
@@ -360,7 +303,7 @@ with DAG(
     },
     params={"shared": Param(type="string")},
     user_defined_macros={"PROCESS": PROCESS},
-) as dag:
+):
     inherits = KubernetesPodOperator(
         **process(
             [
@@ -450,18 +393,12 @@ with DAG(
     [inherits, own] >> attempts_needs
     attempts_needs >> attempts
     with TaskGroup("exit-end") as exit_end:
-        when = PythonOperator(
-            task_id="when",
-            python_callable=passed,
-            trigger_rule="all_done",
-            pre_execute=run_if(when_exit_end),
-        )
+        when = PythonOperator(task_id="when", python_callable=passed, trigger_rule="all_done")
         exit_end_env = KubernetesPodOperator(
             **process(["sh", "-c", 'echo "$A"'], outputs=["result=-"]),
             task_id="env",
             image="busybox:1.36",
             env_vars={"A": "default", "B": "default"},
-            trigger_rule="none_failed_min_one_success",
             retries=1,
             retry_delay=timedelta(seconds=0),
         )
@@ -474,4 +411,3 @@ with DAG(
         trigger_rule="all_done",
     )
     [env, work, attempts, exit_end] >> run_status
-    wait_for_all(dag)

@@ -5,13 +5,12 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 
 import json
 import re
-from collections.abc import Callable
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, TaskGroup
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -191,16 +190,6 @@ def decoded(value: str | None, kind: str = "json") -> Any:
     return float(read) if kind == "float" else read
 
 
-def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
-    """Return what skips a task, before it starts, if its condition is false."""
-
-    def pre_execute(context: Any) -> None:
-        if not condition(context["ti"], context["params"]):
-            raise AirflowSkipException(f"{condition.__name__} is false")
-
-    return pre_execute
-
-
 def is_of(name: str, task: str) -> bool:
     """Return whether a name is that of a task, or of one of its items."""
     return name == task or bool(re.fullmatch(rf"{re.escape(task)}_[0-9]+", name))
@@ -294,14 +283,6 @@ def states_near(ti: Any) -> dict[str, str]:
     }
 
 
-def when_exit_broken(ti: Any, params: Any) -> bool:
-    return True
-
-
-def when_exit_fine(ti: Any, params: Any) -> bool:
-    return True
-
-
 with DAG(
     dag_id="exit-handler-fails",
     schedule=None,
@@ -320,39 +301,30 @@ with DAG(
         image="busybox:1.36",
     )
     with TaskGroup("exit-broken") as exit_broken:
-        when = PythonOperator(
-            task_id="when",
-            python_callable=passed,
-            trigger_rule="all_done",
-            pre_execute=run_if(when_exit_broken),
-        )
+        when = PythonOperator(task_id="when", python_callable=passed, trigger_rule="all_done")
         bad = KubernetesPodOperator(
             **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
             task_id="bad",
             image="busybox:1.36",
-            trigger_rule="none_failed_min_one_success",
         )
         when >> bad
         after = KubernetesPodOperator(
             **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="after",
             image="busybox:1.36",
-            trigger_rule="none_failed_min_one_success",
         )
-        [bad, when] >> after
+        bad >> after
     work >> exit_broken
     with TaskGroup("exit-fine") as exit_fine:
         exit_fine_when = PythonOperator(
             task_id="when",
             python_callable=passed,
             trigger_rule="all_done",
-            pre_execute=run_if(when_exit_fine),
         )
         say = KubernetesPodOperator(
             **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="say",
             image="busybox:1.36",
-            trigger_rule="none_failed_min_one_success",
         )
         exit_fine_when >> say
     work >> exit_fine

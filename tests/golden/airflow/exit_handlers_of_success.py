@@ -307,10 +307,6 @@ def when_exit_bad(ti: Any, params: Any) -> bool:
     return run_failed(ti, LEAVES)
 
 
-def when_exit_always(ti: Any, params: Any) -> bool:
-    return True
-
-
 with DAG(
     dag_id="exit-handlers-of-success",
     schedule=None,
@@ -395,7 +391,6 @@ with DAG(
             task_id="when",
             python_callable=passed,
             trigger_rule="all_done",
-            pre_execute=run_if(when_exit_always),
         )
         exit_always_say = KubernetesPodOperator(
             **process(
@@ -410,7 +405,6 @@ with DAG(
             ),
             task_id="say",
             image="busybox:1.36",
-            trigger_rule="none_failed_min_one_success",
         )
         exit_always_when >> exit_always_say
     work >> exit_always

@@ -4,13 +4,12 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 """
 
 import re
-from collections.abc import Callable
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, TaskGroup
-from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
+from airflow.sdk.exceptions import AirflowFailException
 from kubernetes.client import models as k8s
 
 HELPER_IMAGE = "busybox:1.37-musl"
@@ -132,12 +131,10 @@ if [ -n "${COULER_DIR+x}" ]; then
   unset COULER_DIR
 fi
 
-# What a shell does not wait for ignores INT and QUIT, hence TERM in their place.
 child=""
 early=""
 for signal in HUP INT QUIT TERM USR1 USR2; do
-  case "$signal" in INT | QUIT) sent=TERM ;; *) sent=$signal ;; esac
-  trap "if [ -n \"\$child\" ]; then kill -$sent \$child; else early=$sent; fi" "$signal"
+  trap "if [ -n \"\$child\" ]; then kill -$signal \$child; else early=$signal; fi" "$signal"
 done
 start "$@"
 [ -z "$early" ] || kill "-$early" "$child"
@@ -159,7 +156,7 @@ end_beside "$@"
 [ "$code" = 0 ] || exit "$code"
 if [ "$1" != "--" ]; then
   outputs "$@" >"$tools/result"
-  box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
+  box cp "$tools/result" /airflow/xcom/return.json
 fi
 """
 LEAVES = ["work.two"]
@@ -176,38 +173,9 @@ def first_of(*values: str | None) -> str | None:
     return next((value for value in values if value is not None), None)
 
 
-def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
-    """Return what skips a task, before it starts, if its condition is false."""
-
-    def pre_execute(context: Any) -> None:
-        if not condition(context["ti"], context["params"]):
-            raise AirflowSkipException(f"{condition.__name__} is false")
-
-    return pre_execute
-
-
-def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends."""
-    if way == "completion":
-        return True
-    states = states_near(ti)
-    last = [near(ti, leaf) for leaf in leaves]
-    ends = {state for name, state in states.items() if any(is_of(name, leaf) for leaf in last)}
-    bad = bool({"failed", "upstream_failed"} & ends)
-    if way == "success":
-        return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
-    return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
-
-
 def is_of(name: str, task: str) -> bool:
     """Return whether a name is that of a task, or of one of its items."""
     return name == task or bool(re.fullmatch(rf"{re.escape(task)}_[0-9]+", name))
-
-
-def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
-    """Return what a step gives out; None if it failed."""
-    return None if ended_so(ti, "failure", step, leaves) else value
 
 
 def passed() -> None:
@@ -248,16 +216,12 @@ def run_failed(ti: Any, leaves: list[str]) -> bool:
 def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
     """Return whether a task failed, or did not run below one that did."""
     ends = {state for name, state in states.items() if is_of(name, task)}
-    made = dag.get_task(task)
-    before = made.upstream_task_ids
-    needs = getattr(made, "op_args", None)
-    if needs and task.endswith("-needs"):  # a gate says what comes next, not what was before
-        before = {near(made, one) for need in needs for *_, last in need for one in last}
-    elif ends & {"failed", "upstream_failed"}:
-        return True
-    elif "success" in ends:
-        return False
-    return any(branch_failed(dag, states, one) for one in before)
+    if not task.endswith("-needs"):  # a gate says what comes next, not what was before
+        if ends & {"failed", "upstream_failed"}:
+            return True
+        if "success" in ends:
+            return False
+    return any(branch_failed(dag, states, one) for one in dag.get_task(task).upstream_task_ids)
 
 
 def check_end(leaves: list[str], ti: Any) -> None:
@@ -298,14 +262,6 @@ def states_near(ti: Any) -> dict[str, str]:
     }
 
 
-def when_exit_own(ti: Any, params: Any) -> bool:
-    return True
-
-
-def when_exit_outside(ti: Any, params: Any) -> bool:
-    return True
-
-
 with DAG(
     dag_id="exit-handlers-own-names",
     schedule=None,
@@ -316,12 +272,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    user_defined_macros={
-        "PROCESS": PROCESS,
-        "output": output,
-        "first_of": first_of,
-        "unless_failed": unless_failed,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ):
     with TaskGroup("work") as work:
         one = KubernetesPodOperator(
@@ -345,25 +296,13 @@ with DAG(
         )
         one >> two
     with TaskGroup("exit-own") as exit_own:
-        when = PythonOperator(
-            task_id="when",
-            python_callable=passed,
-            trigger_rule="all_done",
-            pre_execute=run_if(when_exit_own),
-        )
+        when = PythonOperator(task_id="when", python_callable=passed, trigger_rule="all_done")
         with TaskGroup("work") as exit_own_work:
-            exit_own_work_when = PythonOperator(
-                task_id="when",
-                python_callable=passed,
-                trigger_rule="none_failed_min_one_success",
-            )
             exit_own_work_one = KubernetesPodOperator(
                 **process(["sh", "-c", "echo own"], outputs=["result=-"]),
                 task_id="one",
                 image="busybox:1.36",
-                trigger_rule="none_failed_min_one_success",
             )
-            exit_own_work_when >> exit_own_work_one
             exit_own_work_two = KubernetesPodOperator(
                 **process(
                     [
@@ -377,9 +316,8 @@ with DAG(
                 ),
                 task_id="two",
                 image="busybox:1.36",
-                trigger_rule="none_failed_min_one_success",
             )
-            [exit_own_work_one, exit_own_work_when] >> exit_own_work_two
+            exit_own_work_one >> exit_own_work_two
         when >> exit_own_work
         say = KubernetesPodOperator(
             **process(
@@ -394,16 +332,14 @@ with DAG(
             ),
             task_id="say",
             image="busybox:1.36",
-            trigger_rule="none_failed_min_one_success",
         )
-        [exit_own_work, when] >> say
+        exit_own_work >> say
     work >> exit_own
     with TaskGroup("exit-outside") as exit_outside:
         exit_outside_when = PythonOperator(
             task_id="when",
             python_callable=passed,
             trigger_rule="all_done",
-            pre_execute=run_if(when_exit_outside),
         )
         exit_outside_say = KubernetesPodOperator(
             **process(
@@ -412,13 +348,12 @@ with DAG(
                     "-c",
                     'echo "$1"',
                     "sh",
-                    '{{ first_of(unless_failed(ti, "work", ["work.two"], output(ti, "work.two")), "nothing") | replace("$", "$$") }}',
+                    '{{ first_of(output(ti, "work.two"), "nothing") | replace("$", "$$") }}',
                 ],
                 outputs=["result=-"],
             ),
             task_id="say",
             image="busybox:1.36",
-            trigger_rule="none_failed_min_one_success",
         )
         exit_outside_when >> exit_outside_say
     work >> exit_outside
