@@ -127,6 +127,7 @@ CODES: dict[str, str] = {
     "CLR346": "time limit of an Airflow run with tasks after its steps",
     "CLR347": "retry that older versions of Airflow cannot do",
     "CLR348": "script too long for a variable of a pod",
+    "CLR349": "name of a task that Airflow finds too long",
     "CLR350": "file that Airflow has no place for",
     "CLR351": "location that pods of Airflow cannot reach",
     "CLR352": "path with a line break",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from couler.backends.airflow.connections import check_connections
 from couler.backends.airflow.file_checks import check_files
 from couler.backends.airflow.flow_checks import check_flow
+from couler.backends.airflow.name_checks import check_names
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.pod_checks import check_pods
 from couler.backends.airflow.step_checks import check_steps
@@ -19,6 +20,7 @@ from couler.ir.workflow import Workflow
 def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     """Yield what would not load or not run."""
     yield from check_flow(workflow)
+    yield from check_names(workflow)
     yield from check_steps(workflow, options)
     yield from check_values(workflow, options.version)
     yield from check_texts(workflow)
