@@ -3,7 +3,6 @@
 Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
 """
 
-import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -176,23 +175,27 @@ def open_gate(*needs: Any, ti: Any) -> None:
         raise AirflowSkipException(f"none of {unmet} came true")
 
 
-def ended_so(ti: Any, way: str, step: str, leaves: list[str]) -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends."""
+def ended_so(ti: Any, way: str, step: str, leaves: list[str], maker: str = "") -> bool:
+    """Return whether a step ended in a way: its own task, or those with which it ends.
+
+    The maker is the task beside it that makes its items.
+    """
     if way == "completion":
         return True
-    states = states_near(ti)
-    last = [near(ti, leaf) for leaf in leaves]
-    ends = {state for name, state in states.items() if any(is_of(name, leaf) for leaf in last)}
-    bad = bool({"failed", "upstream_failed"} & ends)
+    states, tasks = states_near(ti), ti.task.dag.task_dict
+    own, *others = (near(ti, one) for one in (step, maker, *leaves))
+    bad = any({"failed", "upstream_failed"} & states.get(leaf, set()) for leaf in others[1:])
     if way == "success":
         return not bad
-    own = re.compile(rf"{re.escape(near(ti, step))}(_[0-9]+|-(items|lists)_*|\..*(?<!-needs))?")
-    return bad and "failed" in {state for name, state in states.items() if own.fullmatch(name)}
+    inside = (one for one in states if one.startswith(f"{own}."))
+    failed = [one for one in (own, *others, *inside) if "failed" in states.get(one, ())]
+    return bad and not all(is_gate(tasks.get(one)) for one in failed)
 
 
-def is_of(name: str, task: str) -> bool:
-    """Return whether a name is that of a task, or of one of its items."""
-    return name == task or bool(re.fullmatch(rf"{re.escape(task)}_[0-9]+", name))
+def is_gate(task: Any) -> bool:
+    """Return whether a task says what comes next: its own failure is none."""
+    function = getattr(task, "python_callable", None)
+    return getattr(function, "__name__", "") == "open_gate"
 
 
 def process(
@@ -221,24 +224,23 @@ def process(
 
 
 def run_failed(ti: Any, leaves: list[str]) -> bool:
-    """Return whether a run has failed, by the tasks with which it ends."""
-    states = states_near(ti)
-    return any(branch_failed(ti.task.dag, states, near(ti, leaf)) for leaf in leaves)
-
-
-def branch_failed(dag: Any, states: dict[str, str], task: str) -> bool:
-    """Return whether a task failed, or did not run below one that did."""
-    ends = {state for name, state in states.items() if is_of(name, task)}
-    made = dag.get_task(task)
-    before = made.upstream_task_ids
-    needs = getattr(made, "op_args", None)
-    if needs and task.endswith("-needs"):  # a gate says what comes next, not what was before
-        before = {near(made, one) for need in needs for *_, last in need for one in last}
-    elif ends & {"failed", "upstream_failed"}:
-        return True
-    elif "success" in ends:
-        return False
-    return any(branch_failed(dag, states, one) for one in before)
+    """Return whether a run has failed: a task with which it ends, or one above one not run."""
+    states, tasks = states_near(ti), ti.task.dag.task_dict
+    left, seen = [near(ti, leaf) for leaf in leaves], set[str]()
+    while left:
+        task = left.pop()
+        if task in seen:
+            continue
+        seen.add(task)
+        made, ends = tasks[task], states.get(task, set())
+        if is_gate(made):  # it says what comes next, not what was before
+            needs = (leaves for need in made.op_args for _, _, leaves, *_ in need)
+            left += (near(made, one) for needed in needs for one in needed)
+        elif ends & {"failed", "upstream_failed"}:
+            return True
+        elif "success" not in ends:
+            left += made.upstream_task_ids
+    return False
 
 
 def check_end(leaves: list[str], ti: Any) -> None:
@@ -264,25 +266,39 @@ def near(ti: Any, place: str) -> str:
     return ".".join(found)
 
 
-def states_near(ti: Any) -> dict[str, str]:
-    """Return the states of all tasks; of the items of a group around this task, its own."""
-    found = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id])
-    states: dict[str, str] = found[ti.run_id]
-    group = ti.task.get_closest_mapped_task_group()
-    if group is None:
-        return states
-    own = f"_{ti.map_index}"
-    return {
-        name.removesuffix(own) if name.startswith(f"{group.group_id}.") else name: state
-        for name, state in states.items()
-        if name.endswith(own) or not name.startswith(f"{group.group_id}.")
-    }
+def states_near(ti: Any) -> dict[str, set[Any]]:
+    """Return the states of each task; in the items of a group around this task, of its own item.
+
+    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
+    """
+    tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
+    group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
+    for only in (None, *alike):
+        asked = None if only is None else [only]
+        states = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id], task_ids=asked)
+        for key, state in states.get(ti.run_id, {}).items():
+            name = only or (key if key in tasks else key.rpartition("_")[0])
+            is_beside = group is None or not name.startswith(f"{group.group_id}.")
+            if (only or name not in alike) and (is_beside or key == f"{name}_{ti.map_index}"):
+                found.setdefault(name, set()).add(state)
+    return found
+
+
+def namesakes(tasks: dict[str, Any]) -> set[str]:
+    """Return the tasks whose names are those of items of another in the states of Airflow."""
+    found = set()
+    for name in tasks:
+        head, _, number = name.rpartition("_")
+        task = tasks.get(head) if number.isdigit() else None
+        if task and (task.is_mapped or task.get_closest_mapped_task_group()):
+            found |= {head, name}
+    return found
 
 
 def are_open(ti: Any, *gates: str) -> bool:
     """Return whether no gate was skipped."""
     states = states_near(ti)
-    return "skipped" not in {states.get(near(ti, gate)) for gate in gates}
+    return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
 def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
