@@ -36,8 +36,11 @@ class Instance:
         self.tasks = Tasks()
         for name, number in states:
             group = types.SimpleNamespace(group_id="g.item") if name.startswith("g.item") else None
+            before = (above or {}).get(name, [])
             self.tasks[name] = types.SimpleNamespace(
-                upstream_task_ids=(above or {}).get(name, []),
+                task_id=name,
+                upstream_task_ids=before,
+                op_args=[[["failure", one, [one]]] for one in before],
                 is_mapped=number >= 0 and group is None,
                 get_closest_mapped_task_group=lambda group=group: group,
                 python_callable=open_gate if name.endswith("needs_") else None,
@@ -111,6 +114,15 @@ def test_a_failure_is_that_of_no_gate() -> None:
     assert run_failed(Instance(failed, below), ["g.x"])
     handled = {**failed, ("g.x-needs", -1): "success", ("g.x-needs_", -1): "failed"}
     assert not run_failed(Instance(handled, below), ["g.x"])
+
+
+def test_a_gate_answers_for_what_it_asks_about() -> None:
+    """It waits for more than that: for all that must have ended."""
+    states = {("a", -1): "success", ("b", -1): "failed", ("x-needs_", -1): "skipped"}
+    ti = Instance({**states, ("x", -1): "skipped"}, {"x": ["x-needs_"], "x-needs_": ["a"]})
+    ti.tasks["x-needs_"].upstream_task_ids.append("b")
+    assert not run_failed(ti, ["x"])
+    assert run_failed(ti, ["x", "b"])
 
 
 def test_the_maker_of_items_fails_with_its_step() -> None:

@@ -376,7 +376,8 @@ def wait_for_all(dag: Any) -> None:
             found = set(task.upstream_task_ids)
             while found:
                 before |= found
-                found = {up for one in found for up in dag.get_task(one).upstream_task_ids} - before
+                walked = (one for one in map(dag.get_task, found) if not runs_after_any_end(one))
+                found = {up for one in walked for up in one.upstream_task_ids} - before
             ended = {up for one in before for up in ended_before(dag.get_task(one))}
             for one in sorted(before - ended - task.upstream_task_ids):
                 task.set_upstream(dag.get_task(one))
