@@ -146,8 +146,8 @@ class Iterations:
     def _rounds(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:
         """Return the lines of a loop: its rounds one after another, and what ends it.
 
-        Each round waits for all before it, so that Airflow skips all those after the last one at
-        once, and not one after another.
+        Airflow skips tasks below a skipped one in waves. After n rounds, a round waits for about
+        log n before it, and all that follow the last one are skipped in as many waves.
         """
         step, loop = spot.step, spot.step.loop
         assert loop is not None
@@ -171,7 +171,8 @@ class Iterations:
             place = replace(inside, scope=scope, start=start, rule=NEXT_ROUND)
             made = self._tasks.operator(step, round_id, place)
             lines.append(statement(task, made, indent=indent + 1))
-        lines.append(edge([rounds], task, indent=indent + 1))
+        before = f"{self._module.use('before')}({rounds})"
+        lines.append(edge([before], task, indent=indent + 1))
         lines.append(f"{head}{INDENT}{rounds}.append({task})")
         bound = self._module.name(f"{name}_bound", spot.bound)
         made = call(
@@ -183,7 +184,7 @@ class Iterations:
             pre_execute=later,
         )
         lines.append(statement(bound, made, indent=indent))
-        lines.append(edge([rounds], bound, indent=indent))
+        lines.append(edge([before], bound, indent=indent))
         if spot.items is not None:
             end = self._module.name(f"{name}_end", "end")
             lines.append(self._end(spot, end, name, gate, indent))

@@ -42,3 +42,8 @@ def ended_before(task: Any) -> set[str]:
     first, *others = task.upstream_list
     is_mapped = first.is_mapped or first.get_closest_mapped_task_group() is not None
     return set() if others or is_mapped else found
+
+
+def before(rounds: list[Any]) -> list[Any]:
+    """Return the last of the rounds so far, and those 2, 4, 8... back: a skip reaches all soon."""
+    return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from couler.backends.airflow.runtime_ends import wait_for_all
+from couler.backends.airflow.runtime_ends import before, wait_for_all
 
 
 @dataclass
@@ -99,3 +99,28 @@ def test_other_tasks_keep_their_edges() -> None:
     dag.add("join", "a", "b")
     dag.add("end", "join")
     assert waits(dag) == ["join"]
+
+
+def edges_of_rounds(count: int) -> dict[int, list[int]]:
+    edges: dict[int, list[int]] = {}
+    for number in range(count):
+        edges[number] = before([*edges])
+    return edges
+
+
+def test_a_round_waits_for_the_one_before_it() -> None:
+    edges = edges_of_rounds(10)
+    assert (edges[0], edges[1], edges[2]) == ([], [0], [1, 0])
+    assert edges[9] == [8, 7, 5, 1]
+
+
+@pytest.mark.parametrize("last", [0, 1, 17, 98])
+def test_a_round_that_is_skipped_skips_all_later_ones_in_few_waves(last: int) -> None:
+    edges = edges_of_rounds(100)
+    assert sum(map(len, edges.values())) < 600
+    skipped, waves = {last}, 0
+    while len(skipped) < 100 - last:
+        skipped |= {one for one, over in edges.items() if skipped.intersection(over)}
+        waves += 1
+    assert waves <= 7
+    assert min(skipped) == last
