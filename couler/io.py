@@ -26,7 +26,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
@@ -241,16 +242,27 @@ def main(
         sys.stderr.write(_USAGE)
         return 2
     server = Server(Path(words[1]), environ)
-    ended = threading.Event()
-    if threading.current_thread() is threading.main_thread():
-        # The first process of a container ends by no signal that it does not handle.
-        signal.signal(signal.SIGTERM, lambda *_: ended.set())
-    server.open()
-    while not (ended.is_set() or until()):
-        server.answer_all()
-        ended.wait(_PAUSE_S)
-    server.close()
+    with _asked_to_end() as ended:
+        server.open()
+        while not (ended.is_set() or until()):
+            server.answer_all()
+            ended.wait(_PAUSE_S)
+        server.close()
     return 0
+
+
+@contextmanager
+def _asked_to_end() -> Iterator[threading.Event]:
+    """Take the request to end: no signal that it does not handle ends a container's first one."""
+    ended = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield ended
+        return
+    before = signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    try:
+        yield ended
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 if __name__ == "__main__":

@@ -64,6 +64,15 @@ def _home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def _signals() -> Generator[None]:
+    """Have each test leave signals as they were: the next may send one."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    assert [signal.getsignal(number) for number in numbers] == before
+
+
 @pytest.fixture(scope="session")
 def _recorder(request: pytest.FixtureRequest) -> Generator[Recorder | None]:
     folder = request.config.getoption("--manifests")
