@@ -228,13 +228,14 @@ def test_the_working_directory(pod: Pod) -> None:
 @pytest.mark.parametrize("outputs", [[], ["result=-"]], ids=["plain", "output"])
 def test_signals_reach_the_process(pod: Pod, number: signal.Signals, outputs: list[str]) -> None:
     source = """
-import pathlib, signal, sys
+import pathlib, signal, sys, time
 def end(number, frame):
     print("got", number, flush=True)
     sys.exit(7)
 signal.signal(int(sys.argv[1]), end)
 pathlib.Path("ready").touch()
-signal.pause()
+while True:
+    time.sleep(0.1)
 """
     process = pod.start(*outputs, *python(source, str(int(number))))
     wait_for(pod.xcom.parent / "ready")
@@ -246,10 +247,11 @@ signal.pause()
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGQUIT])
 def test_an_interrupt_ends_the_process(pod: Pod, number: signal.Signals) -> None:
     source = """
-import pathlib, signal, sys
+import pathlib, signal, sys, time
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(7))
 pathlib.Path("ready").touch()
-signal.pause()
+while True:  # and no pause, which a signal just before it does not end
+    time.sleep(0.1)
 """
     process = pod.start("result=-", *python(source))
     wait_for(pod.xcom.parent / "ready")
