@@ -53,24 +53,25 @@ WORKFLOWS = (
     flow(
         "handler-after-a-long-branch",
         sh("a", "exit 1"),
-        *chain(4, "echo 7"),
-        sh("join", "true", depends_on=["a", "b4"]),
-        exit_handlers=[handler(sh("tell", "echo $1", or_else(ref("b4"), "none")))],
+        *chain(8, "echo 7"),
+        sh("join", "true", depends_on=["a", "b8"]),
+        exit_handlers=[handler(sh("tell", "echo $1", or_else(ref("b8"), "none")))],
     ),
     flow(
         "completion-after-a-long-branch",
         sh("a", "exit 1"),
-        *chain(4, "echo 7"),
-        sh("join", "true", depends_on=["a", "b4"]),
-        sh("clean", "echo $1", or_else(ref("b4"), "none"), depends_on=[on_completion("join")]),
+        *chain(8, "echo 7"),
+        sh("join", "true", depends_on=["a", "b8"]),
+        sh("clean", "echo $1", or_else(ref("b8"), "none"), depends_on=[on_completion("join")]),
+        exit_handlers=[handler(sh("never", "true"))],
     ),
     flow(
         "completion-of-a-group",
         group(
             "work",
             sh("a", "exit 1"),
-            *chain(3, "echo 7"),
-            sh("join", "true", depends_on=["a", "b3"]),
+            *chain(8, "echo 7"),
+            sh("join", "true", depends_on=["a", "b8"]),
             sh("next", "true", depends_on=["join"]),
         ),
         sh("clean", "true", depends_on=[on_completion("work")]),
@@ -80,8 +81,8 @@ WORKFLOWS = (
         sh("a", "exit 1"),
         sh("below", "true", depends_on=["a"]),
         sh("rescue", "true", depends_on=[on_failure("below")]),
-        *chain(2),
-        sh("join", "echo 1", depends_on=["rescue", "b2"], result="int"),
+        *chain(8),
+        sh("join", "echo 1", depends_on=["rescue", "b8"], result="int"),
         sh(
             "never",
             "true",
@@ -90,12 +91,24 @@ WORKFLOWS = (
         ),
     ),
     flow(
+        "group-skipped-after-what-hides-a-failure",
+        sh("a", "exit 1"),
+        sh("b", "echo 1", result="int"),
+        sh("rescue", "echo $1", ref("b"), depends_on=[on_failure("a")], result="int"),
+        group(
+            "never",
+            sh("c", "true"),
+            sh("d", "true", depends_on=[on_completion("c")]),
+            when=compare(or_else(ref("rescue"), 0), "==", 2),
+        ),
+    ),
+    flow(
         "completion-of-items",
         group(
             "each",
             sh("work", "test $1 = 2", param("n")),
-            *chain(2),
-            sh("join", "true", depends_on=["work", "b2"]),
+            *chain(8),
+            sh("join", "true", depends_on=["work", "b8"]),
             inputs=[given("n", item(), "int")],
             foreach=[1, 2],
         ),
@@ -129,8 +142,8 @@ def test_claims_are_deleted_after_all_steps(airflow: Worker, cluster: FakeCluste
     workflow = flow(
         "claims",
         sh("a", "exit 1", **mounted),
-        *chain(3),
-        sh("join", "true", depends_on=["a", "b3"]),
+        *chain(8),
+        sh("join", "true", depends_on=["a", "b8"]),
         volumes=[NewClaimVolume(name="work", size="1Gi")],
     )
     assert check_engine(workflow, BACKEND, Target()) == ()
@@ -138,6 +151,6 @@ def test_claims_are_deleted_after_all_steps(airflow: Worker, cluster: FakeCluste
     done = airflow.run(text, "claims", cluster=cluster, limit_s=120.0)
     assert done.state == "failed"
     assert done.states["delete-claims", -1] == "success", done.log
-    assert done.log.index("end task task_id=b3 ") < done.log.index(
+    assert done.log.index("end task task_id=b8 ") < done.log.index(
         "starting task_id=delete-claims "
     )

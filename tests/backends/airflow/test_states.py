@@ -43,6 +43,7 @@ class Instance:
                 op_args=[[["failure", one, [one]]] for one in before],
                 is_mapped=number >= 0 and group is None,
                 get_closest_mapped_task_group=lambda group=group: group,
+                trigger_rule="none_failed",
                 python_callable=open_gate if name.endswith("needs_") else None,
             )
         own = types.SimpleNamespace(group_id="g.item") if index >= 0 else None
@@ -123,6 +124,19 @@ def test_a_gate_answers_for_what_it_asks_about() -> None:
     ti.tasks["x-needs_"].upstream_task_ids.append("b")
     assert not run_failed(ti, ["x"])
     assert run_failed(ti, ["x", "b"])
+
+
+@pytest.mark.parametrize(("rule", "is_failed"), [("all_done", False), ("none_failed", True)])
+def test_what_is_waited_for_besides_is_not_looked_at(rule: str, is_failed: bool) -> None:
+    """Below `b`, which ran after the failure of `a`: an edge to `a` may say when, and no more."""
+    states = {("a", -1): "failed", ("b", -1): "success", ("x", -1): "skipped"}
+    ti = Instance(states, {"x": ["b", "a"]})
+    ti.tasks["x"].trigger_rule = rule
+    ti.tasks["x"].upstream_task_ids = {"a", "b"}
+    ti.tasks["x"].upstream_list = [ti.tasks["a"], ti.tasks["b"]]
+    ti.tasks["a"].get_flat_relative_ids = lambda upstream: set[str]()
+    ti.tasks["b"].get_flat_relative_ids = lambda upstream: {"a"}
+    assert run_failed(ti, ["x"]) == is_failed
 
 
 def test_the_maker_of_items_fails_with_its_step() -> None:

@@ -238,8 +238,18 @@ def run_failed(ti: Any, leaves: list[str]) -> bool:
         elif ends & {"failed", "upstream_failed"}:
             return True
         elif "success" not in ends:
-            left += made.upstream_task_ids
+            left += right_before(made)
     return False
+
+
+def right_before(task: Any) -> set[str]:
+    """Return the tasks before one, less those that `wait_for_all` adds: they come before others."""
+    found: set[str] = task.upstream_task_ids
+    if task.trigger_rule != "all_done":
+        return found
+    return found.difference(
+        *(one.get_flat_relative_ids(upstream=True) for one in task.upstream_list)
+    )
 
 
 def check_end(leaves: list[str], ti: Any) -> None:
