@@ -47,13 +47,15 @@ def tags(workflow: Workflow) -> list[str]:
 
 def _timetable(schedule: Schedule, module: Module) -> Call:
     name = "CronTriggerTimetable" if len(schedule.cron) == 1 else "MultipleCronTriggerTimetable"
-    # Without it, a time that has just gone by would still be run when the DAG is switched on.
-    never = call(module.take("datetime", "timedelta"), 0)
+    # Of a DAG that has not run yet, each reading of its file sets the next time anew: a shorter one
+    # leaves out the first run where the file is read just before the scheduler makes it. A longer
+    # one, such as Airflow's own, starts more that has gone by when the DAG is switched on.
+    late = call(module.take("datetime", "timedelta"), minutes=1)
     return call(
         module.take("airflow.sdk", name),
         *schedule.cron,
         timezone=schedule.timezone,
-        run_immediately=never,
+        run_immediately=late,
     )
 
 

@@ -28,7 +28,7 @@ def codes_of(workflow: Workflow) -> list[str]:
     return [one.code for one in BACKEND.check(workflow, Target())]
 
 
-NEVER_AT_ONCE = ("timedelta", 0)
+A_MINUTE_LATE = ("timedelta", {"minutes": 1})
 SCHEDULE = Schedule(cron=("0 4 * * *",), timezone="Europe/Berlin")
 
 
@@ -46,7 +46,7 @@ def test_a_dag_without_a_schedule() -> None:
 
 
 def test_a_schedule_is_in_its_time_zone() -> None:
-    options = {"timezone": "Europe/Berlin", "run_immediately": NEVER_AT_ONCE}
+    options = {"timezone": "Europe/Berlin", "run_immediately": A_MINUTE_LATE}
     given = dag_of(flow(echo("a"), schedule=SCHEDULE))
     assert given["schedule"] == ("CronTriggerTimetable", "0 4 * * *", options)
     assert "max_active_runs" not in given
@@ -56,7 +56,7 @@ def test_a_schedule_is_in_its_time_zone() -> None:
 def test_several_crons() -> None:
     schedule = Schedule(cron=("0 4 * * *", "0 5 * * 1"), concurrency="forbid", suspended=True)
     given = dag_of(flow(echo("a"), schedule=schedule))
-    options = {"timezone": "UTC", "run_immediately": NEVER_AT_ONCE}
+    options = {"timezone": "UTC", "run_immediately": A_MINUTE_LATE}
     name = "MultipleCronTriggerTimetable"
     assert given["schedule"] == (name, "0 4 * * *", "0 5 * * 1", options)
     assert given["max_active_runs"] == 1

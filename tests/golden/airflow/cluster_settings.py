@@ -193,7 +193,7 @@ with DAG(
         "0 3 * * *",
         "30 4 * * 1",
         timezone="Europe/Berlin",
-        run_immediately=timedelta(0),
+        run_immediately=timedelta(minutes=1),
     ),
     catchup=False,
     default_args={
