@@ -9,14 +9,16 @@
 #   put TYPE PATH ARCHIVE LOCATION FIELD TEXT ...      an output that is put elsewhere besides
 # Then "--" and the command. A type that ends in "?" is of a file that need not be there. Files are
 # kept in a volume or, where there is none, by the helper beside the process, who also knows what
-# lies elsewhere: it is asked in a folder (python -m couler.io).
+# lies elsewhere: it is asked in a folder (python -m couler.io). What goes wrong here is told as the
+# wrapper of processes does, which runs this one.
 set -u
 tools=/couler
 files=$tools/files
 io=$tools/io
 work=${COULER_WORK:-/tmp/couler}
 box() { "$tools/busybox" "$@"; }
-fail() { echo "couler: $*" >&2; exit 125; }
+tell() { echo "couler: $2" >&2; echo "couler $1: $2" >"$tools/told"; }
+fail() { tell error "$*"; exit 125; }
 
 # Paths start at the work folder.
 place() { case "$1" in /*) path=$1 ;; *) path=$work/$1 ;; esac; }
@@ -175,9 +177,16 @@ while [ "$1" != "--" ]; do
 done
 shift
 
+# Becomes the process; where it cannot, the shell ends.
+run() {
+  program=$1
+  trap 'tell error "there is no program $program that can be started"' EXIT
+  exec "$@"
+}
+
 # A shell gives no standard input to what it does not wait for, hence the copy of its own.
 exec 3<&0
-(exec "$@") <&3 3<&- &
+run "$@" <&3 3<&- &
 child=$!
 for signal in HUP TERM USR1 USR2; do trap "kill -$signal $child" "$signal"; done
 wait "$child"

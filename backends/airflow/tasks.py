@@ -202,6 +202,9 @@ class Tasks:
         else:
             fields["cmds"] = command or None
             fields["arguments"] = arguments or None
+        path = None if step.container is None else step.container.termination_message_path
+        if before and path is not None:
+            env["COULER_MESSAGE"] = self._text(path)
         fields["env_vars"] = env or None
         fields.update(given)
         operator = self._module.take(_POD, "KubernetesPodOperator")

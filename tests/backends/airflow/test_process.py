@@ -33,6 +33,8 @@ class Ended(t.NamedTuple):
     stderr: str
     value: t.Any
     """What it has handed on; None for nothing."""
+    told: str = ""
+    """What it has told of its end."""
 
 
 class Pod:
@@ -45,6 +47,8 @@ class Pod:
         source = (resources.files("couler.backends.airflow") / "process.sh").read_text()
         source = source.replace("tools=/couler\n", f"tools={self.tools}\n")
         source = source.replace("/airflow/xcom/", f"{self.xcom}/")
+        self.message = folder / "message"
+        source = source.replace("/dev/termination-log", str(self.message))
         self.script = source.replace("sleep 10;", "sleep 1;")
 
     def start(self, *words: str, **env: str) -> subprocess.Popen[bytes]:
@@ -54,6 +58,7 @@ class Pod:
         self.tools.mkdir()
         shutil.copy(BUSYBOX, self.tools / "busybox")
         (self.xcom / "return.json").unlink(missing_ok=True)
+        self.message.unlink(missing_ok=True)
         return subprocess.Popen(
             [str(self.tools / "busybox"), "sh", "-c", self.script, "couler", *words],
             env={"PATH": os.environ["PATH"], **env},
@@ -71,7 +76,8 @@ class Pod:
         written = file.read_bytes() if file.exists() else None
         assert written is None or written.isascii()
         value = None if written is None else json.loads(written)
-        return Ended(process.returncode, stdout, stderr.decode(), value)
+        told = self.message.read_text() if self.message.exists() else ""
+        return Ended(process.returncode, stdout, stderr.decode(), value, told)
 
 
 @pytest.fixture
@@ -124,6 +130,7 @@ def test_bytes_arrive_as_on_this_machine(pod: Pod, content: bytes) -> None:
     except WireError:
         assert ended.code == 125
         assert "the output result is no text" in ended.stderr
+        assert ended.told.startswith("couler error: the output result is no text")
         assert ended.value is None
     else:
         assert ended.value == {"result": expected.text}
@@ -170,10 +177,9 @@ def test_outputs_that_need_not_be_written(pod: Pod) -> None:
 
 
 def test_a_file_that_is_missing_is_named(pod: Pod) -> None:
+    said = "the process did not write /none, which is its output a\n"
     ended = pod.run("a=/none", *python(""))
-    assert ended.code == 125
-    assert ended.stderr == "couler: the process did not write /none, which is its output a\n"
-    assert ended.value is None
+    assert ended == Ended(125, b"", f"couler: {said}", None, f"couler error: {said}")
 
 
 def test_a_folder_is_no_value(pod: Pod) -> None:
@@ -186,21 +192,48 @@ def test_without_outputs_nothing_is_handed_on(pod: Pod) -> None:
     assert pod.run(*python("print('x' * 200_000)")) == Ended(0, b"x" * 200_000 + b"\n", "", None)
 
 
-@pytest.mark.parametrize("code", [1, 9, 125, 255])
+@pytest.mark.parametrize("code", [1, 9, 125, 126, 127, 255])
 def test_the_exit_code_is_that_of_the_process(pod: Pod, code: int) -> None:
     ended = pod.run("result=-", *python(f"print(1); raise SystemExit({code})"))
     assert ended == Ended(code, b"1\n", "", None)
 
 
-def test_a_program_that_is_missing(pod: Pod) -> None:
-    ended = pod.run("result=-", "--", "no-such-program")
-    assert ended.code == 127
-    assert "no-such-program: not found" in ended.stderr
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV, signal.SIGUSR1])
+def test_a_signal_is_a_code_as_a_shell_has_it(pod: Pod, number: signal.Signals) -> None:
+    source = f"""
+import resource, signal
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+signal.raise_signal({number})
+"""
+    ended = pod.run(*python(source))
+    assert (ended.code, ended.told) == (128 + number, "")
+
+
+@pytest.mark.parametrize("outputs", [[], ["result=-"]], ids=["plain", "output"])
+def test_a_program_that_cannot_be_started(pod: Pod, outputs: list[str]) -> None:
+    (pod.xcom / "text").touch()
+    for word in ("no-such-program", str(pod.xcom / "text"), str(pod.xcom), ""):
+        ended = pod.run(*outputs, "--", word)
+        said = f"there is no program {word} that can be started\n"
+        assert ended.code in (126, 127)
+        assert ended.told == f"couler error: {said}"
+        assert f"couler: {said}" in ended.stderr
+
+
+def test_what_is_told_has_the_path_that_the_container_has(pod: Pod) -> None:
+    file = pod.xcom / "told"
+    source = "import os; raise SystemExit('COULER_MESSAGE' in os.environ)"
+    ended = pod.run("a=/none", *python(source), COULER_MESSAGE=str(file))
+    assert (ended.code, ended.told) == (125, "")
+    assert (
+        file.read_text() == "couler error: the process did not write /none, which is its output a\n"
+    )
 
 
 def test_commands_are_programs_and_not_words_of_the_shell(pod: Pod) -> None:
-    assert pod.run("--", "fail", "so").code == 127
-    assert pod.run("--", "shift").code == 127
+    for word in ("fail", "run", "shift"):
+        ended = pod.run("--", word, "so")
+        assert (ended.code, word in ended.told) == (127, True)
 
 
 @pytest.mark.parametrize("word", ["", "a b", "$HOME $(id) `id`", "'\"\\", "*", "--", "-n", "x=y"])

@@ -18,11 +18,23 @@ from kubernetes.client import models as k8s
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
-# beside the process, which ends with it. What goes wrong here ends with 125.
+# beside the process, which ends with it. What is not the end of the process itself is told by the
+# termination message, as any exit code can be that of the process.
 set -u
 tools=/couler
+message=${COULER_MESSAGE:-/dev/termination-log}
+unset COULER_MESSAGE
+trap '[ ! -e "$tools/told" ] || box cp "$tools/told" "$message"' EXIT
 box() { "$tools/busybox" "$@"; }
-fail() { echo "couler: $*" >&2; exit 125; }
+tell() { echo "couler: $2" >&2; echo "couler $1: $2" >"$tools/told"; }
+fail() { tell error "$*"; exit 125; }
+
+# Becomes the process; where it cannot, the shell ends.
+run() {
+  program=$1
+  trap 'tell error "there is no program $program that can be started"' EXIT
+  exec "$@"
+}
 
 # Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
 # shell gives no standard input to what it does not wait for, hence the copy of its own.
@@ -43,9 +55,9 @@ start() {
     box mkfifo "$tools/pipe"
     box tee "$tools/stdout" <"$tools/pipe" &
     tee=$!
-    (exec "$@") <&3 3<&- >"$tools/pipe" &
+    run "$@" <&3 3<&- >"$tools/pipe" &
   else
-    (exec "$@") <&3 3<&- &
+    run "$@" <&3 3<&- &
   fi
   child=$!
 }
@@ -63,8 +75,9 @@ end_beside() {
       ticks=$((ticks + 1))
     done
     [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
+    [ "$other" != unable ] || fail "the container $name beside the process could not start"
     [ "$other" = 0 ] || [ "$code" != 0 ] || {
-      echo "couler: the container $name beside the process ended with exit code $other" >&2
+      tell failure "the container $name beside the process ended with exit code $other"
       code=$other
     }
   done

@@ -16,11 +16,23 @@ from kubernetes.client import models as k8s
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
-# beside the process, which ends with it. What goes wrong here ends with 125.
+# beside the process, which ends with it. What is not the end of the process itself is told by the
+# termination message, as any exit code can be that of the process.
 set -u
 tools=/couler
+message=${COULER_MESSAGE:-/dev/termination-log}
+unset COULER_MESSAGE
+trap '[ ! -e "$tools/told" ] || box cp "$tools/told" "$message"' EXIT
 box() { "$tools/busybox" "$@"; }
-fail() { echo "couler: $*" >&2; exit 125; }
+tell() { echo "couler: $2" >&2; echo "couler $1: $2" >"$tools/told"; }
+fail() { tell error "$*"; exit 125; }
+
+# Becomes the process; where it cannot, the shell ends.
+run() {
+  program=$1
+  trap 'tell error "there is no program $program that can be started"' EXIT
+  exec "$@"
+}
 
 # Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
 # shell gives no standard input to what it does not wait for, hence the copy of its own.
@@ -41,9 +53,9 @@ start() {
     box mkfifo "$tools/pipe"
     box tee "$tools/stdout" <"$tools/pipe" &
     tee=$!
-    (exec "$@") <&3 3<&- >"$tools/pipe" &
+    run "$@" <&3 3<&- >"$tools/pipe" &
   else
-    (exec "$@") <&3 3<&- &
+    run "$@" <&3 3<&- &
   fi
   child=$!
 }
@@ -61,8 +73,9 @@ end_beside() {
       ticks=$((ticks + 1))
     done
     [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
+    [ "$other" != unable ] || fail "the container $name beside the process could not start"
     [ "$other" = 0 ] || [ "$code" != 0 ] || {
-      echo "couler: the container $name beside the process ended with exit code $other" >&2
+      tell failure "the container $name beside the process ended with exit code $other"
       code=$other
     }
   done
@@ -226,25 +239,43 @@ def process(
 def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> Any:
     """Return what allows a retry after failures of one kind, or with certain exit codes.
 
-    A failure ran and ended badly, or too late; an error is all else. The wrapper of a process ends
-    with 125 where the process itself had ended well. Functions of the worker tell a failure by
-    RuntimeError.
+    A failure ran and ended badly, or too late; an error is all else. Functions of the worker tell a
+    failure by RuntimeError.
     """
 
     def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
-        pod: Any = getattr(context["ti"].task, "remote_pod", None)
-        statuses = [] if pod is None else pod.status.container_statuses or []
-        code = None
-        for one in statuses:
-            if one.name == "base" and one.state.terminated and not pod.status.reason:
-                code = one.state.terminated.exit_code  # a reason would be why the pod was lost
-        has_failed = isinstance(exception, AirflowTaskTimeout | RuntimeError)
-        found = "failure" if has_failed or code not in (None, 0, 125) else "error"
+        found, code = end_of(getattr(context["ti"].task, "remote_pod", None))
+        late: BaseException | None = exception
+        while late and not isinstance(late, AirflowTaskTimeout):  # what cleans up can fail as well
+            late = late.__context__
+        if late or isinstance(exception, RuntimeError):
+            found, code = "failure", None
         if (kind and found != kind) or (exit_codes and code not in exit_codes):
             return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
         return RetryDecision.default()
 
     return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
+
+
+def end_of(pod: Any) -> tuple[str, int | None]:
+    """Return how a pod has failed, and the exit code of its process if that has.
+
+    Words of PROCESS are told from an end of the process by the termination message, and a container
+    that could not start by its reason: any exit code can be that of a process.
+    """
+    if pod is None or pod.status.reason:  # which is why the pod was ended from outside
+        is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
+        return "failure" if is_late else "error", None
+    for one in pod.status.container_statuses or []:
+        ended = one.state.terminated
+        if one.name != "base" or not ended or not ended.exit_code:
+            continue
+        words = (ended.message or "").partition(": ")[0]
+        if words in ("couler error", "couler failure"):
+            return words.removeprefix("couler "), None
+        if ended.reason not in ("ContainerCannotRun", "StartError"):
+            return "failure", ended.exit_code
+    return "error", None
 
 
 def run_failed(ti: Any, leaves: list[str]) -> bool:
