@@ -96,13 +96,13 @@ def create_resource(
     made = ask_cluster("POST", path, manifest, none_on=409)
     if made is None:
         made = ask_cluster("GET", f"{path}/{name}", none_on=404)
-        labels = (made and made["metadata"].get("labels")) or {}
-        if made is None or (
-            task.items() <= labels.items() and not attempt.items() <= labels.items()
-        ):
-            raise ConnectionError(f"{name} of the attempt before is still being deleted")
-        if not attempt.items() <= labels.items():
-            raise ValueError(f"{name} is there already, and is not of this task")
+        known = {} if made is None else made["metadata"]
+        labels = known.get("labels") or {}
+        if attempt.items() <= labels.items():
+            return made
+        if made is None or known.get("deletionTimestamp") or task.items() <= labels.items():
+            raise ConnectionError(f"{name} cannot be created while another is being deleted")
+        raise ValueError(f"there is a {manifest['kind']} {name} already that is not of this task")
     return made
 
 
@@ -122,14 +122,12 @@ def change_resource(
     read_json(manifest, json_at or [])
     if is_late(first_look(ti, task_reschedule_count), limit_s):
         raise RuntimeError(f"{manifest['metadata']['name']} did not end within {limit_s} s")
+    if not task_reschedule_count:
+        patiently(make_change, action, manifest, patch)
     try:
-        if not task_reschedule_count:
-            patiently(make_change, action, manifest, patch)
         place = f"{path_of(manifest)}/{manifest['metadata']['name']}"
         resource = ask_cluster("GET", place, none_on=404 if action == "delete" else 0)
     except ConnectionError:
-        if not task_reschedule_count:
-            raise
         return PokeReturnValue(False)
     if action == "delete":
         return PokeReturnValue(resource is None)
@@ -151,7 +149,9 @@ def make_change(action: str, manifest: dict[str, Any], patch: str) -> None:
     elif action == "replace":
         known = ask_cluster("GET", place)["metadata"]["resourceVersion"]
         metadata = {"resourceVersion": known, **manifest["metadata"]}
-        ask_cluster("PUT", place, {**manifest, "metadata": metadata})
+        conflict = 409 if metadata["resourceVersion"] == known else 0
+        if ask_cluster("PUT", place, {**manifest, "metadata": metadata}, none_on=conflict) is None:
+            raise ConnectionError(f"{place} was changed meanwhile")
 
 
 def delete_resources(ti: Any, created: dict[str, dict[str, Any]]) -> None:
@@ -235,7 +235,9 @@ def ask_cluster(
             auth_settings=["BearerToken"],
             _preload_content=False,
             _return_http_data_only=True,
+            _request_timeout=90,
         )
+        read = json.loads(answer.data)
     except Exception as error:
         status = getattr(error, "status", None) or 0
         if none_on and status == none_on:
@@ -243,7 +245,7 @@ def ask_cluster(
         if status == 429 or status >= 500 or isinstance(error, HTTPError):
             raise ConnectionError(f"{method} {path}: {error}") from error
         raise
-    return json.loads(answer.data)
+    return read
 
 
 def read_json(manifest: Any, places: list[list[Any]]) -> None:

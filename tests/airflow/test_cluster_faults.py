@@ -12,11 +12,12 @@ import pytest
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
+from couler.ir.manifests import thawed
 from couler.ir.policies import Retry
 from couler.ir.workflow import Job, Step, Workflow
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.faults import RequestFault
-from tests.fakes.kubernetes.store import JOBS
+from tests.fakes.kubernetes.store import CONFIG_MAPS, JOBS
 from tests.support.airflow_runs import AirflowRun, Worker
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
@@ -38,14 +39,24 @@ def job(script: str, metadata: dict[str, t.Any], **fields: t.Any) -> Workflow:
         manifest=manifest,
         success_condition="status.succeeded > 0",
         failure_condition="status.failed > 0",
+        set_owner_reference=fields.pop("set_owner_reference", False),
     )
     step = Step(name="train", action=action, **fields)
     return Workflow(name="faulty", steps=(step,))
 
 
+def replacement(cluster: FakeCluster) -> Workflow:
+    """Return a workflow that replaces a config map, which is there."""
+    mark = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mark"}}
+    cluster.create(CONFIG_MAPS, {**mark, "data": {"n": "1"}})
+    action = Job(manifest={**mark, "data": {"n": "2"}}, action="replace")
+    return Workflow(name="faulty", steps=(Step(name="mark", action=action),))
+
+
 def run(airflow: Worker, cluster: FakeCluster, workflow: Workflow) -> AirflowRun:
     text = AirflowBackend().compile(resolve_defaults(workflow), Target()).to_text()
     text = text.replace("poke_interval=30", "poke_interval=1")
+    text = text.replace("_request_timeout=90", "_request_timeout=1")
     return airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
 
 
@@ -69,11 +80,21 @@ def once_made(cluster: FakeCluster, fault: RequestFault) -> Iterator[None]:
         thread.join()
 
 
-@pytest.mark.parametrize(("path", "code"), [("/apis/batch/v1$", 429), ("/jobs", 503)])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RequestFault("GET", "/apis/batch/v1$", code=429, times=2),
+        RequestFault("GET", "/jobs", code=503, times=2),
+        RequestFault("GET", "/jobs", cut="before", times=6),  # the client asks four times itself
+        RequestFault("GET", "/jobs", cut="within", times=2),
+        RequestFault("GET", "/jobs", cut="never", times=6),
+    ],
+    ids=lambda one: f"{one.path} {one.cut or one.code}",
+)
 def test_a_look_that_is_not_answered_is_repeated(
-    airflow: Worker, cluster: FakeCluster, path: str, code: int
+    airflow: Worker, cluster: FakeCluster, fault: RequestFault
 ) -> None:
-    cluster.faults.add(RequestFault("GET", path, code=code, times=2))
+    cluster.faults.add(fault)
     ended = run(airflow, cluster, job("sleep 2", {"generateName": "t-"}, retry=Retry(limit=1)))
     assert ended.state == "success", ended.log
     assert ended.tries["train", -1] == 1
@@ -89,12 +110,88 @@ def test_looks_that_are_not_answered_end_with_the_limit(
     assert "did not end within 3 s" in ended.logs["train", -1]
 
 
-def test_a_create_that_is_not_answered_is_repeated(airflow: Worker, cluster: FakeCluster) -> None:
-    cluster.faults.add(RequestFault("POST", "/jobs", code=503, times=1))
+@pytest.mark.parametrize("cut", [None, "before", "after", "within"])
+def test_a_create_that_is_not_answered_is_repeated(
+    airflow: Worker, cluster: FakeCluster, cut: t.Literal["before", "after", "within"] | None
+) -> None:
+    """Where the answer alone was lost, what was created is found."""
+    cluster.faults.add(RequestFault("POST", "/jobs", code=500, times=1, cut=cut))
     ended = run(airflow, cluster, job("true", {"generateName": "t-"}))
     assert ended.state == "success", ended.log
+    assert ended.tries["train", -1] == 1
     [made] = cluster.objects(JOBS)
     assert made["metadata"]["name"].startswith("t-")
+    assert len(ended.pods) == 1
+
+
+def test_a_conflict_with_nothing_is_repeated(airflow: Worker, cluster: FakeCluster) -> None:
+    """As a quota that changes gives one."""
+    cluster.faults.add(RequestFault("POST", "/jobs", code=409, times=1))
+    ended = run(airflow, cluster, job("true", {"name": "fixed"}))
+    assert ended.state == "success", ended.log
+    assert len(cluster.objects(JOBS)) == 1
+
+
+def test_what_is_of_others_is_left_alone(airflow: Worker, cluster: FakeCluster) -> None:
+    workflow = job("true", {"name": "fixed"}, retry=Retry(limit=1), set_owner_reference=True)
+    action = workflow.steps[0].action
+    assert isinstance(action, Job)
+    metadata = {"name": "fixed", "labels": {"of": "others"}}
+    cluster.create(JOBS, {**thawed(action.manifest), "metadata": metadata, "status": {}})
+    ended = run(airflow, cluster, workflow)
+    assert ended.state == "failed"
+    assert "there is a Job fixed already that is not of this task" in ended.logs["train", -1]
+    assert ended.states["remove-resources", -1] == "success"
+    [left] = cluster.objects(JOBS)
+    assert left["metadata"]["labels"] == {"of": "others"}
+
+
+def test_what_a_run_leaves_is_deleted_when_the_cluster_answers(
+    airflow: Worker, cluster: FakeCluster
+) -> None:
+    cluster.faults.add(RequestFault("DELETE", "/jobs", code=500, times=1))
+    ended = run(airflow, cluster, job("true", {"generateName": "t-"}, set_owner_reference=True))
+    assert ended.state == "success", ended.log
+    assert ended.states["remove-resources", -1] == "success"
+    assert cluster.objects(JOBS) == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        RequestFault("PUT", "/configmaps/", code=409, times=1),
+        RequestFault("PUT", "/configmaps/", cut="after", times=1),
+    ],
+    ids=["conflict", "no answer"],
+)
+def test_a_change_that_is_refused_is_repeated(
+    airflow: Worker, cluster: FakeCluster, fault: RequestFault
+) -> None:
+    cluster.faults.add(fault)
+    ended = run(airflow, cluster, replacement(cluster))
+    assert ended.state == "success", ended.log
+    [found] = cluster.objects(CONFIG_MAPS)
+    assert found["data"] == {"n": "2"}
+
+
+def test_a_change_is_made_once_where_no_look_at_it_is_answered(
+    airflow: Worker, cluster: FakeCluster
+) -> None:
+    workflow = replacement(cluster)
+    over = threading.Event()
+
+    def refuse() -> None:
+        while cluster.objects(CONFIG_MAPS)[0]["data"] != {"n": "2"} and not over.wait(0.001):
+            pass
+        cluster.faults.add(RequestFault("GET", "/configmaps/", code=503, times=2))
+
+    thread = threading.Thread(target=refuse)
+    thread.start()
+    ended = run(airflow, cluster, workflow)
+    over.set()
+    thread.join()
+    assert ended.state == "success", ended.log
+    assert ended.tries["mark", -1] == 1
 
 
 def test_what_an_attempt_left_is_replaced(airflow: Worker, cluster: FakeCluster) -> None:

@@ -6,7 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from tests.fakes.kubernetes.store import ApiError, Json
 
@@ -23,6 +23,9 @@ class RequestFault:
     code: int = 500
     times: int = FOREVER
     message: str = "refused by the test"
+    cut: Literal["before", "after", "within", "never"] | None = None
+    """Where the connection ends instead: before the request is done, after it, or within the
+    answer; with "never" there is no answer until the client itself ends it."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,10 @@ class PodFault:
     """The pod is gone, without a trace in the API, so long after its start."""
 
 
+class CutOffError(Exception):
+    """The connection of a request is to end, as a fault says."""
+
+
 class Faults:
     """The faults of a cluster. They can be set while it runs."""
 
@@ -54,14 +61,18 @@ class Faults:
         with self._lock:
             self._left.append([fault, fault.times])
 
-    def of_request(self, method: str, path: str) -> None:
-        """Raise what a request meets."""
+    def of_request(self, method: str, path: str) -> RequestFault | None:
+        """Raise what a request meets, or return what its answer meets."""
         fault = self._take(
             RequestFault,
             lambda one: one.method == method and re.search(one.path, path) is not None,
         )
-        if fault is not None:
+        if fault is not None and fault.cut is None:
             raise ApiError(fault.code, "TestFault", fault.message)
+        if fault is not None and fault.cut in ("before", "never"):
+            raise CutOffError(fault.cut)
+        found: RequestFault | None = fault
+        return found
 
     def of_pod(self, pod: Json) -> PodFault:
         """What a pod meets."""

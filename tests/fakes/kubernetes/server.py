@@ -16,7 +16,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from tests.fakes.kubernetes.container import Container
 from tests.fakes.kubernetes.discovery import discover
 from tests.fakes.kubernetes.execution import PROTOCOL, Execution
-from tests.fakes.kubernetes.faults import Faults
+from tests.fakes.kubernetes.faults import CutOffError, Faults
 from tests.fakes.kubernetes.logs import rendered, select
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import (
@@ -176,15 +176,18 @@ class _Handler(BaseHTTPRequestHandler):
         every = parse_qs(address.query, True)
         query = {key: values[-1] for key, values in every.items()}
         path = unquote(address.path)
-        answer = discover(path, self.server.kinds)
-        if answer is not None:
-            self._send_json(200, answer)
-            return
-        if not path.startswith(("/api/", "/apis/")):
-            self._send(self.server.elsewhere(self.command, path, query, dict(self.headers), body))
-            return
+        cut = None
         try:
-            self.server.faults.of_request(self.command, path)
+            fault = self.server.faults.of_request(self.command, path)
+            cut = None if fault is None else fault.cut
+            answer = discover(path, self.server.kinds)
+            if answer is not None:
+                self._send_json(200, answer, cut)
+                return
+            if not path.startswith(("/api/", "/apis/")):
+                headers = dict(self.headers)
+                self._send(self.server.elsewhere(self.command, path, query, headers, body))
+                return
             found = _API.fullmatch(path)
             if found is None:
                 raise ApiError(404, "NotFound", f"no such path: {path}")
@@ -200,10 +203,26 @@ class _Handler(BaseHTTPRequestHandler):
             code, answer = self._api(found, query, json.loads(body) if body else {})
         except ApiError as error:
             code, answer = error.code, _status(error)
-        self._send_json(code, answer)
+        except CutOffError as error:
+            if str(error) == "never":
+                self.rfile.read(1)
+            self._hang_up()
+            return
+        self._send_json(code, answer, cut)
 
-    def _send_json(self, code: int, answer: Json) -> None:
-        self._send(Reply(code, json.dumps(answer).encode(), {"Content-Type": "application/json"}))
+    def _send_json(self, code: int, answer: Json, cut: str | None = None) -> None:
+        body, kind = json.dumps(answer).encode(), {"Content-Type": "application/json"}
+        if cut == "within":
+            kind["Content-Length"] = str(len(body) + 1)
+        if cut != "after":
+            self._send(Reply(code, body, kind))
+        if cut:
+            self._hang_up()
+
+    def _hang_up(self) -> None:
+        self.close_connection = True
+        with contextlib.suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def _send(self, reply: Reply) -> None:
         self.send_response(reply.code)
