@@ -7,6 +7,7 @@ a step asked for, any other exception an error: a retry can be for one of them a
 from __future__ import annotations
 
 import base64
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -19,14 +20,17 @@ if TYPE_CHECKING:
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
     from airflow.sdk import get_current_context
     from airflow.sdk.exceptions import AirflowFailException
+    from airflow.sdk.log import mask_secret
 
 MODULES: dict[str, tuple[str, ...]] = {
     "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
     "airflow.sdk": ("get_current_context",),
     "airflow.sdk.exceptions": ("AirflowFailException",),
+    "airflow.sdk.log": ("mask_secret",),
     "base64": (),
     "collections.abc": ("Callable",),
     "pathlib": ("Path",),
+    "re": (),
     "requests": (),
     "time": (),
     "typing": ("Any",),
@@ -49,8 +53,12 @@ def request(
     """Send a request; return the body of the response. Headers from entries are read here alone."""
     sent = {"Accept-Encoding": "identity", **(headers or {})}
     if read is not None:
-        found = {name: read(*entry) for name, entry in (entries or {}).items()}
-        sent.update((name, value) for name, value in found.items() if value is not None)
+        for name, entry in (entries or {}).items():
+            value = read(*entry)
+            if value is not None and not re.fullmatch(r"(?!\s)[\t -~\x80-\xff]*", value):
+                raise ValueError(f"the entry for the header {name} is no text of a header")
+            if value is not None:
+                sent[name] = value
     data = body.encode() if isinstance(body, str) else body
     session: Any = requests.Session()
     with session:
@@ -87,7 +95,7 @@ def request(
 
 
 def read_entry(kind: str, name: str, key: str, optional: bool = False) -> str | None:
-    """Return an entry of a secret or a config map; None for an optional one that is not there."""
+    """Return an entry of a secret, which logs then hide, or of a config map; None if optional."""
     read = getattr(KubernetesHook().core_v1_client, f"read_namespaced_{kind}")
     try:
         value = read(name, cluster_namespace()).data[key]
@@ -95,7 +103,11 @@ def read_entry(kind: str, name: str, key: str, optional: bool = False) -> str | 
         if optional and (isinstance(error, KeyError) or getattr(error, "status", 0) == 404):
             return None
         raise
-    return base64.b64decode(value).decode() if kind == "secret" else str(value)
+    if kind != "secret":
+        return str(value)
+    found = base64.b64decode(value).decode()
+    mask_secret(found)
+    return found
 
 
 def cluster_namespace() -> str:

@@ -161,6 +161,26 @@ def test_requests(airflow: Worker, cluster: FakeCluster, site: Site) -> None:
     )
     assert SECRET not in run.log
     assert SECRET not in repr(run.all_xcoms)
+    assert "X-None" in repr(run.rendered["send", -1])
+    assert SECRET not in repr(run.rendered)
+
+
+@pytest.mark.parametrize("text", [f"{SECRET}\n", f" {SECRET}", f"{SECRET}\r\nX: y", f"{SECRET}€"])
+def test_a_secret_that_is_no_header_is_not_shown(
+    airflow: Worker, cluster: FakeCluster, site: Site, text: str
+) -> None:
+    token = EnvVar(name="Authorization", secret=SecretKey(secret="site", key="token"))
+    step = request("send", f"{site.address}/send", headers=(token,))
+    cluster.secret("site", {"token": text})
+    run = airflow.run(
+        compiled(Workflow(name="no-header", steps=(step,))), "no-header", cluster=cluster
+    )
+    assert run.state == "failed"
+    assert "header Authorization is no text of a header" in run.logs["send", -1]
+    assert site.asked == []
+    assert SECRET not in run.log
+    assert "€" not in run.log
+    assert SECRET not in repr(run.rendered)
 
 
 def test_pauses(airflow: Worker) -> None:

@@ -88,6 +88,8 @@ class AirflowRun:
     pods: tuple[PodRecord, ...]
     timed_out: bool = False
     run_id: str = ""
+    rendered: Mapping[Instance, Json] = field(default_factory=dict)
+    """What Airflow shows as rendered templates; the real stack is not asked for it."""
 
     @property
     def xcoms(self) -> dict[Instance, Any]:
@@ -226,6 +228,7 @@ class Worker:
             log=written[start:end].decode(errors="replace"),
             pods=tuple(cluster.pods()[before:]) if cluster else (),
             timed_out=found["timed_out"],
+            rendered={(one["task"], one["map_index"]): one["fields"] for one in found["rendered"]},
         )
 
     @contextlib.contextmanager

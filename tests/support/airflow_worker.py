@@ -126,6 +126,7 @@ def _places_of_logs(log: str, places: list[Json]) -> Iterator[None]:
 
 def _outcome(dag_id: str) -> Json:
     from airflow.models.dagrun import DagRun
+    from airflow.models.renderedtifields import RenderedTaskInstanceFields
     from airflow.models.taskinstance import TaskInstance
     from airflow.models.xcom import XComModel
     from airflow.utils.session import create_session
@@ -136,10 +137,11 @@ def _outcome(dag_id: str) -> Json:
             select(DagRun).where(DagRun.dag_id == dag_id).order_by(DagRun.id.desc()).limit(1)
         ).first()
         if run is None:
-            return {"state": None, "run_id": "", "tasks": [], "xcoms": []}
+            return {"state": None, "run_id": "", "tasks": [], "xcoms": [], "rendered": []}
         chosen = {"dag_id": dag_id, "run_id": run.run_id}
         tasks = session.scalars(select(TaskInstance).filter_by(**chosen)).all()
         rows = session.scalars(select(XComModel).filter_by(**chosen)).all()
+        fields = session.scalars(select(RenderedTaskInstanceFields).filter_by(**chosen)).all()
         return {
             "state": str(run.state),
             "run_id": run.run_id,
@@ -161,6 +163,10 @@ def _outcome(dag_id: str) -> Json:
                     "value": XComModel.deserialize_value(row),
                 }
                 for row in rows
+            ],
+            "rendered": [
+                {"task": one.task_id, "map_index": one.map_index, "fields": one.rendered_fields}
+                for one in fields
             ],
         }
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import types
 import typing as t
 
 import pytest
 
-from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow import AirflowBackend, worker
 from couler.backends.airflow.cluster import fits, outputs_of
 from couler.backends.airflow.lower import lowered, order
 from couler.backends.base import Target, Unsupported
@@ -340,3 +342,19 @@ def test_what_cannot_be_had_says_what_to_do(feature: Feature) -> None:
     support = BACKEND.capabilities(Target())[feature]
     assert isinstance(support, Unsupported)
     assert ". " in support.reason, "a reason, and what to do instead"
+
+
+@pytest.mark.parametrize(("kind", "masked"), [("secret", ["geheim"]), ("config_map", [])])
+def test_logs_hide_what_is_read_from_a_secret(
+    kind: str, masked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[str] = []
+    text = base64.b64encode(b"geheim").decode() if kind == "secret" else "geheim"
+    entry = types.SimpleNamespace(data={"token": text})
+    core = types.SimpleNamespace(**{f"read_namespaced_{kind}": lambda *_: entry})
+    hook = types.SimpleNamespace(core_v1_client=core)
+    monkeypatch.setattr(worker, "KubernetesHook", lambda: hook, raising=False)
+    monkeypatch.setattr(worker, "cluster_namespace", lambda: "default")
+    monkeypatch.setattr(worker, "mask_secret", found.append, raising=False)
+    assert worker.read_entry(kind, "site", "token") == "geheim"
+    assert found == masked
