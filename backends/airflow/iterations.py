@@ -6,7 +6,7 @@ import typing as t
 from dataclasses import replace
 
 from couler.backends.airflow.module import Module
-from couler.backends.airflow.places import Spot, is_dynamic, item_count
+from couler.backends.airflow.places import Spot, has_maker, is_dynamic, item_count
 from couler.backends.airflow.python import (
     INDENT,
     Chain,
@@ -79,10 +79,12 @@ class Iterations:
         indent += 1
         start = self._tasks.start(step, place)
         gate = NO_GATE
-        if step.foreach is not None and is_dynamic(step.foreach):
+        if step.foreach is not None and has_maker(step.foreach):
             # Without items there are no tasks to skip.
             gate = Gate(self._module.name(f"{name}_items", "items"), spot.maker)
             lines.append(self._maker(gate.before[0], "items", step, step.foreach, place, indent))
+            if not is_dynamic(step.foreach):
+                return lines
         elif start is not None or place.waits:
             variable, is_late = self._module.name(f"{name}_when", "when"), scope.is_late
             gate = Gate(variable, f"{spot.base}.when", can_skip=True, is_looked_at=is_late)

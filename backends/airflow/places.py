@@ -24,7 +24,8 @@ def axis(step: Step, *, within_mapped: bool) -> Axis | None:
 
     Airflow maps neither a task nor a group inside of a mapped group, so along a path at most one
     axis is mapped. It is the one whose items are known only when the workflow runs, or the one
-    whose width is bounded, else the outermost, which stands for the most tasks.
+    whose width is bounded, else the outermost, which stands for the most tasks. A list that is
+    known to have no items needs none.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ def axis(step: Step, *, within_mapped: bool) -> Axis | None:
         return None
     if is_dynamic(step.foreach):
         return "mapped"
+    if has_maker(step.foreach):
+        return "unrolled"
     inside = isinstance(step.action, Group) and any(map(_is_map_needed, _steps_inside(step.action)))
     return "unrolled" if within_mapped or inside else "mapped"
 
@@ -56,6 +59,11 @@ def _steps_inside(group: Group) -> Iterator[Step]:
 def is_dynamic(foreach: Foreach) -> bool:
     """Return whether the items are known only when the workflow runs."""
     return not all(map(is_known, foreach.over.values()))
+
+
+def has_maker(foreach: Foreach) -> bool:
+    """Return whether a task makes the items; without items it is all that there is of a step."""
+    return is_dynamic(foreach) or not item_count(foreach)
 
 
 def item_count(foreach: Foreach) -> int:
@@ -100,7 +108,7 @@ class Spot:
 
     @property
     def maker(self) -> str:
-        """The task that makes the items, where they are known only in the run."""
+        """The task that makes the items, where they are not known, or there are none."""
         if self.is_plain:
             return self.base[: -len(self.step.name)] + free(f"{self.step.name}-items", self.beside)
         return f"{self.base}.items"
@@ -152,6 +160,8 @@ class Spot:
             return [f"{self.base}.{self.bound}"]
         if self.items == "unrolled":
             assert self.step.foreach is not None
+            if has_maker(self.step.foreach):
+                return [self.maker]
             head, tail = self.base, self.end_of_item[len(self.base) :]
             return [
                 head + tail.replace("#", str(number), 1)

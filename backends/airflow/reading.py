@@ -16,8 +16,10 @@ from couler.backends.airflow.places import (
     another_round,
     axis,
     free,
+    has_maker,
     is_dynamic,
     item_count,
+    own_name,
 )
 from couler.backends.airflow.python import Code, Comprehension, Expression, value_of
 from couler.backends.airflow.quoting import quoted
@@ -132,7 +134,7 @@ class Scope:
         """Return where the items of a step are, and how many: a number, or the task that knows."""
         spot, foreach = self.spot(step), step.foreach
         assert foreach is not None
-        rows = value_of(item_count(foreach) if is_static(foreach) else spot.maker)
+        rows = value_of(spot.maker if has_maker(foreach) else item_count(foreach))
         place = spot.end_of_item if not spot.is_plain else spot.base
         if spot.items == "unrolled":
             place = spot.base + place[len(spot.base) :].replace("#", "*", 1)
@@ -241,14 +243,24 @@ class Scope:
         """Return what is not there where a step was skipped or failed, whatever ran inside."""
         step, place = spot.step, quoted(spot.base)
         if step.foreach is not None:
-            if not is_dynamic(step.foreach) and item_count(step.foreach):
+            if not has_maker(step.foreach):
                 code = f"if_started(ti, {place}, {code})"
             if not self.has_ended:  # the lists of one that failed are there
                 return code
+        elif isinstance(step.action, Group) and not spot.is_iterated and not spot.has_end:
+            return self._where_it_ran(spot, step.action, code)
         elif spot.is_plain or (spot.has_end and step.loop is None) or not self._can_have_failed:
             return code
         leaves = value_of(self.leaves(step)).flat()
         return f"unless_failed(ti, {place}, {leaves}, {code})"
+
+    def _where_it_ran(self, spot: Spot, group: Group, code: str) -> str:
+        """Return what a group without an end gives: nothing where it did not run, or failed."""
+        if not (self._can_have_failed or _may_give_more(spot.step)):
+            return code
+        gate = f"{spot.round}.{own_name('when', group)}"
+        ends = value_of([gate, *self.leaves(spot.step)]).flat()
+        return f"if_it_ran(ti, {ends}, {code})"
 
     @property
     def _can_have_failed(self) -> bool:
@@ -372,6 +384,21 @@ def _first_code(codes: Sequence[str]) -> str:
     for code in reversed(earlier):  # what is not needed must not fail
         whole = f"({code} if {code} is not None else {whole})"
     return whole
+
+
+def _may_give_more(step: Step) -> bool:
+    """Return whether a group gives something although none of its steps ran."""
+    assert isinstance(step.action, Group)
+    steps = {one.name: one for one in step.action.steps}
+    for output in step.outputs:
+        if not isinstance(output.value, StepRef):
+            return True
+        inner = steps[output.value.step]
+        is_group = isinstance(inner.action, Group) and inner.loop is None and inner.foreach is None
+        declared = find_output(inner, output.value.output)
+        if declared.default is not None or (is_group and _may_give_more(inner)):
+            return True
+    return False
 
 
 def last_steps(steps: Iterable[Step]) -> list[str]:

@@ -334,6 +334,14 @@ def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> s
     return None if ended_so(ti, "failure", step, leaves) else value
 
 
+def if_it_ran(ti: Any, tasks: list[str], value: str | None) -> str | None:
+    """Return what a group gives out; None if it was skipped with its gate, or did not end well."""
+    states = states_near(ti)
+    gate, *leaves = (states.get(near(ti, task), set()) for task in tasks)
+    ends = gate.union(*leaves)
+    return None if "skipped" in gate or {"failed", "upstream_failed"} & ends else value
+
+
 def passed() -> None:
     """Do nothing: a gate is open unless it was skipped before it started."""
 

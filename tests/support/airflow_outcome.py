@@ -13,6 +13,7 @@ from couler.backends.airflow.places import (
     axis,
     exit_groups,
     free,
+    has_maker,
     is_dynamic,
     item_count,
     own_name,
@@ -98,7 +99,7 @@ class AirflowOutcome:
         step = spot.step
         if spot.is_plain and step.foreach is None:
             return self._task(step, path, spot.base, scope.index)
-        gate = spot.maker if step.foreach and is_dynamic(step.foreach) else f"{spot.base}.when"
+        gate = spot.maker if step.foreach and has_maker(step.foreach) else f"{spot.base}.when"
         if not spot.is_iterated and isinstance(step.action, Group):
             gate = f"{spot.base}.{own_name('when', step.action)}"
         state = self._states.get((gate, scope.index), "success")
@@ -132,6 +133,9 @@ class AirflowOutcome:
             self.states[str(at)] = state
             states.add(state)
         self._gather(spot.step, path, count)
+        for number in range(count):
+            if self.states[str(path.at_item(number))] != "succeeded":
+                self._default(spot.step, path.at_item(number))
         lists = free(f"{spot.step.name}-lists", spot.beside)
         place = spot.base[: -len(spot.step.name)] + lists
         if self._states.get((place, scope.index)) == "failed":

@@ -174,6 +174,7 @@ class Worker:
         *,
         cluster: FakeCluster | None = None,
         conf: Mapping[str, Any] | None = None,
+        has_pods: bool = True,
         limit_s: float = 60.0,
     ) -> AirflowRun:
         """Run a DAG of a file to its end.
@@ -188,6 +189,9 @@ class Worker:
             Where its pods run; what they need of secrets and claims must be there.
         conf
             The parameters of the run.
+        has_pods
+            Whether pods are pods; else their commands are run as processes, in less time, and have
+            no output but the standard output.
         limit_s
             After so many seconds the run is given up, and `AirflowRun.timed_out` is set; the task
             that ran then counts as failed.
@@ -205,6 +209,7 @@ class Worker:
                 "dag_id": dag_id,
                 "conf": dict(conf or {}),
                 "connection": connection(cluster) if cluster else None,
+                "has_pods": has_pods,
             }
             found = self._ask(request, limit_s)
         written = self._log.read_bytes()

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import airflow_processes  # beside this file, which is run as a program
+
 Json = dict[str, Any]
 
 
@@ -48,7 +50,9 @@ def load(file: str) -> Json:
     return {"dags": dags, "errors": errors, "warnings": warnings}
 
 
-def run(file: str, dag_id: str, conf: Json, connection: Json | None, log: str) -> Json:
+def run(
+    file: str, dag_id: str, conf: Json, connection: Json | None, has_pods: bool, log: str
+) -> Json:
     """Run a DAG to its end with ``dag.test``, as if it was triggered by the API."""
     if not _ready:
         from airflow.utils.db import initdb
@@ -66,7 +70,8 @@ def run(file: str, dag_id: str, conf: Json, connection: Json | None, log: str) -
     before = _end_of(log)
     dag = bag.dags[dag_id]
     _poll_often(dag)
-    with _places_of_logs(log, places), contextlib.suppress(TimeIsUp):
+    pods = contextlib.nullcontext() if has_pods else airflow_processes.in_place_of_pods()
+    with pods, _places_of_logs(log, places), contextlib.suppress(TimeIsUp):
         dag.test(logical_date=None, run_conf=conf)
     return {
         **_outcome(dag_id),

@@ -26,6 +26,8 @@ STATIC, DYNAMIC = [1, 2], param("list")
         (sh("one", "true"), False, None),
         (each("one", STATIC), False, "mapped"),
         (each("one", STATIC), True, "unrolled"),
+        (each("one", []), False, "unrolled"),
+        (each("one", [], each("in", DYNAMIC)), False, "unrolled"),
         (each("one", DYNAMIC), False, "mapped"),
         (each("one", STATIC, sh("in", "true")), False, "mapped"),
         (each("one", STATIC, each("in", STATIC)), False, "mapped"),
@@ -50,6 +52,7 @@ def test_ids() -> None:
     )
     unrolled = Spot(each("row", STATIC, sh("end", "true")), "row", "unrolled")
     assert unrolled.ends() == ["row.item_0.end_", "row.item_1.end_"]
+    assert Spot(each("work", []), "g.work", "unrolled").ends() == ["g.work.items"]
     assert Spot(each("work", DYNAMIC), "g.work", "mapped").maker == "g.work-items"
     assert Spot(each("work", DYNAMIC), "g.work", "mapped", frozenset({"work-items"})).maker == (
         "g.work-items_"

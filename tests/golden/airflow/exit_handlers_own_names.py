@@ -187,32 +187,18 @@ def first_of(*values: str | None) -> str | None:
     return next((value for value in values if value is not None), None)
 
 
-def ended_so(ti: Any, way: str, step: str, leaves: list[str], maker: str = "") -> bool:
-    """Return whether a step ended in a way: its own task, or those with which it ends.
-
-    The maker is the task beside it that makes its items.
-    """
-    if way == "completion":
-        return True
-    states, tasks = states_near(ti), ti.task.dag.task_dict
-    own, *others = (near(ti, one) for one in (step, maker, *leaves))
-    bad = any({"failed", "upstream_failed"} & states.get(leaf, set()) for leaf in others[1:])
-    if way == "success":
-        return not bad
-    inside = (one for one in states if one.startswith(f"{own}."))
-    failed = [one for one in (own, *others, *inside) if "failed" in states.get(one, ())]
-    return bad and not all(is_gate(tasks.get(one)) for one in failed)
-
-
 def is_gate(task: Any) -> bool:
     """Return whether a task says what comes next: its own failure is none."""
     function = getattr(task, "python_callable", None)
     return getattr(function, "__name__", "") == "open_gate"
 
 
-def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
-    """Return what a step gives out; None if it failed."""
-    return None if ended_so(ti, "failure", step, leaves) else value
+def if_it_ran(ti: Any, tasks: list[str], value: str | None) -> str | None:
+    """Return what a group gives out; None if it was skipped with its gate, or did not end well."""
+    states = states_near(ti)
+    gate, *leaves = (states.get(near(ti, task), set()) for task in tasks)
+    ends = gate.union(*leaves)
+    return None if "skipped" in gate or {"failed", "upstream_failed"} & ends else value
 
 
 def passed() -> None:
@@ -340,7 +326,7 @@ with DAG(
         "PROCESS": PROCESS,
         "output": output,
         "first_of": first_of,
-        "unless_failed": unless_failed,
+        "if_it_ran": if_it_ran,
     },
 ):
     with TaskGroup("work") as work:
@@ -417,7 +403,7 @@ with DAG(
                     "-c",
                     'echo "$1"',
                     "sh",
-                    '{{ first_of(unless_failed(ti, "work", ["work.two"], output(ti, "work.two")), "nothing") | replace("$", "$$") }}',
+                    '{{ first_of(if_it_ran(ti, ["work.when", "work.two"], output(ti, "work.two")), "nothing") | replace("$", "$$") }}',
                 ],
                 outputs=["result=-"],
             ),

@@ -177,10 +177,31 @@ fi
 """
 PLAIN_2_ITEMS = [{"item": one} for one in range(0, 3)]
 DOWN_ITEMS = [{"item": f"n{one:03d}-"} for one in range(1, -2, -1)]
-NONE_ITEMS = [{"item": one} for one in range(5, 5)]
 ROW_ITEMS = [{"letter": "a", "number": 8}, {"letter": "b", "number": 9}]
 OUTER_ITEMS = [{"item": one} for one in range(1, 3)]
 CELL_ITEMS = [{"item": one} for one in range(0, 2)]
+
+
+def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
+    """Keep the rows of lists of one length; return a label for each."""
+    read = {name: as_list(name, value) for name, value in lists.items()}
+    lengths = {len(value) for value in read.values()}
+    if len(lengths) > 1 or max(lengths) > 1000:
+        raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
+    rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
+    ti.xcom_push(key="rows", value=rows)
+    return labels(len(rows))
+
+
+def as_list(name: str, value: str) -> list[Any]:
+    """Read a list from its text."""
+    try:
+        read = json.loads(value)
+    except ValueError:
+        read = value
+    if not isinstance(read, list):
+        raise AirflowFailException(f"{name} is {read!r}, not a list")
+    return read
 
 
 def labels(count: int) -> list[dict[str, str]]:
@@ -385,15 +406,16 @@ with DAG(
         op_args=["down", 3, {"result": "str"}, {}],
     )
     down >> down_lists
-    none = KubernetesPodOperator.partial(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
-        task_id="none",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(NONE_ITEMS)))
+    with TaskGroup("none") as none:
+        items = PythonOperator(
+            task_id="items",
+            python_callable=make_rows,
+            op_kwargs={"lists": {"item": "[]"}},
+        )
     none_lists = PythonOperator(
         task_id="none-lists",
         python_callable=check_lists,
-        op_args=["none", 0, {"result": "str"}, {}],
+        op_args=["none.item_*", "none.items", {"result": "str"}, {}],
     )
     none >> none_lists
     row = KubernetesPodOperator.partial(
@@ -463,7 +485,7 @@ with DAG(
                 "sh",
                 '{{ gathered(ti, "plain", "result", 3) | replace("$", "$$") }}',
                 '{{ gathered(ti, "down", "result", 3) | replace("$", "$$") }}',
-                '{{ gathered(ti, "none", "result", 0) | replace("$", "$$") }}',
+                '{{ gathered(ti, "none.item_*", "result", "none.items") | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),

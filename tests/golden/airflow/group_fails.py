@@ -221,9 +221,12 @@ def is_gate(task: Any) -> bool:
     return getattr(function, "__name__", "") == "open_gate"
 
 
-def unless_failed(ti: Any, step: str, leaves: list[str], value: str | None) -> str | None:
-    """Return what a step gives out; None if it failed."""
-    return None if ended_so(ti, "failure", step, leaves) else value
+def if_it_ran(ti: Any, tasks: list[str], value: str | None) -> str | None:
+    """Return what a group gives out; None if it was skipped with its gate, or did not end well."""
+    states = states_near(ti)
+    gate, *leaves = (states.get(near(ti, task), set()) for task in tasks)
+    ends = gate.union(*leaves)
+    return None if "skipped" in gate or {"failed", "upstream_failed"} & ends else value
 
 
 def process(
@@ -399,7 +402,7 @@ with DAG(
         "PROCESS": PROCESS,
         "output": output,
         "first_of": first_of,
-        "unless_failed": unless_failed,
+        "if_it_ran": if_it_ran,
     },
 ) as dag:
     with TaskGroup("work") as work:
@@ -432,7 +435,7 @@ with DAG(
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ first_of(unless_failed(ti, "work", ["work.good", "work.worse"], output(ti, "work.good")), "nothing") | replace("$", "$$") }}',
+                '{{ first_of(if_it_ran(ti, ["work.when", "work.good", "work.worse"], output(ti, "work.good")), "nothing") | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),

@@ -1,0 +1,185 @@
+"""Lists without items and groups that did not run: Airflow gives what this machine gives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from couler.ir.workflow import ExitHandler, Step, Workflow
+from tests.corpus.build import (
+    compare,
+    first_of,
+    flow,
+    given,
+    group,
+    item,
+    last,
+    on_completion,
+    on_failure,
+    or_else,
+    out,
+    param,
+    ref,
+    sh,
+    while_,
+)
+from tests.support.airflow_compare import assert_same_outcome
+from tests.support.airflow_runs import Worker
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+NEVER = compare("a", "==", "b")
+
+EMPTY = (
+    flow(
+        "empty-known-list-skipped",
+        sh("bad", "exit 1"),
+        sh("each", "echo $1", item(), foreach=[], when=NEVER),
+        sh("say", "echo $1", or_else(ref("each"), [9])),
+        sh(
+            "mute",
+            "echo $1",
+            item(),
+            result=None,
+            foreach=[],
+            when=NEVER,
+            depends_on=[on_completion("bad")],
+        ),
+        sh("last", "true", depends_on=["mute"]),
+    ),
+    flow(
+        "empty-group",
+        group(
+            "each",
+            sh("some", "echo '[1]'", result="list"),
+            sh("inner", "echo $1", item(), foreach=ref("some")),
+            inputs=[given("n", item(), "json")],
+            outputs=[out("o", "list", source=ref("inner"))],
+            foreach=[],
+        ),
+        sh("say", "echo $1", ref("each", "o")),
+        sh(
+            "count",
+            "echo $(($1 + 1))",
+            last(initial=0),
+            result="int",
+            loop=while_(compare(last(), "<", 2), 2),
+            foreach=[],
+            depends_on=["each"],
+        ),
+        sh("end", "echo $1", or_else(ref("count"), [9]), depends_on=[on_completion("count")]),
+    ),
+    flow(
+        "empty-in-mapped",
+        sh("list", "echo '[1, 2]'", result="list"),
+        group(
+            "each",
+            sh("bad", "test $1 = 1", param("n")),
+            sh("none", "echo $1", item(), foreach=[], depends_on=["bad"]),
+            sh(
+                "mute",
+                "echo $1",
+                item(),
+                result=None,
+                foreach=[],
+                when=compare(param("n"), "==", 2),
+            ),
+            sh(
+                "end",
+                "echo $1",
+                or_else(ref("none"), [9]),
+                depends_on=[on_completion("none"), "mute"],
+            ),
+            inputs=[given("n", item(), "int")],
+            outputs=[out("o", source=ref("end"))],
+            foreach=ref("list"),
+        ),
+        sh("tell", "echo $1", or_else(ref("each", "o"), [8]), depends_on=[on_completion("each")]),
+    ),
+    flow(
+        "empty-after-handled-failure",
+        group(
+            "a",
+            sh("a", "exit 1"),
+            sh("b", "echo $1", item(), result=None, foreach=[], depends_on=[on_failure("a")]),
+            sh("c", "true", depends_on=[on_failure("b")]),
+        ),
+        sh("d", "true", depends_on=["a"]),
+    ),
+)
+
+
+def gives(name: str, **fields: object) -> Step:
+    """A group with an output that is no step's."""
+    return group(name, sh("one", "echo 1"), outputs=[out("x", source="always")], **fields)
+
+
+GROUPS = (
+    flow(
+        "outputs-of-skipped-group",
+        gives("never", when=NEVER),
+        sh("a", "echo $1", or_else(ref("never", "x"), "none")),
+        group(
+            "deep",
+            group(
+                "in",
+                sh("two", "echo 2", result=None, outputs=[out("result", default="3")]),
+                outputs=[out("x", source=ref("two"))],
+            ),
+            outputs=[out("x", source=ref("in", "x"))],
+            when=NEVER,
+        ),
+        sh("b", "echo $1", or_else(ref("deep", "x"), "none")),
+        group(
+            "own",
+            sh("two", "echo 2"),
+            outputs=[out("x", source=first_of(ref("two"), "4"), default="5")],
+            when=NEVER,
+        ),
+        sh("c", "echo $1", ref("own", "x")),
+        group(
+            "inputs",
+            sh("two", "echo 2"),
+            inputs=[given("p", "q")],
+            outputs=[out("x", source=param("p"))],
+            when=NEVER,
+        ),
+        sh("d", "echo $1", or_else(ref("inputs", "x"), "none")),
+    ),
+    flow(
+        "outputs-of-omitted-group",
+        sh("bad", "exit 1"),
+        gives("after", depends_on=["bad"]),
+        sh("a", "echo $1", or_else(ref("after", "x"), "none"), depends_on=[on_completion("after")]),
+        exit_handlers=[
+            ExitHandler(
+                name="h", on="any", steps=(sh("t", "echo $1", or_else(ref("after", "x"), "none")),)
+            )
+        ],
+    ),
+    flow(
+        "outputs-of-group-of-skipped-steps",
+        group(
+            "g",
+            sh("one", "echo 1", when=NEVER),
+            outputs=[out("x", source=or_else(ref("one"), "mine"))],
+        ),
+        sh("a", "echo $1", or_else(ref("g", "x"), "none")),
+        sh("list", "echo '[1, 2]'", result="list"),
+        group(
+            "each",
+            gives("some", when=compare(param("n"), "==", 1)),
+            sh("tell", "echo $1", or_else(ref("some", "x"), "none")),
+            inputs=[given("n", item(), "int")],
+            outputs=[out("said", source=ref("tell"))],
+            foreach=ref("list"),
+        ),
+        sh("all", "echo $1", ref("each", "said")),
+    ),
+)
+
+
+@pytest.mark.parametrize("workflow", [*EMPTY, *GROUPS], ids=lambda one: one.name)
+def test_outcome(workflow: Workflow, airflow: Worker, tmp_path: Path) -> None:
+    assert_same_outcome(workflow, airflow, None, tmp_path)
