@@ -61,7 +61,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     waits = wait_lines(workflow, module, has_teardowns=bool(tasks.created or objects.made))
     body += waits
     dag = block(_dag(workflow, module, options), "dag" if tasks.created or waits else "")
-    texts, functions = module.definitions(
+    definitions = module.definitions(
         HELPER_IMAGE=options.helper_image,
         FILES_CLAIM=options.files_claim,
         IO_IMAGE=options.io_image,
@@ -69,8 +69,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     return framed(
         docstring=_docstring(workflow, options),
         imports=module.import_lines,
-        texts=texts,
-        functions=functions,
+        definitions=definitions,
         dag=dag,
         tasks="\n".join(body),
     )

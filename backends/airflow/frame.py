@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 
+from couler.backends.airflow.module import Definitions
 from couler.backends.airflow.python import WIDTH
 
 if t.TYPE_CHECKING:
@@ -18,8 +19,7 @@ def framed(
     *,
     docstring: Sequence[str],
     imports: str,
-    texts: Sequence[str],
-    functions: Sequence[str],
+    definitions: Definitions,
     dag: str,
     tasks: str,
 ) -> str:
@@ -31,10 +31,8 @@ def framed(
         Its paragraphs, as users wrote them; the first is the title.
     imports
         The import statements.
-    texts
-        Assignments of what tasks are given, each laid out.
-    functions
-        Sources of the functions that the file carries.
+    definitions
+        What stands between them and the DAG.
     dag
         The head of the DAG's block.
     tasks
@@ -45,8 +43,7 @@ def framed(
         title=f" {title}" if title.startswith('"') else title,
         about=about,
         imports=imports,
-        texts=texts,
-        functions=functions,
+        **definitions._asdict(),
         dag=dag,
         tasks=tasks,
     )

@@ -33,6 +33,10 @@ NEXT_ROUND = "all_success"
 """The trigger rule of what comes after rounds: it is skipped if one of them was."""
 
 
+_WHY_LABELS = "# What is expanded is a label; each task reads its item by its map index."
+"""Airflow expands whole fields only, and an item may be a part of one."""
+
+
 class Iterations:
     """Writes the tasks of steps that run once an item, or round by round.
 
@@ -64,11 +68,12 @@ class Iterations:
             place = replace(place, is_decided=True, conditions=(), rule=None)
         else:
             where = self._module.table(f"{name}_items", item_rows(foreach))
-            over = Code(f"{self._module.use('labels')}(len({where}))")
+            over = Code(f"{self._module.use('labels')}({where})")
         items = {key: _item(where, key) for key in foreach.over}
         place = replace(place, scope=replace(place.scope, items=items), is_mapped=True)
         task = self._tasks.operator(spot.step, task_name(spot.step.name), place)
         made = Chain(task, self._tasks.expansion(spot.step.action, over))
+        lines.append(f"{INDENT * indent}{_WHY_LABELS}")
         return [*lines, statement(name, made, indent=indent)]
 
     def lines(self, spot: Spot, name: str, place: Place, indent: int) -> list[str]:
@@ -81,12 +86,12 @@ class Iterations:
         gate = NO_GATE
         if step.foreach is not None and has_maker(step.foreach):
             # Without items there are no tasks to skip.
-            gate = Gate(self._module.name(f"{name}_items", "items"), spot.maker)
+            gate = Gate(self._module.name(f"{name}_items"), spot.maker)
             lines.append(self._maker(gate.before[0], "items", step, step.foreach, place, indent))
             if not is_dynamic(step.foreach):
                 return lines
         elif start is not None or place.waits:
-            variable, is_late = self._module.name(f"{name}_when", "when"), scope.is_late
+            variable, is_late = self._module.name(f"{name}_when"), scope.is_late
             gate = Gate(variable, f"{spot.base}.when", can_skip=True, is_looked_at=is_late)
             lines.append(self._scopes.when(gate.before[0], "when", start, place, indent))
         inside = replace(place, conditions=gate.looked_at, is_decided=True, rule=gate.rule)
@@ -188,7 +193,7 @@ class Iterations:
         lines.append(statement(bound, made, indent=indent))
         lines.append(edge([before], bound, indent=indent))
         if spot.items is not None:
-            end = self._module.name(f"{name}_end", "end")
+            end = self._module.name(f"{name}_end")
             lines.append(self._end(spot, end, name, gate, indent))
             lines.append(edge([f"*{rounds}", bound], end, indent=indent))
         return lines

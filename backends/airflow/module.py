@@ -8,6 +8,7 @@ import inspect
 import keyword
 import re
 import symtable
+import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
@@ -42,6 +43,19 @@ WRAPPERS = {"PROCESS": "process.sh", "BESIDE": "beside.sh", "FILES": "files.sh"}
 """The texts that functions of a file name, and where they stand."""
 CONSTANTS = ("HELPER_IMAGE", "FILES_CLAIM", "IO_IMAGE")
 """Settings of the target that a file names."""
+
+
+class Definitions(t.NamedTuple):
+    """What a file defines before its DAG."""
+
+    settings: list[str]
+    """The target's, and the texts that functions name."""
+    carried: list[str]
+    """Functions that are the same in all files."""
+    texts: list[str]
+    """Texts and tables of this workflow."""
+    functions: list[str]
+    """Conditions and outputs of this workflow."""
 
 
 class Module:
@@ -171,19 +185,20 @@ class Module:
         others = {name: taken for name, taken in self._imports.items() if name not in _STANDARD}
         return "\n\n".join(imports(one) for one in (own, others) if one)
 
-    def definitions(self, **constants: str | None) -> tuple[list[str], list[str]]:
-        """Return the texts and tables, and the functions and conditions, as they are written.
+    def definitions(self, **constants: str | None) -> Definitions:
+        """Return what the file defines before its DAG, as it is written.
 
         Of the constants those are written that a function uses.
         """
         used = {name for one in self._functions for name in _globals(FUNCTIONS[one])}
         used |= self._referred
         known = {**constants, **{name: _wrapper(file) for name, file in WRAPPERS.items()}}
+        settings: list[str] = []
         for name, text in known.items():
             if name not in used:
                 continue
             assert text is not None, f"what needs {name} is refused without it"
-            self._constants[name] = text
+            settings.append(_text(name, [text]))
         texts = self._texts()
         texts += [statement(name, value_of(rows)) for name, rows in self._tables.items()]
         carried = [
@@ -198,7 +213,7 @@ class Module:
         outputs = [_outputs(name, *one) for name, one in self._outputs.items()]
         if conditions or carried or outputs:
             self.take("typing", "Any")
-        return texts, [*carried, *conditions, *outputs]
+        return Definitions(settings, carried, texts, [*conditions, *outputs])
 
     def _texts(self) -> list[str]:
         """Return the texts as assignments, after what they share."""
@@ -279,6 +294,7 @@ _OWN = frozenset(name.split()[-1] for module, names in _modules() for name in na
 """What the carried functions import: they call it by these names."""
 
 _TAKEN = frozenset((*_OWN, *dir(builtins), *WRAPPERS, *CONSTANTS, "LEAVES", "dag"))
+_BUILTIN = frozenset(dir(builtins))
 _LONGEST = 50
 _UNCLEAR = frozenset("lOI")
 """Letters that look like digits, which linters refuse as names."""
@@ -286,7 +302,7 @@ _UNCLEAR = frozenset("lOI")
 
 def _as_name(wanted: str) -> str:
     name = re.sub(r"\W", "_", wanted, flags=re.ASCII)[:_LONGEST]
-    if name in _UNCLEAR or keyword.iskeyword(name):
+    if name in _UNCLEAR or keyword.iskeyword(name) or name in _BUILTIN:
         return f"{name}_"
     return f"_{name}" if name[0].isdigit() else name
 

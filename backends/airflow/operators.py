@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from couler.backends.airflow.overrides import merged
-from couler.backends.airflow.python import Call, Code, Expression, call
+from couler.backends.airflow.python import Call, Code, Unpacked, call
 
 
 @dataclass(frozen=True)
@@ -19,15 +19,15 @@ class Operator:
         As the file has imported it.
     fields
         What its step alone says; None leaves one out.
-    before
-        What stands in the call before the fields.
+    unpacked
+        What is unpacked into the call, behind the names of the task and of its image.
     time_limit
         The field that ends an attempt; empty where the operator is told its time otherwise.
     """
 
     name: str
     fields: Mapping[str, object]
-    before: tuple[Expression, ...] = ()
+    unpacked: tuple[Unpacked, ...] = ()
     time_limit: str = "execution_timeout"
 
     def made(
@@ -58,7 +58,10 @@ class Operator:
         name = f"{self.name}.partial" if is_mapped else self.name
         given = merged({"task_id": task_id, **self.fields, **policies}, overrides or {})
         made = call(name, **given)
-        return Call(made.function, self.before, made.keywords)
+        head = tuple(one for one in made.keywords if one[0] in ("task_id", "image"))
+        unpacked = tuple(("", one) for one in self.unpacked)
+        rest = tuple(one for one in made.keywords if one not in head)
+        return Call(made.function, (), (*head, *unpacked, *rest))
 
 
 def short(number: float) -> float | int:

@@ -33,7 +33,7 @@ class Code:
 
 @dataclass(frozen=True)
 class Call:
-    """A call with arguments by place and by name."""
+    """A call with arguments by place and by name; what is unpacked has an empty name."""
 
     function: str
     arguments: tuple[Expression, ...] = ()
@@ -42,7 +42,7 @@ class Call:
     def flat(self) -> str:
         """Return it on one line."""
         parts = [one.flat() for one in self.arguments]
-        parts += [f"{name}={one.flat()}" for name, one in self.keywords]
+        parts += [f"{_keyword(name)}{one.flat()}" for name, one in self.keywords]
         return f"{self.function}({', '.join(parts)})"
 
 
@@ -144,6 +144,10 @@ Expression: t.TypeAlias = (
 )
 
 
+def _keyword(name: str) -> str:
+    return f"{name}=" if name else ""
+
+
 def call(function: str, *arguments: object, **keywords: object) -> Call:
     """Return a call; keywords that are None are left out.
 
@@ -219,7 +223,7 @@ def _in_lines(expression: Expression, flat: str, indent: int, before: int) -> st
             return f"{head}\n{close}if {expression.test.text}\n{close}else {tail}"
         case Call():
             body = "".join(entry("", one) for one in expression.arguments)
-            body += "".join(entry(f"{name}=", one) for name, one in expression.keywords)
+            body += "".join(entry(_keyword(name), one) for name, one in expression.keywords)
             return f"{expression.function}(\n{body}{close})"
         case Chain():
             first = _in_lines(expression.of, expression.of.flat(), indent, before)

@@ -139,11 +139,12 @@ class Scopes:
             for one in step.outputs
             if one.default is not None
         }
+        kinds = {one.name: one.type for one in step.outputs}
         made = call(
             self._module.take(_PYTHON, "PythonOperator"),
             task_id=scope.lists(step),
             python_callable=Code(self._module.use("check_lists")),
-            op_args=[place, rows, {one.name: one.type for one in step.outputs}, defaults],
+            op_args=[place, rows, kinds, defaults] if defaults else [place, rows, kinds],
         )
         last = self.last(name)
         return [statement(last, made, indent=indent), edge([name], last, indent=indent)]
@@ -181,7 +182,7 @@ class Scopes:
             inner = Scope(
                 {one.name: one for one in handler.steps}, f"{prefix}.", scope.params, scope
             )
-            gate = self._module.name(f"{name}_when", "when")
+            gate = self._module.name(f"{name}_when")
             failed = "run_failed(ti, LEAVES)"
             code = {"failure": failed, "success": f"not {failed}", "any": None}[handler.on]
             condition = None if code is None else self._module.condition(f"when_{name}", code)
@@ -242,7 +243,7 @@ class Scopes:
         """Return the lines inside of a group, the first of them for a task that can skip it."""
         assert isinstance(spot.step.action, Group)
         gate_id = own_name("when", spot.step.action)
-        variable = self._module.name(f"{name}_when", gate_id)
+        variable = self._module.name(f"{name}_when")
         is_looked_at = place.scope.is_late_inside(spot.step)
         gate = Gate(variable, f"{spot.round}.{gate_id}", can_skip=True, is_looked_at=is_looked_at)
         line = self.when(variable, gate_id, start, place, indent)
@@ -271,7 +272,7 @@ class Scopes:
             leaves = value_of(inner.all_leaves(steps)).flat()
             rule, check = "all_done", f"check_end({leaves}, ti)"
             start = self._tasks.skip(None, gate.places)
-        end = self._module.name(f"{name}_end", own_name("end", step.action))
+        end = self._module.name(f"{name}_end")
         made = call(
             self._module.take(_PYTHON, "PythonOperator"),
             task_id=own_name("end", step.action),

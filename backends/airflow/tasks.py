@@ -185,20 +185,20 @@ class Tasks:
         words = action.args if isinstance(action, Container) else ()
         arguments = [self.text(word, scope) for word in words]
         given = self._pods.arguments(step, lambda text: self.text(text, scope))
-        before: tuple[Expression, ...] = ()
+        unpacked: tuple[Unpacked, ...] = ()
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
         is_wrapped = outputs or step.sidecars or isinstance(action, Script)
         beside = [one.name for one in step.sidecars] or None
         if has_files(step):
             wrapped = self._files.process(step, scope, [*command, *arguments], outputs, beside)
-            before = (Unpacked(wrapped),)
+            unpacked = (Unpacked(wrapped),)
         elif is_wrapped or {"COULER_WORK", "COULER_DIR"} & env.keys():
             words_ = [*command, *arguments]
             wrapped = call(
                 self._module.use("process"), words_, outputs=outputs or None, beside=beside
             )
-            before = (Unpacked(wrapped),)
+            unpacked = (Unpacked(wrapped),)
         else:
             fields["cmds"] = command or None
             fields["arguments"] = arguments or None
@@ -208,7 +208,7 @@ class Tasks:
         fields["env_vars"] = env or None
         fields.update(given)
         operator = self._module.take(_POD, "KubernetesPodOperator")
-        return Operator(operator, fields, before)
+        return Operator(operator, fields, unpacked)
 
     def policies(self, step: Step, place: Place) -> dict[str, object]:
         """Return what says when a task starts, and how often."""
@@ -256,7 +256,7 @@ class Tasks:
         """Return what skips a task if a condition is false, or where a gate was skipped."""
         if gates:
             given = None if condition is None else Code(condition)
-            return call(self._module.use("run_within"), given, *gates)
+            return call(self._module.use("run_within"), *gates, condition=given)
         return None if condition is None else call(self._module.use("run_if"), Code(condition))
 
     def text(self, text: Text, scope: Scope) -> Expression:

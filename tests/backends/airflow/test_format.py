@@ -28,6 +28,8 @@ BACKEND = AirflowBackend()
 RULES = "E,F,I,B,UP,AIR"
 LONGEST_TEXT = 60
 """A line with a longer text may be too long: texts are not cut."""
+IN_GROUPS = {"when", "items", "end"}
+"""Tasks of the compiler's own: variables have the name of the group before it, as ids do."""
 
 
 def compiled(workflow: Workflow) -> str | None:
@@ -63,7 +65,7 @@ def rows_with_long_texts(source: str) -> set[int]:
 
 
 def ids_without_variable(source: str) -> set[str]:
-    """Return the ids that are no names, that mean something else, or that two tasks have."""
+    """Return the ids that are no names, that mean something else, or that are of two tasks."""
     ids = Counter(
         keyword.value.value
         for keyword in ast.walk(ast.parse(source))
@@ -71,7 +73,7 @@ def ids_without_variable(source: str) -> set[str]:
         and keyword.arg == "task_id"
         and isinstance(keyword.value, ast.Constant)
     )
-    return {one for one, count in ids.items() if count > 1 or Module().name(one) != one}
+    return IN_GROUPS | {one for one, count in ids.items() if count > 1 or Module().name(one) != one}
 
 
 def check(source: str) -> None:

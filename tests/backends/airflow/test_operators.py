@@ -299,12 +299,8 @@ def test_sets_that_are_no_row_are_refused(containers: tuple[PodContainer, ...]) 
 def test_items_of_a_foreach_have_labels_where_the_operator_has_a_field_for_them() -> None:
     over = Foreach(over={"item": Literal(value=("a", "b"))})
     url = ItemRef()
-    assert ").expand(templates_dict=labels(len(A_ITEMS)))" in text_of(
-        does(Http(url=url), foreach=over)
-    )
-    assert ").expand(body=label_texts(labels(len(A_ITEMS))))" in text_of(
-        does(Suspend(), foreach=over)
-    )
+    assert ").expand(templates_dict=labels(A_ITEMS))" in text_of(does(Http(url=url), foreach=over))
+    assert ").expand(body=label_texts(labels(A_ITEMS)))" in text_of(does(Suspend(), foreach=over))
 
 
 def test_texts_of_requests_are_values_of_the_run() -> None:

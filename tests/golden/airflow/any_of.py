@@ -174,7 +174,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["one-success", "a-failure", "any-end", "after-skip"]
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -323,7 +322,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -369,6 +370,10 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["one-success", "a-failure", "any-end", "after-skip"]
+
 with DAG(
     dag_id="any-of",
     schedule=None,
@@ -382,14 +387,14 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag:
     good = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="good",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     bad = KubernetesPodOperator(
-        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
         task_id="bad",
         image="busybox:1.36",
+        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     one_success_needs = PythonOperator(
         task_id="one-success-needs",
@@ -398,10 +403,10 @@ with DAG(
         trigger_rule="all_done",
     )
     one_success = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="one-success",
         image="busybox:1.36",
-        pre_execute=run_within(None, "one-success-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("one-success-needs"),
     )
     [good, bad] >> one_success_needs
     one_success_needs >> one_success
@@ -412,10 +417,10 @@ with DAG(
         trigger_rule="all_done",
     )
     no_success = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="no-success",
         image="busybox:1.36",
-        pre_execute=run_within(None, "no-success-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("no-success-needs"),
     )
     bad >> no_success_needs
     no_success_needs >> no_success
@@ -426,10 +431,10 @@ with DAG(
         trigger_rule="all_done",
     )
     a_failure = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="a-failure",
         image="busybox:1.36",
-        pre_execute=run_within(None, "a-failure-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("a-failure-needs"),
     )
     [good, bad] >> a_failure_needs
     a_failure_needs >> a_failure
@@ -440,10 +445,10 @@ with DAG(
         trigger_rule="all_done",
     )
     no_failure = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="no-failure",
         image="busybox:1.36",
-        pre_execute=run_within(None, "no-failure-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("no-failure-needs"),
     )
     good >> no_failure_needs
     no_failure_needs >> no_failure
@@ -454,10 +459,10 @@ with DAG(
         trigger_rule="all_done",
     )
     any_end = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="any-end",
         image="busybox:1.36",
-        pre_execute=run_within(None, "any-end-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("any-end-needs"),
     )
     [bad, no_success] >> any_end_needs
     any_end_needs >> any_end
@@ -468,10 +473,10 @@ with DAG(
         trigger_rule="all_done",
     )
     after_skip = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="after-skip",
         image="busybox:1.36",
-        pre_execute=run_within(None, "after-skip-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("after-skip-needs"),
     )
     [no_failure, good] >> after_skip_needs
     after_skip_needs >> after_skip

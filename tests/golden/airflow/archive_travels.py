@@ -457,6 +457,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="archive-travels",
     schedule=None,
@@ -470,17 +472,19 @@ with DAG(
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ):
     pack = KubernetesPodOperator(
+        task_id="pack",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_WORK"; mkdir in; echo text > in/file; tar czf in.tgz in'],
             after=[["keep", "file", "packed", "in.tgz", '{{ place(ti, "packed") }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="pack",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     unpack = KubernetesPodOperator(
+        task_id="unpack",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -491,8 +495,6 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="unpack",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_packed": "/tmp/couler/inputs/packed"},
     )
     pack >> unpack

@@ -192,7 +192,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -206,9 +206,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -230,11 +230,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -325,6 +329,8 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="braces-in-data",
     schedule=None,
@@ -338,6 +344,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "joined": joined},
 ):
     args = KubernetesPodOperator(
+        task_id="args",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -349,15 +357,16 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="args",
-        image="python:3.12-slim",
     )
     items_items = PythonOperator(
         task_id="items-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ output(ti, "args") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     items = KubernetesPodOperator.partial(
+        task_id="items",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -367,17 +376,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="items",
-        image="python:3.12-slim",
     ).expand(labels=items_items.output)
     items_lists = PythonOperator(
         task_id="items-lists",
         python_callable=check_lists,
-        op_args=["items", "items-items", {"result": "list"}, {}],
+        op_args=["items", "items-items", {"result": "list"}],
     )
     items >> items_lists
     args >> items_items
     joined_2 = KubernetesPodOperator(
+        task_id="joined",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -387,7 +396,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="joined",
-        image="python:3.12-slim",
     )
     args >> joined_2

@@ -199,6 +199,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="cluster-settings",
     description="A workflow with all that pods can be told.",
@@ -220,9 +222,9 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     train = KubernetesPodOperator(
-        **process(["sh", "-c", "echo trained"], outputs=["result=-"]),
         task_id="train",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo trained"], outputs=["result=-"]),
         image_pull_policy="IfNotPresent",
         container_resources=k8s.V1ResourceRequirements(
             requests={"cpu": "500m", "memory": "1Gi", "ephemeral-storage": "2Gi"},

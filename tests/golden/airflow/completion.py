@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["off"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -395,7 +394,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -441,6 +442,11 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["off"]
+
+
 def when_off(ti: Any, params: Any) -> bool:
     return compare(output(ti, "all"), "==", "other")
 
@@ -458,14 +464,14 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ) as dag:
     good = KubernetesPodOperator(
-        **process(["sh", "-c", "echo good"], outputs=["result=-"]),
         task_id="good",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo good"], outputs=["result=-"]),
     )
     bad = KubernetesPodOperator(
-        **process(["sh", "-c", "echo bad; exit 1"], outputs=["result=-"]),
         task_id="bad",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo bad; exit 1"], outputs=["result=-"]),
     )
     skipped_needs = PythonOperator(
         task_id="skipped-needs",
@@ -474,20 +480,20 @@ with DAG(
         trigger_rule="all_done",
     )
     skipped = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="skipped",
         image="busybox:1.36",
-        pre_execute=run_within(None, "skipped-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("skipped-needs"),
     )
     good >> skipped_needs
     skipped_needs >> skipped
     omitted = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="omitted",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     bad >> omitted
-    all_2_needs = PythonOperator(
+    all__needs = PythonOperator(
         task_id="all-needs",
         python_callable=open_gate,
         op_args=[
@@ -498,7 +504,9 @@ with DAG(
         ],
         trigger_rule="all_done",
     )
-    all_2 = KubernetesPodOperator(
+    all_ = KubernetesPodOperator(
+        task_id="all",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -510,19 +518,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="all",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "all-needs"),
+        pre_execute=run_within("all-needs"),
     )
-    [good, bad, skipped, omitted] >> all_2_needs
-    all_2_needs >> all_2
+    [good, bad, skipped, omitted] >> all__needs
+    all__needs >> all_
     off = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="off",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_off),
     )
-    all_2 >> off
+    all_ >> off
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,

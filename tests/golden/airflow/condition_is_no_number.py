@@ -267,6 +267,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_b(ti: Any, params: Any) -> bool:
     return compare(output(ti, "a"), ">", 3)
 
@@ -284,20 +287,20 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     a = KubernetesPodOperator(
-        **process(["sh", "-c", "echo many"], outputs=["result=-"]),
         task_id="a",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo many"], outputs=["result=-"]),
     )
     b = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="b",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_b),
     )
     a >> b
     c = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="c",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     b >> c

@@ -299,6 +299,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_number_text(ti: Any, params: Any) -> bool:
     return compare(decoded(part_of(output(ti, "value"), "n")), "==", "5")
 
@@ -344,59 +347,59 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     value = KubernetesPodOperator(
+        task_id="value",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo \'{"n": 5, "v": "5", "t": "true", "z": null}\''],
             outputs=["result=-"],
         ),
-        task_id="value",
-        image="busybox:1.36",
     )
     number_text = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="number-text",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_number_text),
     )
     value >> number_text
     number_part = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="number-part",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_number_part),
     )
     value >> number_part
     text_true = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="text-true",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_text_true),
     )
     value >> text_true
     text_text = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="text-text",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_text_text),
     )
     value >> text_text
     null = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="null",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_null),
     )
     value >> null
     differs = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="differs",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_differs),
     )
     value >> differs
     no_number = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="no-number",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_no_number),
     )
     value >> no_number

@@ -293,6 +293,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_as_number(ti: Any, params: Any) -> bool:
     return compare(output(ti, "nine"), "<", 10)
 
@@ -351,64 +354,64 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     nine = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 9"], outputs=["result=-"]),
         task_id="nine",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 9"], outputs=["result=-"]),
     )
     as_number = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="as-number",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_as_number),
     )
     nine >> as_number
     as_text = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="as-text",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_as_text),
     )
     nine >> as_text
     equal_number = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="equal-number",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_equal_number),
     )
     nine >> equal_number
     flag = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="flag",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_flag),
     )
-    list_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
+    list_ = KubernetesPodOperator(
         task_id="list",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_list),
     )
     and_ = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="and",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_and),
     )
     or_ = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="or",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_or),
     )
     short = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="short",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_short),
     )
     word = KubernetesPodOperator(
-        **process(["sh", "-c", "echo word"], outputs=["result=-"]),
         task_id="word",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo word"], outputs=["result=-"]),
     )
     word >> short

@@ -219,7 +219,6 @@ kill "$watch"
 [ ! -e "$tools/unable-$name" ] || end "$code" unable
 end "$code"
 """
-EACH_ITEMS = [{"item": 1}, {"item": 2}]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -228,9 +227,9 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -252,11 +251,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -351,6 +354,10 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+EACH_ITEMS = [{"item": 1}, {"item": 2}]
+
 with DAG(
     dag_id="containers-around",
     schedule=None,
@@ -365,11 +372,13 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined, "BESIDE": BESIDE},
 ):
     who = KubernetesPodOperator(
-        **process(["sh", "-c", "echo you"], outputs=["result=-"]),
         task_id="who",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo you"], outputs=["result=-"]),
     )
     asks = KubernetesPodOperator(
+        task_id="asks",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -381,8 +390,6 @@ with DAG(
             outputs=["result=-"],
             beside=["answers"],
         ),
-        task_id="asks",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
         pod_template_dict={
             "spec": {
@@ -457,10 +464,11 @@ with DAG(
         },
     )
     who >> asks
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
-        **process(["sh", "-c", 'cat "$COULER_WORK/item"'], outputs=["result=-"]),
         task_id="each",
         image="busybox:1.36",
+        **process(["sh", "-c", 'cat "$COULER_WORK/item"'], outputs=["result=-"]),
         env_vars={"COULER_WORK": "/tmp/couler"},
         pod_template_dict={
             "spec": {
@@ -482,10 +490,10 @@ with DAG(
                 "volumes": [{"name": "couler-work", "emptyDir": {}}],
             },
         },
-    ).expand(labels=labels(len(EACH_ITEMS)))
+    ).expand(labels=labels(EACH_ITEMS))
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", 2, {"result": "str"}, {}],
+        op_args=["each", 2, {"result": "str"}],
     )
     each >> each_lists

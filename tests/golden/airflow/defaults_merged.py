@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["env", "work.inside", "attempts"]
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -328,7 +327,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -374,6 +375,10 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["env", "work.inside", "attempts"]
+
 with DAG(
     dag_id="defaults-merged",
     schedule=None,
@@ -388,6 +393,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag:
     inherits = KubernetesPodOperator(
+        task_id="inherits",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -399,13 +406,13 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="inherits",
-        image="busybox:1.36",
         env_vars={"A": "default", "B": "default"},
         retries=1,
         retry_delay=timedelta(seconds=0),
     )
     own = KubernetesPodOperator(
+        task_id="own",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -417,22 +424,22 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="own",
-        image="busybox:1.36",
         env_vars={"A": "default", "B": "default"},
         retries=2,
         retry_delay=timedelta(seconds=0),
     )
     env = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo "$A $B"'], outputs=["result=-"]),
         task_id="env",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo "$A $B"'], outputs=["result=-"]),
         env_vars={"A": "default", "B": "own"},
         retries=1,
         retry_delay=timedelta(seconds=0),
     )
     with TaskGroup("work") as work:
         inside = KubernetesPodOperator(
+            task_id="inside",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -443,8 +450,6 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="inside",
-            image="busybox:1.36",
             env_vars={"A": "default", "B": "default"},
             retries=1,
             retry_delay=timedelta(seconds=0),
@@ -456,6 +461,8 @@ with DAG(
         trigger_rule="all_done",
     )
     attempts = KubernetesPodOperator(
+        task_id="attempts",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -466,26 +473,28 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="attempts",
-        image="busybox:1.36",
         env_vars={"A": "default", "B": "default"},
-        pre_execute=run_within(None, "attempts-needs"),
+        pre_execute=run_within("attempts-needs"),
         retries=1,
         retry_delay=timedelta(seconds=0),
     )
     [inherits, own] >> attempts_needs
     attempts_needs >> attempts
     with TaskGroup("exit-end") as exit_end:
-        when = PythonOperator(task_id="when", python_callable=passed, trigger_rule="all_done")
+        exit_end_when = PythonOperator(
+            task_id="when",
+            python_callable=passed,
+            trigger_rule="all_done",
+        )
         exit_end_env = KubernetesPodOperator(
-            **process(["sh", "-c", 'echo "$A"'], outputs=["result=-"]),
             task_id="env",
             image="busybox:1.36",
+            **process(["sh", "-c", 'echo "$A"'], outputs=["result=-"]),
             env_vars={"A": "default", "B": "default"},
             retries=1,
             retry_delay=timedelta(seconds=0),
         )
-        when >> exit_end_env
+        exit_end_when >> exit_end_env
     [env, work, attempts] >> exit_end
     run_status = PythonOperator(
         task_id="run-status",

@@ -204,6 +204,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="diamond",
     schedule=None,
@@ -217,36 +219,36 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     a = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 2"], outputs=["result=-"]),
         task_id="a",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 2"], outputs=["result=-"]),
     )
     b = KubernetesPodOperator(
-        **process(["sh", "-c", "echo $$((COULER_INPUT_n + 1))"], outputs=["result=-"]),
         task_id="b",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo $$((COULER_INPUT_n + 1))"], outputs=["result=-"]),
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_n": '{{ output(ti, "a") }}'},
     )
     a >> b
     c = KubernetesPodOperator(
-        **process(["sh", "-c", "echo $$((COULER_INPUT_n * 5))"], outputs=["result=-"]),
         task_id="c",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo $$((COULER_INPUT_n * 5))"], outputs=["result=-"]),
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_n": '{{ output(ti, "a") }}'},
     )
     a >> c
     quiet = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="quiet",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     a >> quiet
     d = KubernetesPodOperator(
+        task_id="d",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1+$2"', "sh", '{{ output(ti, "b") }}', '{{ output(ti, "c") }}'],
             outputs=["result=-"],
         ),
-        task_id="d",
-        image="busybox:1.36",
     )
     [quiet, b, c] >> d

@@ -210,6 +210,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="environment",
     schedule=None,
@@ -223,14 +225,14 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "joined": joined},
 ):
     n = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
         task_id="n",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
     )
     shows = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo "$$PLAIN $$NUMBER $$JOINED $$(pwd)"'], outputs=["result=-"]),
         task_id="shows",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo "$$PLAIN $$NUMBER $$JOINED $$(pwd)"'], outputs=["result=-"]),
         env_vars={
             "COULER_DIR": "/usr",
             "PLAIN": "a b",
@@ -240,21 +242,21 @@ with DAG(
     )
     n >> shows
     writes = KubernetesPodOperator(
+        task_id="writes",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo x > "$$COULER_WORK/x"'],
             outputs=["result=-"],
         ),
-        task_id="writes",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     again = KubernetesPodOperator(
+        task_id="again",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'test -z "$$(ls "$$COULER_WORK")" && echo empty'],
             outputs=["result=-"],
         ),
-        task_id="again",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     writes >> again

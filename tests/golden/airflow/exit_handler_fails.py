@@ -174,7 +174,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["work"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -321,6 +320,10 @@ def namesakes(tasks: dict[str, Any]) -> set[str]:
     return found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["work"]
+
 with DAG(
     dag_id="exit-handler-fails",
     schedule=None,
@@ -334,22 +337,26 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     work = KubernetesPodOperator(
-        **process(["sh", "-c", "echo done"], outputs=["result=-"]),
         task_id="work",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo done"], outputs=["result=-"]),
     )
     with TaskGroup("exit-broken") as exit_broken:
-        when = PythonOperator(task_id="when", python_callable=passed, trigger_rule="all_done")
+        exit_broken_when = PythonOperator(
+            task_id="when",
+            python_callable=passed,
+            trigger_rule="all_done",
+        )
         bad = KubernetesPodOperator(
-            **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
             task_id="bad",
             image="busybox:1.36",
+            **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
         )
-        when >> bad
+        exit_broken_when >> bad
         after = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="after",
             image="busybox:1.36",
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
         )
         bad >> after
     work >> exit_broken
@@ -360,9 +367,9 @@ with DAG(
             trigger_rule="all_done",
         )
         say = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="say",
             image="busybox:1.36",
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
         )
         exit_fine_when >> say
     work >> exit_fine

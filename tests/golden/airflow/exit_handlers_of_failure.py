@@ -176,7 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["never"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -421,6 +420,11 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["never"]
+
+
 def when_exit_good(ti: Any, params: Any) -> bool:
     return not run_failed(ti, LEAVES)
 
@@ -452,36 +456,36 @@ with DAG(
     },
 ) as dag:
     first = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 1"], outputs=["result=-"]),
         task_id="first",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 1"], outputs=["result=-"]),
     )
     work = KubernetesPodOperator(
-        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
         task_id="work",
         image="busybox:1.36",
+        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     first >> work
     never = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
         task_id="never",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
     )
     work >> never
     with TaskGroup("exit-good") as exit_good:
-        when = PythonOperator(
+        exit_good_when = PythonOperator(
             task_id="when",
             python_callable=passed,
             trigger_rule="all_done",
             pre_execute=run_if(when_exit_good),
         )
         say = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="say",
             image="busybox:1.36",
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
             trigger_rule="none_failed_min_one_success",
         )
-        when >> say
+        exit_good_when >> say
     never >> exit_good
     with TaskGroup("exit-bad") as exit_bad:
         exit_bad_when = PythonOperator(
@@ -491,6 +495,8 @@ with DAG(
             pre_execute=run_if(when_exit_bad),
         )
         exit_bad_say = KubernetesPodOperator(
+            task_id="say",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -504,15 +510,13 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="say",
-            image="busybox:1.36",
             trigger_rule="none_failed_min_one_success",
         )
         exit_bad_when >> exit_bad_say
         off = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="off",
             image="busybox:1.36",
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
             trigger_rule="none_failed_min_one_success",
             pre_execute=run_if(when_exit_bad_off),
         )

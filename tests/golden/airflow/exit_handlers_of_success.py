@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["work"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -337,6 +336,11 @@ def namesakes(tasks: dict[str, Any]) -> set[str]:
     return found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["work"]
+
+
 def when_exit_good(ti: Any, params: Any) -> bool:
     return not run_failed(ti, LEAVES)
 
@@ -364,18 +368,20 @@ with DAG(
     },
 ):
     work = KubernetesPodOperator(
-        **process(["sh", "-c", "echo done"], outputs=["result=-"]),
         task_id="work",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo done"], outputs=["result=-"]),
     )
     with TaskGroup("exit-good") as exit_good:
-        when = PythonOperator(
+        exit_good_when = PythonOperator(
             task_id="when",
             python_callable=passed,
             trigger_rule="all_done",
             pre_execute=run_if(when_exit_good),
         )
         first = KubernetesPodOperator(
+            task_id="first",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -387,12 +393,12 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="first",
-            image="busybox:1.36",
             trigger_rule="none_failed_min_one_success",
         )
-        when >> first
+        exit_good_when >> first
         second = KubernetesPodOperator(
+            task_id="second",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -403,11 +409,9 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="second",
-            image="busybox:1.36",
             trigger_rule="none_failed_min_one_success",
         )
-        [first, when] >> second
+        [first, exit_good_when] >> second
     work >> exit_good
     with TaskGroup("exit-bad") as exit_bad:
         exit_bad_when = PythonOperator(
@@ -417,9 +421,9 @@ with DAG(
             pre_execute=run_if(when_exit_bad),
         )
         say = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="say",
             image="busybox:1.36",
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
             trigger_rule="none_failed_min_one_success",
         )
         exit_bad_when >> say
@@ -431,6 +435,8 @@ with DAG(
             trigger_rule="all_done",
         )
         exit_always_say = KubernetesPodOperator(
+            task_id="say",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -441,8 +447,6 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="say",
-            image="busybox:1.36",
         )
         exit_always_when >> exit_always_say
     work >> exit_always

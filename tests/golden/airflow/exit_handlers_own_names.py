@@ -173,7 +173,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["work.two"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -312,6 +311,10 @@ def namesakes(tasks: dict[str, Any]) -> set[str]:
     return found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["work.two"]
+
 with DAG(
     dag_id="exit-handlers-own-names",
     schedule=None,
@@ -331,11 +334,13 @@ with DAG(
 ):
     with TaskGroup("work") as work:
         one = KubernetesPodOperator(
-            **process(["sh", "-c", "echo 1"], outputs=["result=-"]),
             task_id="one",
             image="busybox:1.36",
+            **process(["sh", "-c", "echo 1"], outputs=["result=-"]),
         )
         two = KubernetesPodOperator(
+            task_id="two",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -346,19 +351,23 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="two",
-            image="busybox:1.36",
         )
         one >> two
     with TaskGroup("exit-own") as exit_own:
-        when = PythonOperator(task_id="when", python_callable=passed, trigger_rule="all_done")
+        exit_own_when = PythonOperator(
+            task_id="when",
+            python_callable=passed,
+            trigger_rule="all_done",
+        )
         with TaskGroup("work") as exit_own_work:
             exit_own_work_one = KubernetesPodOperator(
-                **process(["sh", "-c", "echo own"], outputs=["result=-"]),
                 task_id="one",
                 image="busybox:1.36",
+                **process(["sh", "-c", "echo own"], outputs=["result=-"]),
             )
             exit_own_work_two = KubernetesPodOperator(
+                task_id="two",
+                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -369,12 +378,12 @@ with DAG(
                     ],
                     outputs=["result=-"],
                 ),
-                task_id="two",
-                image="busybox:1.36",
             )
             exit_own_work_one >> exit_own_work_two
-        when >> exit_own_work
+        exit_own_when >> exit_own_work
         say = KubernetesPodOperator(
+            task_id="say",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -385,8 +394,6 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="say",
-            image="busybox:1.36",
         )
         exit_own_work >> say
     work >> exit_own
@@ -397,6 +404,8 @@ with DAG(
             trigger_rule="all_done",
         )
         exit_outside_say = KubernetesPodOperator(
+            task_id="say",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -407,8 +416,6 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="say",
-            image="busybox:1.36",
         )
         exit_outside_when >> exit_outside_say
     work >> exit_outside

@@ -174,7 +174,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["repair"]
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -323,7 +322,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -335,6 +336,10 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
 
     return pre_execute
 
+
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["repair"]
 
 with DAG(
     dag_id="failure-handled",
@@ -349,9 +354,9 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     fragile = KubernetesPodOperator(
-        **process(["sh", "-c", "exit 3"], outputs=["result=-"]),
         task_id="fragile",
         image="busybox:1.36",
+        **process(["sh", "-c", "exit 3"], outputs=["result=-"]),
     )
     repair_needs = PythonOperator(
         task_id="repair-needs",
@@ -360,10 +365,10 @@ with DAG(
         trigger_rule="all_done",
     )
     repair = KubernetesPodOperator(
-        **process(["sh", "-c", "echo repaired"], outputs=["result=-"]),
         task_id="repair",
         image="busybox:1.36",
-        pre_execute=run_within(None, "repair-needs"),
+        **process(["sh", "-c", "echo repaired"], outputs=["result=-"]),
+        pre_execute=run_within("repair-needs"),
     )
     fragile >> repair_needs
     repair_needs >> repair

@@ -174,7 +174,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["report"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -334,7 +333,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -380,6 +381,10 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["report"]
+
 with DAG(
     dag_id="failure-not-met",
     schedule=None,
@@ -393,9 +398,9 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ) as dag:
     work = KubernetesPodOperator(
-        **process(["sh", "-c", "echo fine"], outputs=["result=-"]),
         task_id="work",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo fine"], outputs=["result=-"]),
     )
     repair_needs = PythonOperator(
         task_id="repair-needs",
@@ -404,14 +409,16 @@ with DAG(
         trigger_rule="all_done",
     )
     repair = KubernetesPodOperator(
-        **process(["sh", "-c", "echo repaired"], outputs=["result=-"]),
         task_id="repair",
         image="busybox:1.36",
-        pre_execute=run_within(None, "repair-needs"),
+        **process(["sh", "-c", "echo repaired"], outputs=["result=-"]),
+        pre_execute=run_within("repair-needs"),
     )
     work >> repair_needs
     repair_needs >> repair
     report = KubernetesPodOperator(
+        task_id="report",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -423,8 +430,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="report",
-        image="busybox:1.36",
     )
     [work, repair] >> report
     run_status = PythonOperator(

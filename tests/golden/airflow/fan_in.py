@@ -14,10 +14,6 @@ from airflow.sdk.definitions.template import literal
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
-TOTAL = """\
-import json, os
-print(sum(json.loads(os.environ["COULER_INPUT_squares"])))
-"""
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
@@ -180,12 +176,11 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-SQUARE_ITEMS = [{"item": 3}, {"item": 1}, {"item": 2}]
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -217,11 +212,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -319,6 +318,14 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+TOTAL = """\
+import json, os
+print(sum(json.loads(os.environ["COULER_INPUT_squares"])))
+"""
+SQUARE_ITEMS = [{"item": 3}, {"item": 1}, {"item": 2}]
+
 with DAG(
     dag_id="fan-in",
     schedule=None,
@@ -336,7 +343,10 @@ with DAG(
         "gathered": gathered,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     square = KubernetesPodOperator.partial(
+        task_id="square",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -347,19 +357,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="square",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(SQUARE_ITEMS)))
+    ).expand(labels=labels(SQUARE_ITEMS))
     square_lists = PythonOperator(
         task_id="square-lists",
         python_callable=check_lists,
-        op_args=["square", 3, {"result": "int"}, {}],
+        op_args=["square", 3, {"result": "int"}],
     )
     square >> square_lists
     total = KubernetesPodOperator(
-        **process(["python"], outputs=["result=-"]),
         task_id="total",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_squares": '{{ gathered(ti, "square", "result", 3, kind="int") | replace("$", "$$") }}',

@@ -489,6 +489,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="file-archived",
     schedule=None,
@@ -502,6 +504,8 @@ with DAG(
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ):
     make = KubernetesPodOperator(
+        task_id="make",
+        image="busybox:1.36",
         **with_helper(
             process_with_files(
                 [
@@ -536,11 +540,11 @@ with DAG(
             ),
             repository="/couler/files",
         ),
-        task_id="make",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     read = KubernetesPodOperator(
+        task_id="read",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -554,8 +558,6 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read",
-        image="busybox:1.36",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_folder": "/tmp/couler/inputs/folder",
@@ -564,6 +566,8 @@ with DAG(
     )
     make >> read
     fetch = KubernetesPodOperator(
+        task_id="fetch",
+        image="busybox:1.36",
         **with_helper(
             process_with_files(
                 [
@@ -588,8 +592,6 @@ with DAG(
             ),
             repository="/couler/files",
         ),
-        task_id="fetch",
-        image="busybox:1.36",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_folder": "/tmp/couler/inputs/folder",

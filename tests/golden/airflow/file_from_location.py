@@ -388,7 +388,6 @@ done <<END
 $later
 END
 """
-EACH_ITEMS = [{"item": "monday"}, {"item": "tuesday"}]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -397,9 +396,9 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -421,11 +420,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -549,6 +552,10 @@ def word_of(given: Any) -> Any:
     return literal(json.dumps(given).replace("$", "$$"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+EACH_ITEMS = [{"item": "monday"}, {"item": "tuesday"}]
+
 with DAG(
     dag_id="file-from-location",
     schedule=None,
@@ -570,6 +577,8 @@ with DAG(
     },
 ):
     read = KubernetesPodOperator(
+        task_id="read",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -593,15 +602,16 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read",
-        image="busybox:1.36",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_table": "/tmp/couler/inputs/table",
             "COULER_INPUT_note": "/tmp/couler/inputs/note",
         },
     )
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
+        task_id="each",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_table"'],
             before=[
@@ -615,18 +625,18 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="each",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_table": "/tmp/couler/inputs/table"},
-    ).expand(labels=labels(len(EACH_ITEMS)))
+    ).expand(labels=labels(EACH_ITEMS))
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", 2, {"result": "str"}, {}],
+        op_args=["each", 2, {"result": "str"}],
     )
     each >> each_lists
     with TaskGroup("inside") as inside:
         folder = KubernetesPodOperator(
+            task_id="folder",
+            image="busybox:1.36",
             **process_with_files(
                 ["sh", "-c", 'cd "$COULER_INPUT_tables" && ls'],
                 before=[
@@ -640,16 +650,14 @@ with DAG(
                 outputs=["result=-"],
                 claim=FILES_CLAIM,
             ),
-            task_id="folder",
-            image="busybox:1.36",
             env_vars={
                 "COULER_WORK": "/tmp/couler",
                 "COULER_INPUT_tables": "/tmp/couler/inputs/tables",
             },
         )
     place_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo tables"], outputs=["result=-"]),
         task_id="place",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo tables"], outputs=["result=-"]),
     )
     place_2 >> inside

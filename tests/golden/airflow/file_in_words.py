@@ -457,6 +457,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="file-in-words",
     schedule=None,
@@ -470,17 +472,19 @@ with DAG(
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ):
     write = KubernetesPodOperator(
+        task_id="write",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'echo hello > "$COULER_WORK/data"'],
             after=[["keep", "file", "data", "data", '{{ place(ti, "data") }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="write",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     read = KubernetesPodOperator(
+        task_id="read",
+        image="busybox:1.36",
         **process_with_files(
             ["cat", "/tmp/couler/inputs/data"],
             before=[
@@ -489,17 +493,15 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_data": "/tmp/couler/inputs/data"},
     )
     write >> read
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     read >> end

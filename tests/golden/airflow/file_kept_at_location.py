@@ -463,6 +463,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="file-kept-at-location",
     schedule=None,
@@ -483,6 +485,8 @@ with DAG(
     },
 ):
     make = KubernetesPodOperator(
+        task_id="make",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -504,11 +508,11 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="make",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     read = KubernetesPodOperator(
+        task_id="read",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_model"; cat "$COULER_INPUT_parts"/*'],
             before=[
@@ -518,8 +522,6 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read",
-        image="busybox:1.36",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_model": "/tmp/couler/inputs/model",
@@ -528,6 +530,8 @@ with DAG(
     )
     make >> read
     fetch = KubernetesPodOperator(
+        task_id="fetch",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_model"'],
             before=[
@@ -541,27 +545,25 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="fetch",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_model": "/tmp/couler/inputs/model"},
     )
     make >> fetch
     with TaskGroup("inside") as inside:
         look = KubernetesPodOperator(
+            task_id="look",
+            image="busybox:1.36",
             **process_with_files(
                 ["sh", "-c", 'cat "$COULER_INPUT_it"'],
                 before=[["take", "file", "inputs/it", '{{ output(ti, "make", "model") }}']],
                 outputs=["result=-"],
                 claim=FILES_CLAIM,
             ),
-            task_id="look",
-            image="busybox:1.36",
             env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_it": "/tmp/couler/inputs/it"},
         )
     make >> inside
     done = KubernetesPodOperator(
-        **process(["true"], outputs=["result=-"]),
         task_id="done",
         image="python:3.12-slim",
+        **process(["true"], outputs=["result=-"]),
     )
     inside >> done

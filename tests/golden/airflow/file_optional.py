@@ -462,6 +462,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="file-optional",
     schedule=None,
@@ -481,6 +483,8 @@ with DAG(
     },
 ):
     absent = KubernetesPodOperator(
+        task_id="absent",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -491,11 +495,11 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="absent",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_note": "/tmp/couler/inputs/note"},
     )
     present = KubernetesPodOperator(
+        task_id="present",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -506,11 +510,11 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="present",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_note": "/tmp/couler/inputs/note"},
     )
     write = KubernetesPodOperator(
+        task_id="write",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_WORK"; echo kept > one'],
             after=[
@@ -520,11 +524,11 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="write",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     read_one = KubernetesPodOperator(
+        task_id="read-one",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -537,12 +541,12 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read-one",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_note": "/tmp/couler/inputs/note"},
     )
     write >> read_one
     read_two = KubernetesPodOperator(
+        task_id="read-two",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -555,8 +559,6 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read-two",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_note": "/tmp/couler/inputs/note"},
     )
     write >> read_two

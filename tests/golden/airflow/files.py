@@ -457,6 +457,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="files",
     schedule=None,
@@ -470,17 +472,19 @@ with DAG(
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ):
     write = KubernetesPodOperator(
+        task_id="write",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_WORK"; mkdir data; printf "a\\nb\\n" > data/raw'],
             after=[["keep", "file", "raw", "data/raw", '{{ place(ti, "raw") }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="write",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     change = KubernetesPodOperator(
+        task_id="change",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -492,12 +496,12 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="change",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_raw": "/tmp/couler/in/place"},
     )
     write >> change
     read = KubernetesPodOperator(
+        task_id="read",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_raw" "$COULER_INPUT_changed"'],
             before=[
@@ -507,8 +511,6 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read",
-        image="busybox:1.36",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_raw": "/tmp/couler/inputs/raw",

@@ -457,6 +457,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="files-through-groups",
     schedule=None,
@@ -470,18 +472,20 @@ with DAG(
     user_defined_macros={"FILES": FILES, "PROCESS": PROCESS, "place": place, "output": output},
 ):
     write = KubernetesPodOperator(
+        task_id="write",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'echo 1 > "$COULER_WORK/f"'],
             after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="write",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     with TaskGroup("work") as work:
         add = KubernetesPodOperator(
+            task_id="add",
+            image="busybox:1.36",
             **process_with_files(
                 ["sh", "-c", 'cd "$COULER_WORK"; cat given > more; echo 2 >> more'],
                 before=[["take", "file", "given", '{{ output(ti, "write", "f") }}']],
@@ -489,20 +493,18 @@ with DAG(
                 outputs=["result=-"],
                 claim=FILES_CLAIM,
             ),
-            task_id="add",
-            image="busybox:1.36",
             env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_f": "/tmp/couler/given"},
         )
     write >> work
     read = KubernetesPodOperator(
+        task_id="read",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_f"'],
             before=[["take", "file", "inputs/f", '{{ output(ti, "work.add", "more") }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="read",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_f": "/tmp/couler/inputs/f"},
     )
     work >> read

@@ -14,10 +14,6 @@ from airflow.sdk.definitions.template import literal
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
-COUNT = """\
-import json, os
-print(len(json.loads(os.environ["COULER_INPUT_all"])))
-"""
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
@@ -196,7 +192,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -210,9 +206,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -244,11 +240,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -346,6 +346,13 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+COUNT = """\
+import json, os
+print(len(json.loads(os.environ["COULER_INPUT_all"])))
+"""
+
 with DAG(
     dag_id="foreach-empty",
     schedule=None,
@@ -358,17 +365,20 @@ with DAG(
     },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "gathered": gathered},
 ):
-    list_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '[]'"], outputs=["result=-"]),
+    list_ = KubernetesPodOperator(
         task_id="list",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '[]'"], outputs=["result=-"]),
     )
     each_items = PythonOperator(
         task_id="each-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
+        task_id="each",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -379,22 +389,23 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="each",
-        image="busybox:1.36",
     ).expand(labels=each_items.output)
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", "each-items", {"result": "str"}, {}],
+        op_args=["each", "each-items", {"result": "str"}],
     )
     each >> each_lists
-    list_2 >> each_items
+    list_ >> each_items
     again_items = PythonOperator(
         task_id="again-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ gathered(ti, "each", "result", "each-items") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     again = KubernetesPodOperator.partial(
+        task_id="again",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -405,20 +416,18 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="again",
-        image="busybox:1.36",
     ).expand(labels=again_items.output)
     again_lists = PythonOperator(
         task_id="again-lists",
         python_callable=check_lists,
-        op_args=["again", "again-items", {"result": "str"}, {}],
+        op_args=["again", "again-items", {"result": "str"}],
     )
     again >> again_lists
     each_lists >> again_items
     count = KubernetesPodOperator(
-        **process(["python"], outputs=["result=-"]),
         task_id="count",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_all": '{{ gathered(ti, "again", "result", "again-items") | replace("$", "$$") }}',

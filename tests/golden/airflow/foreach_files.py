@@ -388,7 +388,6 @@ done <<END
 $later
 END
 """
-WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
@@ -399,7 +398,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -413,9 +412,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -447,11 +446,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -593,6 +596,10 @@ def lines(value: str | None) -> str:
     return "\n".join(one or "-" for one in json.loads(value or "[]"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
+
 with DAG(
     dag_id="foreach-files",
     schedule=None,
@@ -613,7 +620,10 @@ with DAG(
         "lines": lines,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     write = KubernetesPodOperator.partial(
+        task_id="write",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -626,34 +636,35 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="write",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
-    ).expand(labels=labels(len(WRITE_ITEMS)))
+    ).expand(labels=labels(WRITE_ITEMS))
     write_lists = PythonOperator(
         task_id="write-lists",
         python_callable=check_lists,
-        op_args=["write", 3, {"result": "str", "f": "file"}, {}],
+        op_args=["write", 3, {"result": "str", "f": "file"}],
     )
     write >> write_lists
-    all_2 = KubernetesPodOperator(
+    all_ = KubernetesPodOperator(
+        task_id="all",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_INPUT_files" && ls && cat 0 1 2'],
             before=[["each", "file", "files", '{{ lines(gathered(ti, "write", "f", 3)) }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="all",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_files": "/tmp/couler/files"},
     )
-    write_lists >> all_2
+    write_lists >> all_
     each_items = PythonOperator(
         task_id="each-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ gathered(ti, "write", "f", 3) }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
+        task_id="each",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_f"'],
             before=[
@@ -667,14 +678,12 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="each",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_f": "/tmp/couler/inputs/f"},
     ).expand(labels=each_items.output)
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", "each-items", {"result": "str"}, {}],
+        op_args=["each", "each-items", {"result": "str"}],
     )
     each >> each_lists
     write_lists >> each_items

@@ -388,12 +388,11 @@ done <<END
 $later
 END
 """
-MAKE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -425,11 +424,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -577,6 +580,10 @@ def lines(value: str | None) -> str:
     return "\n".join(one or "-" for one in json.loads(value or "[]"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+MAKE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
+
 with DAG(
     dag_id="foreach-files-kept",
     schedule=None,
@@ -598,7 +605,10 @@ with DAG(
         "lines": lines,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     make = KubernetesPodOperator.partial(
+        task_id="make",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -620,17 +630,17 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="make",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
-    ).expand(labels=labels(len(MAKE_ITEMS)))
+    ).expand(labels=labels(MAKE_ITEMS))
     make_lists = PythonOperator(
         task_id="make-lists",
         python_callable=check_lists,
-        op_args=["make", 3, {"result": "str", "part": "file"}, {}],
+        op_args=["make", 3, {"result": "str", "part": "file"}],
     )
     make >> make_lists
     gather_2 = KubernetesPodOperator(
+        task_id="gather",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_parts"/0 "$COULER_INPUT_parts"/2'],
             before=[
@@ -639,20 +649,18 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="gather",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_parts": "/tmp/couler/inputs/parts"},
     )
     make_lists >> gather_2
     find = KubernetesPodOperator(
+        task_id="find",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_INPUT_parts" && cat a/part b/part c/part'],
             before=[["take", "directory", "inputs/parts", "parts"]],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="find",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_parts": "/tmp/couler/inputs/parts"},
     )
     make_lists >> find

@@ -388,13 +388,11 @@ done <<END
 $later
 END
 """
-WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
-LEAVES = ["all"]
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -426,11 +424,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -649,7 +651,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -739,6 +743,11 @@ def lines(value: str | None) -> str:
     return "\n".join(one or "-" for one in json.loads(value or "[]"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+WRITE_ITEMS = [{"item": "a"}, {"item": "b"}, {"item": "c"}]
+LEAVES = ["all"]
+
 with DAG(
     dag_id="foreach-files-some-failed",
     schedule=None,
@@ -761,7 +770,10 @@ with DAG(
         "lines": lines,
     },
 ) as dag:
+    # What is expanded is a label; each task reads its item by its map index.
     write = KubernetesPodOperator.partial(
+        task_id="write",
+        image="busybox:1.36",
         **process_with_files(
             [
                 "sh",
@@ -774,23 +786,23 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="write",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
-    ).expand(labels=labels(len(WRITE_ITEMS)))
+    ).expand(labels=labels(WRITE_ITEMS))
     write_lists = PythonOperator(
         task_id="write-lists",
         python_callable=check_lists,
-        op_args=["write", 3, {"result": "str", "f": "file"}, {}],
+        op_args=["write", 3, {"result": "str", "f": "file"}],
     )
     write >> write_lists
-    all_2_needs = PythonOperator(
+    all__needs = PythonOperator(
         task_id="all-needs",
         python_callable=open_gate,
         op_args=[[["completion", "write", ["write-lists"]]]],
         trigger_rule="all_done",
     )
-    all_2 = KubernetesPodOperator(
+    all_ = KubernetesPodOperator(
+        task_id="all",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cd "$COULER_INPUT_files" && ls && cat *'],
             before=[
@@ -804,18 +816,16 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="all",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_files": "/tmp/couler/files"},
-        pre_execute=run_within(None, "all-needs"),
+        pre_execute=run_within("all-needs"),
     )
-    write_lists >> all_2_needs
-    all_2_needs >> all_2
+    write_lists >> all__needs
+    all__needs >> all_
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
         op_args=[["all"]],
         trigger_rule="all_done",
     )
-    all_2 >> run_status
+    all_ >> run_status
     wait_for_all(dag)

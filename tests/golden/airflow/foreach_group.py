@@ -177,7 +177,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-EACH_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 
 
 def gather(
@@ -209,11 +208,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -382,6 +385,11 @@ def output_near(ti: Any, place: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+EACH_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
+
+
 def when_each_odd(ti: Any, params: Any) -> bool:
     return compare(decoded(text(EACH_ITEMS[ti.map_index]["item"]), "int"), "!=", 2)
 
@@ -415,6 +423,8 @@ with DAG(
         @task_group(group_id="item")
         def each_item(number: int) -> None:
             double = KubernetesPodOperator(
+                task_id="double",
+                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -425,10 +435,10 @@ with DAG(
                     ],
                     outputs=["result=-"],
                 ),
-                task_id="double",
-                image="busybox:1.36",
             )
             odd = KubernetesPodOperator(
+                task_id="odd",
+                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -439,12 +449,10 @@ with DAG(
                     ],
                     outputs=["result=-"],
                 ),
-                task_id="odd",
-                image="busybox:1.36",
                 pre_execute=run_if(when_each_odd),
             )
-            end = PythonOperator(task_id="end", python_callable=each_outputs)
-            [double, odd] >> end
+            each_end = PythonOperator(task_id="end", python_callable=each_outputs)
+            [double, odd] >> each_end
 
         each_item.expand(number=[*range(3)])
     each_lists = PythonOperator(
@@ -453,7 +461,9 @@ with DAG(
         op_args=["each.item.end", 3, {"double": "int", "odd": "str"}, {"odd": "even"}],
     )
     each >> each_lists
-    sum_2 = KubernetesPodOperator(
+    sum_ = KubernetesPodOperator(
+        task_id="sum",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -465,7 +475,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="sum",
-        image="busybox:1.36",
     )
-    each_lists >> sum_2
+    each_lists >> sum_

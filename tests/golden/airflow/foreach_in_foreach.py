@@ -175,8 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-ROW_ITEMS = [{"item": "a"}, {"item": "b"}]
-CELL_ITEMS = [{"item": 1}, {"item": 2}]
 
 
 def gather(
@@ -208,11 +206,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -310,6 +312,12 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+ROW_ITEMS = [{"item": "a"}, {"item": "b"}]
+CELL_ITEMS = [{"item": 1}, {"item": 2}]
+
+
 def row_outputs(ti: Any, params: Any) -> dict[str, Any]:
     return {"cells": gathered(ti, "row.item.cell.item_*", "result", 2)}
 
@@ -340,6 +348,8 @@ with DAG(
             with TaskGroup("cell") as cell:
                 for number_2 in range(2):
                     KubernetesPodOperator(
+                        task_id=f"item_{number_2}",
+                        image="busybox:1.36",
                         **process(
                             [
                                 "sh",
@@ -351,26 +361,26 @@ with DAG(
                             ],
                             outputs=["result=-"],
                         ),
-                        task_id=f"item_{number_2}",
-                        image="busybox:1.36",
                     )
             cell_lists = PythonOperator(
                 task_id="cell-lists",
                 python_callable=check_lists,
-                op_args=["row.item.cell.item_*", 2, {"result": "str"}, {}],
+                op_args=["row.item.cell.item_*", 2, {"result": "str"}],
             )
             cell >> cell_lists
-            end = PythonOperator(task_id="end", python_callable=row_outputs)
-            cell_lists >> end
+            row_end = PythonOperator(task_id="end", python_callable=row_outputs)
+            cell_lists >> row_end
 
         row_item.expand(number=[*range(2)])
     row_lists = PythonOperator(
         task_id="row-lists",
         python_callable=check_lists,
-        op_args=["row.item.end", 2, {"cells": "list"}, {}],
+        op_args=["row.item.end", 2, {"cells": "list"}],
     )
     row >> row_lists
     table = KubernetesPodOperator(
+        task_id="table",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -381,7 +391,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="table",
-        image="busybox:1.36",
     )
     row_lists >> table

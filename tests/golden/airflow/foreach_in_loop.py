@@ -187,7 +187,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -201,9 +201,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -235,11 +235,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -437,6 +441,9 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def grow_again(ti: Any, params: Any) -> bool:
     return compare(decoded(part_of(output_near(ti, "grow.round_#-1.end", "items"), 0)), "<", 4)
 
@@ -469,7 +476,7 @@ with DAG(
         rounds = []
         for number in range(20):
             with TaskGroup(f"round_{number}") as grow_round:
-                when = PythonOperator(
+                grow_round_when = PythonOperator(
                     task_id="when",
                     python_callable=passed,
                     trigger_rule="all_success",
@@ -485,7 +492,10 @@ with DAG(
                     },
                     trigger_rule="none_failed_min_one_success",
                 )
+                # What is expanded is a label; each task reads its item by its map index.
                 each = KubernetesPodOperator.partial(
+                    task_id="each",
+                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -496,22 +506,20 @@ with DAG(
                         ],
                         outputs=["result=-"],
                     ),
-                    task_id="each",
-                    image="busybox:1.36",
                 ).expand(labels=each_items.output)
                 each_lists = PythonOperator(
                     task_id="each-lists",
                     python_callable=check_lists,
-                    op_args=["grow.round_#.each", "grow.round_#.each-items", {"result": "int"}, {}],
+                    op_args=["grow.round_#.each", "grow.round_#.each-items", {"result": "int"}],
                 )
                 each >> each_lists
-                when >> each_items
-                end = PythonOperator(
+                grow_round_when >> each_items
+                grow_round_end = PythonOperator(
                     task_id="end",
                     python_callable=grow_round_outputs,
                     trigger_rule="none_failed_min_one_success",
                 )
-                [each_lists, when] >> end
+                [each_lists, grow_round_when] >> grow_round_end
             before(rounds) >> grow_round
             rounds.append(grow_round)
         bound_20 = PythonOperator(

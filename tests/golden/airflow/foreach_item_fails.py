@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-CHECK_ITEMS = [{"item": "one"}, {"item": "bad"}, {"item": "two"}]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -184,9 +183,9 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -218,11 +217,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -320,6 +323,10 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+CHECK_ITEMS = [{"item": "one"}, {"item": "bad"}, {"item": "two"}]
+
 with DAG(
     dag_id="foreach-item-fails",
     schedule=None,
@@ -338,7 +345,10 @@ with DAG(
         "output": output,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     check = KubernetesPodOperator.partial(
+        task_id="check",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -349,16 +359,16 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="check",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(CHECK_ITEMS)))
+    ).expand(labels=labels(CHECK_ITEMS))
     check_lists_2 = PythonOperator(
         task_id="check-lists",
         python_callable=check_lists,
-        op_args=["check", 3, {"result": "str"}, {}],
+        op_args=["check", 3, {"result": "str"}],
     )
     check >> check_lists_2
     after = KubernetesPodOperator(
+        task_id="after",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -369,21 +379,19 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="busybox:1.36",
     )
     check_lists_2 >> after
     other = KubernetesPodOperator(
-        **process(["sh", "-c", "echo on"], outputs=["result=-"]),
         task_id="other",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo on"], outputs=["result=-"]),
     )
     other_end = KubernetesPodOperator(
+        task_id="other-end",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "other") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="other-end",
-        image="busybox:1.36",
     )
     other >> other_end

@@ -191,7 +191,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -205,9 +205,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -229,11 +229,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -318,6 +322,8 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="foreach-over-no-list",
     schedule=None,
@@ -330,17 +336,20 @@ with DAG(
     },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
 ):
-    object_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
+    object_ = KubernetesPodOperator(
         task_id="object",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
     )
     each_items = PythonOperator(
         task_id="each-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ output(ti, "object") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
+        task_id="each",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -351,13 +360,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="each",
-        image="busybox:1.36",
     ).expand(labels=each_items.output)
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", "each-items", {"result": "str"}, {}],
+        op_args=["each", "each-items", {"result": "str"}],
     )
     each >> each_lists
-    object_2 >> each_items
+    object_ >> each_items

@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-ROW_ITEMS = [{"item": 1}, {"item": 2}]
 
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
@@ -186,7 +185,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -200,9 +199,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -234,11 +233,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -342,6 +345,11 @@ def output_near(ti: Any, place: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+ROW_ITEMS = [{"item": 1}, {"item": 2}]
+
+
 def row_outputs(ti: Any, params: Any) -> dict[str, Any]:
     return {"cells": gathered(ti, "row.item_#.cell", "result", "row.item_#.cell-items", kind="int")}
 
@@ -369,6 +377,8 @@ with DAG(
         for number in range(2):
             with TaskGroup(f"item_{number}"):
                 split = KubernetesPodOperator(
+                    task_id="split",
+                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -379,15 +389,16 @@ with DAG(
                         ],
                         outputs=["result=-"],
                     ),
-                    task_id="split",
-                    image="busybox:1.36",
                 )
                 cell_items = PythonOperator(
                     task_id="cell-items",
                     python_callable=make_rows,
                     op_kwargs={"lists": {"item": '{{ output_near(ti, "row.item_#.split") }}'}},
                 )
+                # What is expanded is a label; each task reads its item by its map index.
                 cell = KubernetesPodOperator.partial(
+                    task_id="cell",
+                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -398,21 +409,19 @@ with DAG(
                         ],
                         outputs=["result=-"],
                     ),
-                    task_id="cell",
-                    image="busybox:1.36",
                 ).expand(labels=cell_items.output)
                 cell_lists = PythonOperator(
                     task_id="cell-lists",
                     python_callable=check_lists,
-                    op_args=["row.item_#.cell", "row.item_#.cell-items", {"result": "int"}, {}],
+                    op_args=["row.item_#.cell", "row.item_#.cell-items", {"result": "int"}],
                 )
                 cell >> cell_lists
                 split >> cell_items
-                end = PythonOperator(task_id="end", python_callable=row_outputs)
-                cell_lists >> end
+                row_end = PythonOperator(task_id="end", python_callable=row_outputs)
+                cell_lists >> row_end
     row_lists = PythonOperator(
         task_id="row-lists",
         python_callable=check_lists,
-        op_args=["row.item_*.end", 2, {"cells": "list"}, {}],
+        op_args=["row.item_*.end", 2, {"cells": "list"}],
     )
     row >> row_lists

@@ -191,7 +191,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -205,9 +205,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -239,11 +239,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -341,6 +345,8 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="foreach-over-output-in-group",
     schedule=None,
@@ -353,23 +359,26 @@ with DAG(
     },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "gathered": gathered},
 ):
-    list_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
+    list_ = KubernetesPodOperator(
         task_id="list",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
     )
     with TaskGroup("work") as work:
         more = KubernetesPodOperator(
-            **process(["sh", "-c", "echo '[5, 6]'"], outputs=["result=-"]),
             task_id="more",
             image="busybox:1.36",
+            **process(["sh", "-c", "echo '[5, 6]'"], outputs=["result=-"]),
         )
         outer_items = PythonOperator(
             task_id="outer-items",
             python_callable=make_rows,
             op_kwargs={"lists": {"item": '{{ output(ti, "list") }}'}},
         )
+        # What is expanded is a label; each task reads its item by its map index.
         outer = KubernetesPodOperator.partial(
+            task_id="outer",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -380,13 +389,11 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="outer",
-            image="busybox:1.36",
         ).expand(labels=outer_items.output)
         outer_lists = PythonOperator(
             task_id="outer-lists",
             python_callable=check_lists,
-            op_args=["work.outer", "work.outer-items", {"result": "int"}, {}],
+            op_args=["work.outer", "work.outer-items", {"result": "int"}],
         )
         outer >> outer_lists
         inner_items = PythonOperator(
@@ -394,7 +401,10 @@ with DAG(
             python_callable=make_rows,
             op_kwargs={"lists": {"item": '{{ output(ti, "work.more") }}'}},
         )
+        # What is expanded is a label; each task reads its item by its map index.
         inner = KubernetesPodOperator.partial(
+            task_id="inner",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -405,18 +415,18 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="inner",
-            image="busybox:1.36",
         ).expand(labels=inner_items.output)
         inner_lists = PythonOperator(
             task_id="inner-lists",
             python_callable=check_lists,
-            op_args=["work.inner", "work.inner-items", {"result": "int"}, {}],
+            op_args=["work.inner", "work.inner-items", {"result": "int"}],
         )
         inner >> inner_lists
         more >> inner_items
-    list_2 >> work
+    list_ >> work
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -428,7 +438,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     work >> end

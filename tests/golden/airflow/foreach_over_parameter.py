@@ -185,7 +185,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -199,9 +199,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -223,11 +223,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -343,6 +347,8 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="foreach-over-parameter",
     schedule=None,
@@ -361,7 +367,10 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ text(params["who"]) }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     greet = KubernetesPodOperator.partial(
+        task_id="greet",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -373,12 +382,10 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="greet",
-        image="busybox:1.36",
     ).expand(labels=greet_items.output)
     greet_lists = PythonOperator(
         task_id="greet-lists",
         python_callable=check_lists,
-        op_args=["greet", "greet-items", {"result": "str"}, {}],
+        op_args=["greet", "greet-items", {"result": "str"}],
     )
     greet >> greet_lists

@@ -16,23 +16,11 @@ from kubernetes.client import models as k8s
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
-# beside the process, which ends with it. What is not the end of the process itself is told by the
-# termination message, as any exit code can be that of the process.
+# beside the process, which ends with it. What goes wrong here ends with 125.
 set -u
 tools=/couler
-message=${COULER_MESSAGE:-/dev/termination-log}
-unset COULER_MESSAGE
-trap '[ ! -e "$tools/told" ] || box cp "$tools/told" "$message"' EXIT
 box() { "$tools/busybox" "$@"; }
-tell() { echo "couler: $2" >&2; echo "couler $1: $2" >"$tools/told"; }
-fail() { tell error "$*"; exit 125; }
-
-# Becomes the process; where it cannot, the shell ends.
-run() {
-  program=$1
-  trap 'tell error "there is no program $program that can be started"' EXIT
-  exec "$@"
-}
+fail() { echo "couler: $*" >&2; exit 125; }
 
 # Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
 # shell gives no standard input to what it does not wait for, hence the copy of its own.
@@ -53,9 +41,9 @@ start() {
     box mkfifo "$tools/pipe"
     box tee "$tools/stdout" <"$tools/pipe" &
     tee=$!
-    run "$@" <&3 3<&- >"$tools/pipe" &
+    (exec "$@") <&3 3<&- >"$tools/pipe" &
   else
-    run "$@" <&3 3<&- &
+    (exec "$@") <&3 3<&- &
   fi
   child=$!
 }
@@ -73,9 +61,8 @@ end_beside() {
       ticks=$((ticks + 1))
     done
     [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
-    [ "$other" != unable ] || fail "the container $name beside the process could not start"
     [ "$other" = 0 ] || [ "$code" != 0 ] || {
-      tell failure "the container $name beside the process ended with exit code $other"
+      echo "couler: the container $name beside the process ended with exit code $other" >&2
       code=$other
     }
   done
@@ -175,38 +162,11 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-PLAIN_2_ITEMS = [{"item": one} for one in range(0, 3)]
-DOWN_ITEMS = [{"item": f"n{one:03d}-"} for one in range(1, -2, -1)]
-ROW_ITEMS = [{"letter": "a", "number": 8}, {"letter": "b", "number": 9}]
-OUTER_ITEMS = [{"item": one} for one in range(1, 3)]
-CELL_ITEMS = [{"item": one} for one in range(0, 2)]
 
 
-def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
-    """Keep the rows of lists of one length; return a label for each."""
-    read = {name: as_list(name, value) for name, value in lists.items()}
-    lengths = {len(value) for value in read.values()}
-    if len(lengths) > 1 or max(lengths) > 1000:
-        raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
-    rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
-    ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
-
-
-def as_list(name: str, value: str) -> list[Any]:
-    """Read a list from its text."""
-    try:
-        read = json.loads(value)
-    except ValueError:
-        read = value
-    if not isinstance(read, list):
-        raise AirflowFailException(f"{name} is {read!r}, not a list")
-    return read
-
-
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -238,11 +198,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -340,6 +304,16 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+PLAIN_2_ITEMS = [{"item": one} for one in range(0, 3)]
+DOWN_ITEMS = [{"item": f"n{one:03d}-"} for one in range(1, -2, -1)]
+NONE_ITEMS = [{"item": one} for one in range(5, 5)]
+ROW_ITEMS = [{"letter": "a", "number": 8}, {"letter": "b", "number": 9}]
+OUTER_ITEMS = [{"item": one} for one in range(1, 3)]
+CELL_ITEMS = [{"item": one} for one in range(0, 2)]
+
+
 def outer_outputs(ti: Any, params: Any) -> dict[str, Any]:
     return {"cells": gathered(ti, "outer.item.cell.item_*", "result", 2)}
 
@@ -366,7 +340,10 @@ with DAG(
         "gathered": gathered,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     plain_2 = KubernetesPodOperator.partial(
+        task_id="plain",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -377,16 +354,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="plain",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(PLAIN_2_ITEMS)))
+    ).expand(labels=labels(PLAIN_2_ITEMS))
     plain_2_lists = PythonOperator(
         task_id="plain-lists",
         python_callable=check_lists,
-        op_args=["plain", 3, {"result": "str"}, {}],
+        op_args=["plain", 3, {"result": "str"}],
     )
     plain_2 >> plain_2_lists
+    # What is expanded is a label; each task reads its item by its map index.
     down = KubernetesPodOperator.partial(
+        task_id="down",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -397,28 +375,29 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="down",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(DOWN_ITEMS)))
+    ).expand(labels=labels(DOWN_ITEMS))
     down_lists = PythonOperator(
         task_id="down-lists",
         python_callable=check_lists,
-        op_args=["down", 3, {"result": "str"}, {}],
+        op_args=["down", 3, {"result": "str"}],
     )
     down >> down_lists
-    with TaskGroup("none") as none:
-        items = PythonOperator(
-            task_id="items",
-            python_callable=make_rows,
-            op_kwargs={"lists": {"item": "[]"}},
-        )
+    # What is expanded is a label; each task reads its item by its map index.
+    none = KubernetesPodOperator.partial(
+        task_id="none",
+        image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+    ).expand(labels=labels(NONE_ITEMS))
     none_lists = PythonOperator(
         task_id="none-lists",
         python_callable=check_lists,
-        op_args=["none.item_*", "none.items", {"result": "str"}, {}],
+        op_args=["none", 0, {"result": "str"}],
     )
     none >> none_lists
+    # What is expanded is a label; each task reads its item by its map index.
     row = KubernetesPodOperator.partial(
+        task_id="row",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -430,13 +409,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="row",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(ROW_ITEMS)))
+    ).expand(labels=labels(ROW_ITEMS))
     row_lists = PythonOperator(
         task_id="row-lists",
         python_callable=check_lists,
-        op_args=["row", 2, {"result": "str"}, {}],
+        op_args=["row", 2, {"result": "str"}],
     )
     row >> row_lists
     with TaskGroup("outer") as outer:
@@ -446,6 +423,8 @@ with DAG(
             with TaskGroup("cell") as cell:
                 for number_2 in range(2):
                     KubernetesPodOperator(
+                        task_id=f"item_{number_2}",
+                        image="busybox:1.36",
                         **process(
                             [
                                 "sh",
@@ -457,26 +436,26 @@ with DAG(
                             ],
                             outputs=["result=-"],
                         ),
-                        task_id=f"item_{number_2}",
-                        image="busybox:1.36",
                     )
             cell_lists = PythonOperator(
                 task_id="cell-lists",
                 python_callable=check_lists,
-                op_args=["outer.item.cell.item_*", 2, {"result": "str"}, {}],
+                op_args=["outer.item.cell.item_*", 2, {"result": "str"}],
             )
             cell >> cell_lists
-            end = PythonOperator(task_id="end", python_callable=outer_outputs)
-            cell_lists >> end
+            outer_end = PythonOperator(task_id="end", python_callable=outer_outputs)
+            cell_lists >> outer_end
 
         outer_item.expand(number=[*range(2)])
     outer_lists = PythonOperator(
         task_id="outer-lists",
         python_callable=check_lists,
-        op_args=["outer.item.end", 2, {"cells": "list"}, {}],
+        op_args=["outer.item.end", 2, {"cells": "list"}],
     )
     outer >> outer_lists
-    all_2 = KubernetesPodOperator(
+    all_ = KubernetesPodOperator(
+        task_id="all",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -485,11 +464,9 @@ with DAG(
                 "sh",
                 '{{ gathered(ti, "plain", "result", 3) | replace("$", "$$") }}',
                 '{{ gathered(ti, "down", "result", 3) | replace("$", "$$") }}',
-                '{{ gathered(ti, "none.item_*", "result", "none.items") | replace("$", "$$") }}',
+                '{{ gathered(ti, "none", "result", 0) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
-        task_id="all",
-        image="busybox:1.36",
     )
-    [plain_2_lists, down_lists, none_lists] >> all_2
+    [plain_2_lists, down_lists, none_lists] >> all_

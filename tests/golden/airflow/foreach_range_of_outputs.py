@@ -192,7 +192,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -206,9 +206,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -240,11 +240,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -362,6 +366,8 @@ def whole(value: str | None) -> int:
     return int(value)
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="foreach-range-of-outputs",
     schedule=None,
@@ -385,14 +391,14 @@ with DAG(
     },
 ):
     first = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
         task_id="first",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
     )
     text_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 2"], outputs=["result=-"]),
         task_id="text",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 2"], outputs=["result=-"]),
     )
     counted_items = PythonOperator(
         task_id="counted-items",
@@ -403,7 +409,10 @@ with DAG(
             },
         },
     )
+    # What is expanded is a label; each task reads its item by its map index.
     counted = KubernetesPodOperator.partial(
+        task_id="counted",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -414,13 +423,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="counted",
-        image="busybox:1.36",
     ).expand(labels=counted_items.output)
     counted_lists = PythonOperator(
         task_id="counted-lists",
         python_callable=check_lists,
-        op_args=["counted", "counted-items", {"result": "str"}, {}],
+        op_args=["counted", "counted-items", {"result": "str"}],
     )
     counted >> counted_lists
     [first, text_2] >> counted_items
@@ -431,7 +438,10 @@ with DAG(
             "lists": {"item": '{{ numbers(output(ti, "first"), end=text(params["last"])) }}'},
         },
     )
+    # What is expanded is a label; each task reads its item by its map index.
     down = KubernetesPodOperator.partial(
+        task_id="down",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -442,13 +452,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="down",
-        image="busybox:1.36",
     ).expand(labels=down_items.output)
     down_lists = PythonOperator(
         task_id="down-lists",
         python_callable=check_lists,
-        op_args=["down", "down-items", {"result": "str"}, {}],
+        op_args=["down", "down-items", {"result": "str"}],
     )
     down >> down_lists
     first >> down_items
@@ -457,15 +465,16 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ numbers("0", count=text(params["least"])) }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     none = KubernetesPodOperator.partial(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="none",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     ).expand(labels=none_items.output)
     none_lists = PythonOperator(
         task_id="none-lists",
         python_callable=check_lists,
-        op_args=["none", "none-items", {"result": "str"}, {}],
+        op_args=["none", "none-items", {"result": "str"}],
     )
     none >> none_lists
     pair_items = PythonOperator(
@@ -478,7 +487,10 @@ with DAG(
             },
         },
     )
+    # What is expanded is a label; each task reads its item by its map index.
     pair = KubernetesPodOperator.partial(
+        task_id="pair",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -490,13 +502,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="pair",
-        image="busybox:1.36",
     ).expand(labels=pair_items.output)
     pair_lists = PythonOperator(
         task_id="pair-lists",
         python_callable=check_lists,
-        op_args=["pair", "pair-items", {"result": "str"}, {}],
+        op_args=["pair", "pair-items", {"result": "str"}],
     )
     pair >> pair_lists
     first >> pair_items
@@ -506,7 +516,10 @@ with DAG(
             python_callable=make_rows,
             op_kwargs={"lists": {"item": '{{ numbers("1", end=output(ti, "text")) }}'}},
         )
+        # What is expanded is a label; each task reads its item by its map index.
         each = KubernetesPodOperator.partial(
+            task_id="each",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -517,16 +530,16 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="each",
-            image="busybox:1.36",
         ).expand(labels=each_items.output)
         each_lists = PythonOperator(
             task_id="each-lists",
             python_callable=check_lists,
-            op_args=["inside.each", "inside.each-items", {"result": "str"}, {}],
+            op_args=["inside.each", "inside.each-items", {"result": "str"}],
         )
         each >> each_lists
         shown = KubernetesPodOperator(
+            task_id="shown",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -537,12 +550,12 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="shown",
-            image="busybox:1.36",
         )
         each_lists >> shown
     text_2 >> inside
     whole_2 = KubernetesPodOperator(
+        task_id="whole",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -553,11 +566,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="whole",
-        image="busybox:1.36",
     )
     first >> whole_2
-    all_2 = KubernetesPodOperator(
+    all_ = KubernetesPodOperator(
+        task_id="all",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -570,7 +583,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="all",
-        image="busybox:1.36",
     )
-    [counted_lists, down_lists, none_lists] >> all_2
+    [counted_lists, down_lists, none_lists] >> all_

@@ -192,7 +192,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -206,9 +206,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -230,11 +230,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -339,6 +343,8 @@ def whole(value: str | None) -> int:
     return int(value)
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="foreach-range-too-long",
     schedule=None,
@@ -352,29 +358,30 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "numbers": numbers, "text": text},
 ):
     many = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 1001"], outputs=["result=-"]),
         task_id="many",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 1001"], outputs=["result=-"]),
     )
     word = KubernetesPodOperator(
-        **process(["sh", "-c", "echo many"], outputs=["result=-"]),
         task_id="word",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo many"], outputs=["result=-"]),
     )
     long_items = PythonOperator(
         task_id="long-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ numbers("0", count=output(ti, "many")) }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     long = KubernetesPodOperator.partial(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="long",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     ).expand(labels=long_items.output)
     long_lists = PythonOperator(
         task_id="long-lists",
         python_callable=check_lists,
-        op_args=["long", "long-items", {"result": "str"}, {}],
+        op_args=["long", "long-items", {"result": "str"}],
     )
     long >> long_lists
     many >> long_items
@@ -383,15 +390,16 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ numbers("0", end=output(ti, "many")) }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     far = KubernetesPodOperator.partial(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="far",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     ).expand(labels=far_items.output)
     far_lists = PythonOperator(
         task_id="far-lists",
         python_callable=check_lists,
-        op_args=["far", "far-items", {"result": "str"}, {}],
+        op_args=["far", "far-items", {"result": "str"}],
     )
     far >> far_lists
     many >> far_items
@@ -400,7 +408,10 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ numbers("0", count=output(ti, "word")) }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     wrong = KubernetesPodOperator.partial(
+        task_id="wrong",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -411,13 +422,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="wrong",
-        image="busybox:1.36",
     ).expand(labels=wrong_items.output)
     wrong_lists = PythonOperator(
         task_id="wrong-lists",
         python_callable=check_lists,
-        op_args=["wrong", "wrong-items", {"result": "str"}, {}],
+        op_args=["wrong", "wrong-items", {"result": "str"}],
     )
     wrong >> wrong_lists
     word >> wrong_items

@@ -176,13 +176,11 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-WORK_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
-LEAVES = ["after", "handle"]
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -214,11 +212,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -437,7 +439,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -483,6 +487,11 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+WORK_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
+LEAVES = ["after", "handle"]
+
 with DAG(
     dag_id="foreach-read-on-completion",
     schedule=None,
@@ -503,7 +512,10 @@ with DAG(
         "are_open": are_open,
     },
 ) as dag:
+    # What is expanded is a label; each task reads its item by its map index.
     work = KubernetesPodOperator.partial(
+        task_id="work",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -514,13 +526,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="work",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(WORK_ITEMS)))
+    ).expand(labels=labels(WORK_ITEMS))
     work_lists = PythonOperator(
         task_id="work-lists",
         python_callable=check_lists,
-        op_args=["work", 3, {"result": "int"}, {}],
+        op_args=["work", 3, {"result": "int"}],
     )
     work >> work_lists
     after_needs = PythonOperator(
@@ -530,6 +540,8 @@ with DAG(
         trigger_rule="all_done",
     )
     after = KubernetesPodOperator(
+        task_id="after",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -540,9 +552,7 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "after-needs"),
+        pre_execute=run_within("after-needs"),
     )
     work_lists >> after_needs
     after_needs >> after
@@ -553,6 +563,8 @@ with DAG(
         trigger_rule="all_done",
     )
     handle = KubernetesPodOperator(
+        task_id="handle",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -563,9 +575,7 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="handle",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "handle-needs"),
+        pre_execute=run_within("handle-needs"),
     )
     work_lists >> handle_needs
     handle_needs >> handle

@@ -176,7 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["handle"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -193,7 +192,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -207,9 +206,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -231,11 +230,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -424,7 +427,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -470,6 +475,10 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["handle"]
+
 with DAG(
     dag_id="foreach-unequal-lists",
     schedule=None,
@@ -483,16 +492,19 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
 ) as dag:
     numbers_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
         task_id="numbers",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '[1, 2]'"], outputs=["result=-"]),
     )
     pair_items = PythonOperator(
         task_id="pair-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"letter": '["a","b","c"]', "number": '{{ output(ti, "numbers") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     pair = KubernetesPodOperator.partial(
+        task_id="pair",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -504,13 +516,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="pair",
-        image="busybox:1.36",
     ).expand(labels=pair_items.output)
     pair_lists = PythonOperator(
         task_id="pair-lists",
         python_callable=check_lists,
-        op_args=["pair", "pair-items", {"result": "str"}, {}],
+        op_args=["pair", "pair-items", {"result": "str"}],
     )
     pair >> pair_lists
     numbers_2 >> pair_items
@@ -521,10 +531,10 @@ with DAG(
         trigger_rule="all_done",
     )
     handle = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="handle",
         image="busybox:1.36",
-        pre_execute=run_within(None, "handle-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("handle-needs"),
     )
     pair_lists >> handle_needs
     handle_needs >> handle

@@ -204,6 +204,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="group",
     schedule=None,
@@ -217,35 +219,35 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     start = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
         task_id="start",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
     )
     with TaskGroup("work") as work:
         twice = KubernetesPodOperator(
+            task_id="twice",
+            image="busybox:1.36",
             **process(
                 ["sh", "-c", "echo $$(($$1 * 2))", "sh", '{{ output(ti, "start") }}'],
                 outputs=["result=-"],
             ),
-            task_id="twice",
-            image="busybox:1.36",
         )
         more = KubernetesPodOperator(
+            task_id="more",
+            image="busybox:1.36",
             **process(
                 ["sh", "-c", "echo $$(($$1 + 1))", "sh", '{{ output(ti, "work.twice") }}'],
                 outputs=["result=-"],
             ),
-            task_id="more",
-            image="busybox:1.36",
         )
         twice >> more
     start >> work
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "it is $1"', "sh", '{{ output(ti, "work.more") }}'],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     work >> end

@@ -174,7 +174,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["reads", "handles"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -342,7 +341,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -388,6 +389,10 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["reads", "handles"]
+
 with DAG(
     dag_id="group-fails",
     schedule=None,
@@ -407,19 +412,19 @@ with DAG(
 ) as dag:
     with TaskGroup("work") as work:
         good = KubernetesPodOperator(
-            **process(["sh", "-c", "echo good"], outputs=["result=-"]),
             task_id="good",
             image="busybox:1.36",
+            **process(["sh", "-c", "echo good"], outputs=["result=-"]),
         )
         bad = KubernetesPodOperator(
-            **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
             task_id="bad",
             image="busybox:1.36",
+            **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
         )
         worse = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="worse",
             image="busybox:1.36",
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
         )
         bad >> worse
     reads_needs = PythonOperator(
@@ -429,6 +434,8 @@ with DAG(
         trigger_rule="all_done",
     )
     reads = KubernetesPodOperator(
+        task_id="reads",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -439,9 +446,7 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="reads",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "reads-needs"),
+        pre_execute=run_within("reads-needs"),
     )
     work >> reads_needs
     reads_needs >> reads
@@ -452,10 +457,10 @@ with DAG(
         trigger_rule="all_done",
     )
     handles = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="handles",
         image="busybox:1.36",
-        pre_execute=run_within(None, "handles-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("handles-needs"),
     )
     work >> handles_needs
     handles_needs >> handles

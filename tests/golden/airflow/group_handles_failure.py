@@ -174,7 +174,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["after"]
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -323,7 +322,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -334,6 +335,11 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
             raise AirflowSkipException(f"{condition.__name__} is false")
 
     return pre_execute
+
+
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["after"]
 
 
 def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
@@ -355,9 +361,9 @@ with DAG(
 ):
     with TaskGroup("work") as work:
         bad = KubernetesPodOperator(
-            **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
             task_id="bad",
             image="busybox:1.36",
+            **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
         )
         repair_needs = PythonOperator(
             task_id="repair-needs",
@@ -366,19 +372,23 @@ with DAG(
             trigger_rule="all_done",
         )
         repair = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="repair",
             image="busybox:1.36",
-            pre_execute=run_within(None, "work.repair-needs"),
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
+            pre_execute=run_within("work.repair-needs"),
         )
         bad >> repair_needs
         repair_needs >> repair
-        end = PythonOperator(task_id="end", python_callable=work_outputs, trigger_rule="all_done")
-        repair >> end
+        work_end = PythonOperator(
+            task_id="end",
+            python_callable=work_outputs,
+            trigger_rule="all_done",
+        )
+        repair >> work_end
     after = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="after",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     work >> after
     run_status = PythonOperator(

@@ -10,10 +10,6 @@ from airflow.sdk import DAG
 from airflow.sdk.definitions.template import literal
 from kubernetes.client import models as k8s
 
-ENV = """\
-import json, os
-print(json.dumps([os.environ["A"], os.environ["COULER_INPUT_b"], "{{=1+1}}"]))
-"""
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
@@ -203,6 +199,13 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+ENV = """\
+import json, os
+print(json.dumps([os.environ["A"], os.environ["COULER_INPUT_b"], "{{=1+1}}"]))
+"""
+
 with DAG(
     dag_id="hostile-braces",
     schedule=None,
@@ -216,6 +219,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     args = KubernetesPodOperator(
+        task_id="args",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -229,13 +234,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="args",
-        image="python:3.12-slim",
     )
     env = KubernetesPodOperator(
-        **process(["python"], outputs=["result=-"]),
         task_id="env",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_b": literal("{{=1+1}}"),

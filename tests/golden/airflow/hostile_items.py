@@ -14,10 +14,6 @@ from airflow.sdk.definitions.template import literal
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
-KNOWN = """\
-import json, os
-print(json.dumps([json.loads(os.environ["COULER_INPUT_v"])]))
-"""
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
@@ -180,23 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-PAIRS_ITEMS = [
-    {"a": 'q"u', "b": "it's"},
-    {"a": "a\\b", "b": "$(HOME) $$"},
-    {"a": "x\ny", "b": '{"k":"v"}'},
-    {"a": '{"k":"v"}', "b": "x\ny"},
-    {"a": "$(HOME) $$", "b": "a\\b"},
-    {"a": "it's", "b": 'q"u'},
-]
-KNOWN_ITEMS = [
-    {"item": 1},
-    {"item": "1"},
-    {"item": None},
-    {"item": True},
-    {"item": {"a": 1}},
-    {"item": [2, "b"]},
-    {"item": 'say "x"'},
-]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -213,7 +192,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -227,9 +206,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -251,11 +230,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -340,6 +323,30 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+KNOWN = """\
+import json, os
+print(json.dumps([json.loads(os.environ["COULER_INPUT_v"])]))
+"""
+PAIRS_ITEMS = [
+    {"a": 'q"u', "b": "it's"},
+    {"a": "a\\b", "b": "$(HOME) $$"},
+    {"a": "x\ny", "b": '{"k":"v"}'},
+    {"a": '{"k":"v"}', "b": "x\ny"},
+    {"a": "$(HOME) $$", "b": "a\\b"},
+    {"a": "it's", "b": 'q"u'},
+]
+KNOWN_ITEMS = [
+    {"item": 1},
+    {"item": "1"},
+    {"item": None},
+    {"item": True},
+    {"item": {"a": 1}},
+    {"item": [2, "b"]},
+    {"item": 'say "x"'},
+]
+
 with DAG(
     dag_id="hostile-items",
     schedule=None,
@@ -360,6 +367,8 @@ with DAG(
     },
 ):
     texts = KubernetesPodOperator(
+        task_id="texts",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -374,10 +383,10 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="texts",
-        image="python:3.12-slim",
     )
     values = KubernetesPodOperator(
+        task_id="values",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -386,10 +395,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="values",
-        image="python:3.12-slim",
     )
+    # What is expanded is a label; each task reads its item by its map index.
     pairs = KubernetesPodOperator.partial(
+        task_id="pairs",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -400,13 +410,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="pairs",
-        image="python:3.12-slim",
-    ).expand(labels=labels(len(PAIRS_ITEMS)))
+    ).expand(labels=labels(PAIRS_ITEMS))
     pairs_lists = PythonOperator(
         task_id="pairs-lists",
         python_callable=check_lists,
-        op_args=["pairs", 6, {"result": "list"}, {}],
+        op_args=["pairs", 6, {"result": "list"}],
     )
     pairs >> pairs_lists
     later_items = PythonOperator(
@@ -419,7 +427,10 @@ with DAG(
             },
         },
     )
+    # What is expanded is a label; each task reads its item by its map index.
     later = KubernetesPodOperator.partial(
+        task_id="later",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -430,30 +441,29 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="later",
-        image="python:3.12-slim",
     ).expand(labels=later_items.output)
     later_lists = PythonOperator(
         task_id="later-lists",
         python_callable=check_lists,
-        op_args=["later", "later-items", {"result": "list"}, {}],
+        op_args=["later", "later-items", {"result": "list"}],
     )
     later >> later_lists
     texts >> later_items
+    # What is expanded is a label; each task reads its item by its map index.
     known = KubernetesPodOperator.partial(
-        **process(["python"], outputs=["result=-"]),
         task_id="known",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_v": '{{ as_json(KNOWN_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
             "COULER_SCRIPT": literal(KNOWN),
         },
-    ).expand(labels=labels(len(KNOWN_ITEMS)))
+    ).expand(labels=labels(KNOWN_ITEMS))
     known_lists = PythonOperator(
         task_id="known-lists",
         python_callable=check_lists,
-        op_args=["known", 7, {"result": "list"}, {}],
+        op_args=["known", 7, {"result": "list"}],
     )
     known >> known_lists
     made_items = PythonOperator(
@@ -461,10 +471,11 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ output(ti, "values") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     made = KubernetesPodOperator.partial(
-        **process(["python"], outputs=["result=-"]),
         task_id="made",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_v": '{{ as_json(ti.xcom_pull("made-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
@@ -474,7 +485,7 @@ with DAG(
     made_lists = PythonOperator(
         task_id="made-lists",
         python_callable=check_lists,
-        op_args=["made", "made-items", {"result": "list"}, {}],
+        op_args=["made", "made-items", {"result": "list"}],
     )
     made >> made_lists
     values >> made_items

@@ -14,19 +14,6 @@ from airflow.sdk.definitions.template import literal
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
-ENV = """\
-import json, os
-names = sorted(name for name in os.environ if name.startswith("TEXT_"))
-print(json.dumps([os.environ[name] for name in names]))
-"""
-INPUTS = """\
-import json, os
-names = sorted(name for name in os.environ if name.startswith("COULER_INPUT_"))
-print(json.dumps([os.environ[name] for name in names]))
-"""
-SCRIPT = r"""import json
-print(json.dumps(['$$$$', '$$(HOME)', '$$$$(HOME) $$$$$$(X)', '$${HOME} $$HOME `id` $$((1+1))', 'it\'s "quoted" \\ \\n \\\\', 'two\nlines\n\nand more\n', '\ttab and trailing blank ', ' leading', '', '-n', '--', '#!/no', 'naïve ümläut 漢字 😀 \u200b \u2028', '%s %% {0} {x}', 'null', 'true', '1e3', '0x10', '- yes: [no, *a, &b] # c', '\x01\x7f']))
-"""
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
@@ -189,28 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-ITEMS_ITEMS = [
-    {"item": "$$"},
-    {"item": "$(HOME)"},
-    {"item": "$$(HOME) $$$(X)"},
-    {"item": "${HOME} $HOME `id` $((1+1))"},
-    {"item": 'it\'s "quoted" \\ \\n \\\\'},
-    {"item": "two\nlines\n\nand more\n"},
-    {"item": "\ttab and trailing blank "},
-    {"item": " leading"},
-    {"item": ""},
-    {"item": "-n"},
-    {"item": "--"},
-    {"item": "#!/no"},
-    {"item": "naïve ümläut 漢字 😀 \u200b \u2028"},
-    {"item": "%s %% {0} {x}"},
-    {"item": "null"},
-    {"item": "true"},
-    {"item": "1e3"},
-    {"item": "0x10"},
-    {"item": "- yes: [no, *a, &b] # c"},
-    {"item": "\x01\x7f"},
-]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -227,7 +192,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -241,9 +206,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -265,11 +230,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -375,6 +344,44 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+ENV = """\
+import json, os
+names = sorted(name for name in os.environ if name.startswith("TEXT_"))
+print(json.dumps([os.environ[name] for name in names]))
+"""
+INPUTS = """\
+import json, os
+names = sorted(name for name in os.environ if name.startswith("COULER_INPUT_"))
+print(json.dumps([os.environ[name] for name in names]))
+"""
+SCRIPT = r"""import json
+print(json.dumps(['$$$$', '$$(HOME)', '$$$$(HOME) $$$$$$(X)', '$${HOME} $$HOME `id` $$((1+1))', 'it\'s "quoted" \\ \\n \\\\', 'two\nlines\n\nand more\n', '\ttab and trailing blank ', ' leading', '', '-n', '--', '#!/no', 'naïve ümläut 漢字 😀 \u200b \u2028', '%s %% {0} {x}', 'null', 'true', '1e3', '0x10', '- yes: [no, *a, &b] # c', '\x01\x7f']))
+"""
+ITEMS_ITEMS = [
+    {"item": "$$"},
+    {"item": "$(HOME)"},
+    {"item": "$$(HOME) $$$(X)"},
+    {"item": "${HOME} $HOME `id` $((1+1))"},
+    {"item": 'it\'s "quoted" \\ \\n \\\\'},
+    {"item": "two\nlines\n\nand more\n"},
+    {"item": "\ttab and trailing blank "},
+    {"item": " leading"},
+    {"item": ""},
+    {"item": "-n"},
+    {"item": "--"},
+    {"item": "#!/no"},
+    {"item": "naïve ümläut 漢字 😀 \u200b \u2028"},
+    {"item": "%s %% {0} {x}"},
+    {"item": "null"},
+    {"item": "true"},
+    {"item": "1e3"},
+    {"item": "0x10"},
+    {"item": "- yes: [no, *a, &b] # c"},
+    {"item": "\x01\x7f"},
+]
+
 with DAG(
     dag_id="hostile-text",
     schedule=None,
@@ -394,6 +401,8 @@ with DAG(
     },
 ):
     args = KubernetesPodOperator(
+        task_id="args",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -422,13 +431,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="args",
-        image="python:3.12-slim",
     )
     env = KubernetesPodOperator(
-        **process(["python"], outputs=["result=-"]),
         task_id="env",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={
             "TEXT_00": "$$$$",
             "TEXT_01": "$$(HOME)",
@@ -454,9 +461,9 @@ with DAG(
         },
     )
     inputs = KubernetesPodOperator(
-        **process(["python"], outputs=["result=-"]),
         task_id="inputs",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_t00": "$$$$",
@@ -483,12 +490,15 @@ with DAG(
         },
     )
     script = KubernetesPodOperator(
-        **process(["python"], outputs=["result=-"]),
         task_id="script",
         image="python:3.12-slim",
+        **process(["python"], outputs=["result=-"]),
         env_vars={"COULER_SCRIPT": literal(SCRIPT)},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     items = KubernetesPodOperator.partial(
+        task_id="items",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -498,13 +508,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="items",
-        image="python:3.12-slim",
-    ).expand(labels=labels(len(ITEMS_ITEMS)))
+    ).expand(labels=labels(ITEMS_ITEMS))
     items_lists = PythonOperator(
         task_id="items-lists",
         python_callable=check_lists,
-        op_args=["items", 20, {"result": "list"}, {}],
+        op_args=["items", 20, {"result": "list"}],
     )
     items >> items_lists
     later_items = PythonOperator(
@@ -512,7 +520,10 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ output(ti, "args") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     later = KubernetesPodOperator.partial(
+        task_id="later",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -522,17 +533,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="later",
-        image="python:3.12-slim",
     ).expand(labels=later_items.output)
     later_lists = PythonOperator(
         task_id="later-lists",
         python_callable=check_lists,
-        op_args=["later", "later-items", {"result": "list"}, {}],
+        op_args=["later", "later-items", {"result": "list"}],
     )
     later >> later_lists
     args >> later_items
     whole_2 = KubernetesPodOperator(
+        task_id="whole",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -543,8 +554,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="whole",
-        image="python:3.12-slim",
     )
     args >> whole_2
     run_outputs = PythonOperator(

@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["after", "second"]
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -324,7 +323,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -336,6 +337,10 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
 
     return pre_execute
 
+
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["after", "second"]
 
 with DAG(
     dag_id="init-container-fails",
@@ -351,12 +356,12 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     never = KubernetesPodOperator(
+        task_id="never",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'touch "$1/ran"', "sh", '{{ params["shared"] | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="never",
-        image="busybox:1.36",
         pod_template_dict={
             "spec": {
                 "containers": [{"name": "base"}],
@@ -373,6 +378,8 @@ with DAG(
         trigger_rule="all_done",
     )
     after = KubernetesPodOperator(
+        task_id="after",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -383,16 +390,14 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "after-needs"),
+        pre_execute=run_within("after-needs"),
     )
     never >> after_needs
     after_needs >> after
     second = KubernetesPodOperator(
-        **process(["sh", "-c", "echo ran"], outputs=["result=-"]),
         task_id="second",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo ran"], outputs=["result=-"]),
         pod_template_dict={
             "spec": {
                 "containers": [{"name": "base"}],

@@ -176,7 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["unmet"]
 
 
 def text(value: Any) -> str:
@@ -400,7 +399,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -446,6 +447,11 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["unmet"]
+
+
 def when_off(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["n"]), "int"), "==", 2)
 
@@ -464,9 +470,9 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag:
     bad = KubernetesPodOperator(
-        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
         task_id="bad",
         image="busybox:1.36",
+        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     off_needs = PythonOperator(
         task_id="off-needs",
@@ -475,17 +481,17 @@ with DAG(
         trigger_rule="all_done",
     )
     off = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="off",
         image="busybox:1.36",
-        pre_execute=run_within(when_off, "off-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("off-needs", condition=when_off),
     )
     bad >> off_needs
     off_needs >> off
     good = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="good",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     unmet_needs = PythonOperator(
         task_id="unmet-needs",
@@ -494,10 +500,10 @@ with DAG(
         trigger_rule="all_done",
     )
     unmet = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="unmet",
         image="busybox:1.36",
-        pre_execute=run_within(None, "unmet-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("unmet-needs"),
     )
     [good, off] >> unmet_needs
     unmet_needs >> unmet

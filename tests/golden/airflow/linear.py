@@ -204,6 +204,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="linear",
     schedule=None,
@@ -217,23 +219,23 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     a = KubernetesPodOperator(
-        **process(["sh", "-c", "echo one"], outputs=["result=-"]),
         task_id="a",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo one"], outputs=["result=-"]),
     )
     b = KubernetesPodOperator(
+        task_id="b",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1 two"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="b",
-        image="busybox:1.36",
     )
     a >> b
     c = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo "$COULER_INPUT_before three"'], outputs=["result=-"]),
         task_id="c",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo "$COULER_INPUT_before three"'], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_before": '{{ output(ti, "b") | replace("$", "$$") }}',

@@ -389,7 +389,6 @@ done <<END
 $later
 END
 """
-BY_ITEM_ITEMS = [{"item": "2024"}, {"item": "2024/01"}]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -406,7 +405,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -420,9 +419,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -454,11 +453,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -630,6 +633,10 @@ def files_below(
     return fields
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+BY_ITEM_ITEMS = [{"item": "2024"}, {"item": "2024/01"}]
+
 with DAG(
     dag_id="list-files",
     schedule=None,
@@ -652,26 +659,28 @@ with DAG(
     },
 ):
     every = KubernetesPodOperator(
+        task_id="every",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             ["result", "", "key", "tables"],
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="every",
-        image=IO_IMAGE,
     )
     top = KubernetesPodOperator(
+        task_id="top",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             ["result", "*.csv", "key", "tables"],
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="top",
-        image=IO_IMAGE,
     )
     deep = KubernetesPodOperator(
+        task_id="deep",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             [
@@ -683,35 +692,36 @@ with DAG(
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="deep",
-        image=IO_IMAGE,
     )
     folders = KubernetesPodOperator(
+        task_id="folders",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             ["result", "20??/*", "key", '{{ joined(params["folder"], "/") | replace("$", "$$") }}'],
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="folders",
-        image=IO_IMAGE,
     )
     none = KubernetesPodOperator(
+        task_id="none",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             ["result", "*.zip", "key", "tables"],
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="none",
-        image=IO_IMAGE,
     )
     each_items = PythonOperator(
         task_id="each-items",
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ output(ti, "deep") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
+        task_id="each",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_table"'],
             before=[
@@ -725,18 +735,19 @@ with DAG(
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="each",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler", "COULER_INPUT_table": "/tmp/couler/inputs/table"},
     ).expand(labels=each_items.output)
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", "each-items", {"result": "str"}, {}],
+        op_args=["each", "each-items", {"result": "str"}],
     )
     each >> each_lists
     deep >> each_items
+    # What is expanded is a label; each task reads its item by its map index.
     by_item = KubernetesPodOperator.partial(
+        task_id="by_item",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             [
@@ -748,16 +759,16 @@ with DAG(
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="by_item",
-        image=IO_IMAGE,
-    ).expand(labels=labels(len(BY_ITEM_ITEMS)))
+    ).expand(labels=labels(BY_ITEM_ITEMS))
     by_item_lists = PythonOperator(
         task_id="by_item-lists",
         python_callable=check_lists,
-        op_args=["by_item", 2, {"result": "list"}, {}],
+        op_args=["by_item", 2, {"result": "list"}],
     )
     by_item >> by_item_lists
-    all_2 = KubernetesPodOperator(
+    all_ = KubernetesPodOperator(
+        task_id="all",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -768,7 +779,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="all",
-        image="busybox:1.36",
     )
-    each_lists >> all_2
+    each_lists >> all_

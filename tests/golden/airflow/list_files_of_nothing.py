@@ -251,6 +251,8 @@ def files_below(
     return fields
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="list-files-of-nothing",
     schedule=None,
@@ -264,41 +266,41 @@ with DAG(
     user_defined_macros={"output": output, "PROCESS": PROCESS},
 ):
     nothing = KubernetesPodOperator(
+        task_id="nothing",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             ["result", "", "key", "pictures"],
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="nothing",
-        image=IO_IMAGE,
     )
     alike = KubernetesPodOperator(
+        task_id="alike",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             ["result", "", "key", "tab"],
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="alike",
-        image=IO_IMAGE,
     )
     one = KubernetesPodOperator(
+        task_id="one",
+        image=IO_IMAGE,
         **files_below(
             {"kind": "s3", "key": ""},
             ["result", "", "key", "tables/b.csv"],
             claim=FILES_CLAIM,
             folder="/couler/files",
         ),
-        task_id="one",
-        image=IO_IMAGE,
     )
     after = KubernetesPodOperator(
+        task_id="after",
+        image="python:3.12-slim",
         **process(
             ["echo", '{{ output(ti, "nothing") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="python:3.12-slim",
     )
     nothing >> after

@@ -175,13 +175,11 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-FITS_2_ITEMS = [{"item": 49000}, {"item": 49000}]
-LARGE_ITEMS = [{"item": 50000}, {"item": 50000}]
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -213,11 +211,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -315,6 +317,11 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+FITS_2_ITEMS = [{"item": 49000}, {"item": 49000}]
+LARGE_ITEMS = [{"item": 50000}, {"item": 50000}]
+
 with DAG(
     dag_id="list-too-large",
     schedule=None,
@@ -333,7 +340,10 @@ with DAG(
         "gathered": gathered,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     fits_2 = KubernetesPodOperator.partial(
+        task_id="fits",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -343,16 +353,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="fits",
-        image="python:3.12-slim",
-    ).expand(labels=labels(len(FITS_2_ITEMS)))
+    ).expand(labels=labels(FITS_2_ITEMS))
     fits_2_lists = PythonOperator(
         task_id="fits-lists",
         python_callable=check_lists,
-        op_args=["fits", 2, {"result": "str"}, {}],
+        op_args=["fits", 2, {"result": "str"}],
     )
     fits_2 >> fits_2_lists
+    # What is expanded is a label; each task reads its item by its map index.
     large = KubernetesPodOperator.partial(
+        task_id="large",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -362,21 +373,19 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="large",
-        image="python:3.12-slim",
-    ).expand(labels=labels(len(LARGE_ITEMS)))
+    ).expand(labels=labels(LARGE_ITEMS))
     large_lists = PythonOperator(
         task_id="large-lists",
         python_callable=check_lists,
-        op_args=["large", 2, {"result": "str"}, {}],
+        op_args=["large", 2, {"result": "str"}],
     )
     large >> large_lists
     after = KubernetesPodOperator(
+        task_id="after",
+        image="python:3.12-slim",
         **process(
             ["python", "-c", "", '{{ gathered(ti, "large", "result", 2) | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="python:3.12-slim",
     )
     large_lists >> after

@@ -323,6 +323,9 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def refine_again(ti: Any, params: Any) -> bool:
     return compare(output_near(ti, "refine.round_#-1.end", "verdict"), "==", "more")
 
@@ -350,13 +353,15 @@ with DAG(
         rounds = []
         for number in range(20):
             with TaskGroup(f"round_{number}") as refine_round:
-                when = PythonOperator(
+                refine_round_when = PythonOperator(
                     task_id="when",
                     python_callable=passed,
                     trigger_rule="all_success",
                     pre_execute=run_if(refine_again) if number else None,
                 )
                 step = KubernetesPodOperator(
+                    task_id="step",
+                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -367,12 +372,12 @@ with DAG(
                         ],
                         outputs=["result=-"],
                     ),
-                    task_id="step",
-                    image="busybox:1.36",
                     trigger_rule="none_failed_min_one_success",
                 )
-                when >> step
+                refine_round_when >> step
                 check = KubernetesPodOperator(
+                    task_id="check",
+                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -383,17 +388,15 @@ with DAG(
                         ],
                         outputs=["result=-"],
                     ),
-                    task_id="check",
-                    image="busybox:1.36",
                     trigger_rule="none_failed_min_one_success",
                 )
-                [step, when] >> check
+                [step, refine_round_when] >> check
                 refine_round_end = PythonOperator(
                     task_id="end",
                     python_callable=refine_round_outputs,
                     trigger_rule="none_failed_min_one_success",
                 )
-                [check, when] >> refine_round_end
+                [check, refine_round_when] >> refine_round_end
             before(rounds) >> refine_round
             rounds.append(refine_round)
         bound_20 = PythonOperator(
@@ -405,11 +408,11 @@ with DAG(
         )
         before(rounds) >> bound_20
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output_near(ti, "refine.round_*.end", "n") }}'],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     refine >> end

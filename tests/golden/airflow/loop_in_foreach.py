@@ -177,7 +177,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-EACH_ITEMS = [{"item": 2}, {"item": 3}, {"item": 4}]
 
 
 def gather(
@@ -199,11 +198,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -384,6 +387,11 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+EACH_ITEMS = [{"item": 2}, {"item": 3}, {"item": 4}]
+
+
 def count_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "each.item.count.round_#-1"), "int"), "<", 4)
 
@@ -418,6 +426,8 @@ with DAG(
                 rounds = []
                 for number_2 in range(20):
                     count_round = KubernetesPodOperator(
+                        task_id=f"round_{number_2}",
+                        image="busybox:1.36",
                         **process(
                             [
                                 "sh",
@@ -429,8 +439,6 @@ with DAG(
                             ],
                             outputs=["result=-"],
                         ),
-                        task_id=f"round_{number_2}",
-                        image="busybox:1.36",
                         trigger_rule="all_success",
                         pre_execute=run_if(count_again) if number_2 else None,
                     )
@@ -444,13 +452,13 @@ with DAG(
                     pre_execute=run_if(count_again),
                 )
                 before(rounds) >> bound_20
-            end = PythonOperator(task_id="end", python_callable=each_outputs)
-            count >> end
+            each_end = PythonOperator(task_id="end", python_callable=each_outputs)
+            count >> each_end
 
         each_item.expand(number=[*range(3)])
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each.item.end", 3, {"end": "int"}, {}],
+        op_args=["each.item.end", 3, {"end": "int"}],
     )
     each >> each_lists

@@ -337,6 +337,9 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def outer_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "outer.round_#-1.end", "n"), "int"), "<", 3)
 
@@ -365,7 +368,7 @@ with DAG(
         rounds = []
         for number in range(20):
             with TaskGroup(f"round_{number}") as outer_round:
-                when = PythonOperator(
+                outer_round_when = PythonOperator(
                     task_id="when",
                     python_callable=passed,
                     trigger_rule="all_success",
@@ -380,6 +383,8 @@ with DAG(
                     inner_rounds = [inner_when]
                     for number_2 in range(20):
                         inner_round = KubernetesPodOperator(
+                            task_id=f"round_{number_2}",
+                            image="busybox:1.36",
                             **process(
                                 [
                                     "sh",
@@ -390,8 +395,6 @@ with DAG(
                                 ],
                                 outputs=["result=-"],
                             ),
-                            task_id=f"round_{number_2}",
-                            image="busybox:1.36",
                             trigger_rule="all_success",
                             pre_execute=run_if(inner_again) if number_2 else None,
                         )
@@ -405,13 +408,13 @@ with DAG(
                         pre_execute=run_if(inner_again),
                     )
                     before(inner_rounds) >> bound_20
-                when >> inner
-                end = PythonOperator(
+                outer_round_when >> inner
+                outer_round_end = PythonOperator(
                     task_id="end",
                     python_callable=outer_round_outputs,
                     trigger_rule="none_failed_min_one_success",
                 )
-                [inner, when] >> end
+                [inner, outer_round_when] >> outer_round_end
             before(rounds) >> outer_round
             rounds.append(outer_round)
         outer_bound = PythonOperator(

@@ -333,6 +333,9 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def again_again(ti: Any, params: Any) -> bool:
     return compare(output_near(ti, "again.round_#-1"), "==", "yes")
 
@@ -357,9 +360,9 @@ with DAG(
         rounds = []
         for number in range(3):
             again_round = KubernetesPodOperator(
-                **process(["sh", "-c", "echo yes"], outputs=["result=-"]),
                 task_id=f"round_{number}",
                 image="busybox:1.36",
+                **process(["sh", "-c", "echo yes"], outputs=["result=-"]),
                 trigger_rule="all_success",
                 pre_execute=run_if(again_again) if number else None,
             )
@@ -377,6 +380,8 @@ with DAG(
         in_time_rounds = []
         for number_2 in range(3):
             in_time_round = KubernetesPodOperator(
+                task_id=f"round_{number_2}",
+                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -387,8 +392,6 @@ with DAG(
                     ],
                     outputs=["result=-"],
                 ),
-                task_id=f"round_{number_2}",
-                image="busybox:1.36",
                 trigger_rule="all_success",
                 pre_execute=run_if(in_time_again) if number_2 else None,
             )
@@ -403,6 +406,8 @@ with DAG(
         )
         before(in_time_rounds) >> in_time_bound
     after = KubernetesPodOperator(
+        task_id="after",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -413,7 +418,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="busybox:1.36",
     )
     again >> after

@@ -177,7 +177,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["handle"]
 
 
 def first_of(*values: str | None) -> str | None:
@@ -426,7 +425,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -451,6 +452,11 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["handle"]
+
+
 def count_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "count.round_#-1"), "int"), "<", 5)
 
@@ -471,6 +477,8 @@ with DAG(
         rounds = []
         for number in range(20):
             count_round = KubernetesPodOperator(
+                task_id=f"round_{number}",
+                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -481,8 +489,6 @@ with DAG(
                     ],
                     outputs=["result=-"],
                 ),
-                task_id=f"round_{number}",
-                image="busybox:1.36",
                 trigger_rule="all_success",
                 pre_execute=run_if(count_again) if number else None,
             )
@@ -503,10 +509,10 @@ with DAG(
         trigger_rule="all_done",
     )
     handle = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="handle",
         image="busybox:1.36",
-        pre_execute=run_within(None, "handle-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("handle-needs"),
     )
     count >> handle_needs
     handle_needs >> handle

@@ -333,6 +333,9 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def count_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "count.round_#-1"), "int"), "<", 3)
 
@@ -353,6 +356,8 @@ with DAG(
         rounds = []
         for number in range(20):
             count_round = KubernetesPodOperator(
+                task_id=f"round_{number}",
+                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -363,8 +368,6 @@ with DAG(
                     ],
                     outputs=["result=-"],
                 ),
-                task_id=f"round_{number}",
-                image="busybox:1.36",
                 trigger_rule="all_success",
                 pre_execute=run_if(count_again) if number else None,
             )
@@ -379,11 +382,11 @@ with DAG(
         )
         before(rounds) >> bound_20
     after = KubernetesPodOperator(
+        task_id="after",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output_near(ti, "count.round_*") }}'],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="busybox:1.36",
     )
     count >> after

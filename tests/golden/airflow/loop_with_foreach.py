@@ -177,7 +177,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-COUNT_ITEMS = [{"item": 1}, {"item": 2}]
 
 
 def gather(
@@ -209,11 +208,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -394,6 +397,11 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+COUNT_ITEMS = [{"item": 1}, {"item": 2}]
+
+
 def count_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "count.item.round_#-1"), "int"), "<", 3)
 
@@ -428,6 +436,8 @@ with DAG(
             rounds = []
             for number_2 in range(20):
                 count_round = KubernetesPodOperator(
+                    task_id=f"round_{number_2}",
+                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -439,8 +449,6 @@ with DAG(
                         ],
                         outputs=["result=-"],
                     ),
-                    task_id=f"round_{number_2}",
-                    image="busybox:1.36",
                     trigger_rule="all_success",
                     pre_execute=run_if(count_again) if number_2 else None,
                 )
@@ -461,10 +469,12 @@ with DAG(
     count_lists = PythonOperator(
         task_id="count-lists",
         python_callable=check_lists,
-        op_args=["count.item.end", 2, {"result": "int"}, {}],
+        op_args=["count.item.end", 2, {"result": "int"}],
     )
     count >> count_lists
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -475,7 +485,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     count_lists >> end

@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-FIRST_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
 
 
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
@@ -186,7 +185,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -200,9 +199,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -234,11 +233,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -336,6 +339,10 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+FIRST_ITEMS = [{"item": 1}, {"item": 2}, {"item": 3}]
+
 with DAG(
     dag_id="map-of-map",
     schedule=None,
@@ -353,7 +360,10 @@ with DAG(
         "gathered": gathered,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     first = KubernetesPodOperator.partial(
+        task_id="first",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -364,13 +374,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="first",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(FIRST_ITEMS)))
+    ).expand(labels=labels(FIRST_ITEMS))
     first_lists = PythonOperator(
         task_id="first-lists",
         python_callable=check_lists,
-        op_args=["first", 3, {"result": "int"}, {}],
+        op_args=["first", 3, {"result": "int"}],
     )
     first >> first_lists
     second_items = PythonOperator(
@@ -378,7 +386,10 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ gathered(ti, "first", "result", 3, kind="int") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     second = KubernetesPodOperator.partial(
+        task_id="second",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -389,13 +400,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="second",
-        image="busybox:1.36",
     ).expand(labels=second_items.output)
     second_lists = PythonOperator(
         task_id="second-lists",
         python_callable=check_lists,
-        op_args=["second", "second-items", {"result": "int"}, {}],
+        op_args=["second", "second-items", {"result": "int"}],
     )
     second >> second_lists
     first_lists >> second_items
@@ -409,7 +418,10 @@ with DAG(
             },
         },
     )
+    # What is expanded is a label; each task reads its item by its map index.
     third = KubernetesPodOperator.partial(
+        task_id="third",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -421,13 +433,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="third",
-        image="busybox:1.36",
     ).expand(labels=third_items.output)
     third_lists = PythonOperator(
         task_id="third-lists",
         python_callable=check_lists,
-        op_args=["third", "third-items", {"result": "str"}, {}],
+        op_args=["third", "third-items", {"result": "str"}],
     )
     third >> third_lists
     [first_lists, second_lists] >> third_items

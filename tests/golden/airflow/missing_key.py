@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["handle"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -378,7 +377,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -424,6 +425,10 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["handle"]
+
 with DAG(
     dag_id="missing-key",
     schedule=None,
@@ -443,11 +448,13 @@ with DAG(
     },
 ) as dag:
     make = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
         task_id="make",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '{\"a\": 1}'"], outputs=["result=-"]),
     )
     reads = KubernetesPodOperator(
+        task_id="reads",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -458,11 +465,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="reads",
-        image="busybox:1.36",
     )
     make >> reads
     defaults = KubernetesPodOperator(
+        task_id="defaults",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -473,8 +480,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="defaults",
-        image="busybox:1.36",
     )
     make >> defaults
     handle_needs = PythonOperator(
@@ -484,10 +489,10 @@ with DAG(
         trigger_rule="all_done",
     )
     handle = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="handle",
         image="busybox:1.36",
-        pre_execute=run_within(None, "handle-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("handle-needs"),
     )
     [reads, defaults] >> handle_needs
     handle_needs >> handle

@@ -204,6 +204,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="nested-groups",
     schedule=None,
@@ -218,30 +220,32 @@ with DAG(
 ):
     with TaskGroup("outer") as outer:
         first = KubernetesPodOperator(
-            **process(["sh", "-c", "echo $$(($$1 + 1))", "sh", "4"], outputs=["result=-"]),
             task_id="first",
             image="busybox:1.36",
+            **process(["sh", "-c", "echo $$(($$1 + 1))", "sh", "4"], outputs=["result=-"]),
         )
         with TaskGroup("inner") as inner:
             second = KubernetesPodOperator(
+                task_id="second",
+                image="busybox:1.36",
                 **process(
                     ["sh", "-c", "echo $$(($$1 * 10))", "sh", '{{ output(ti, "outer.first") }}'],
                     outputs=["result=-"],
                 ),
-                task_id="second",
-                image="busybox:1.36",
             )
         first >> inner
         third = KubernetesPodOperator(
+            task_id="third",
+            image="busybox:1.36",
             **process(
                 ["sh", "-c", "echo $$(($$1 + 3))", "sh", '{{ output(ti, "outer.inner.second") }}'],
                 outputs=["result=-"],
             ),
-            task_id="third",
-            image="busybox:1.36",
         )
         inner >> third
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -253,7 +257,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     outer >> end

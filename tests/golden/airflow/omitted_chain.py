@@ -204,6 +204,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="omitted-chain",
     schedule=None,
@@ -217,52 +219,52 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     root = KubernetesPodOperator(
-        **process(["sh", "-c", "echo root"], outputs=["result=-"]),
         task_id="root",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo root"], outputs=["result=-"]),
     )
     bad = KubernetesPodOperator(
-        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
         task_id="bad",
         image="busybox:1.36",
+        **process(["sh", "-c", "exit 1"], outputs=["result=-"]),
     )
     root >> bad
-    next_2 = KubernetesPodOperator(
+    next_ = KubernetesPodOperator(
+        task_id="next",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "bad") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="next",
-        image="busybox:1.36",
     )
-    bad >> next_2
+    bad >> next_
     last = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="last",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
-    next_2 >> last
+    next_ >> last
     other = KubernetesPodOperator(
+        task_id="other",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "root") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="other",
-        image="busybox:1.36",
     )
     root >> other
     joined_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="joined",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     [other, last] >> joined_2
     other_end = KubernetesPodOperator(
+        task_id="other-end",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1 end"', "sh", '{{ output(ti, "other") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="other-end",
-        image="busybox:1.36",
     )
     other >> other_end

@@ -298,6 +298,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_maybe(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["wanted"]), "bool"), "==", True)
 
@@ -316,12 +319,14 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ):
     maybe = KubernetesPodOperator(
-        **process(["sh", "-c", "echo there"], outputs=["result=-"]),
         task_id="maybe",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo there"], outputs=["result=-"]),
         pre_execute=run_if(when_maybe),
     )
     after = KubernetesPodOperator(
+        task_id="after",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -332,7 +337,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="busybox:1.36",
     )
     maybe >> after

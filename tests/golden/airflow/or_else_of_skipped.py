@@ -322,6 +322,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_maybe(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["wanted"]), "bool"), "==", True)
 
@@ -347,12 +350,14 @@ with DAG(
     },
 ):
     maybe = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '{\"n\": 1}'"], outputs=["result=-"]),
         task_id="maybe",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '{\"n\": 1}'"], outputs=["result=-"]),
         pre_execute=run_if(when_maybe),
     )
     plain_2 = KubernetesPodOperator(
+        task_id="plain",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -363,11 +368,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="plain",
-        image="busybox:1.36",
     )
     maybe >> plain_2
     inside = KubernetesPodOperator(
+        task_id="inside",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -378,11 +383,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="inside",
-        image="busybox:1.36",
     )
     maybe >> inside
     joined_2 = KubernetesPodOperator(
+        task_id="joined",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -393,7 +398,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="joined",
-        image="busybox:1.36",
     )
     maybe >> joined_2

@@ -176,7 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["sum"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -421,7 +420,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -467,6 +468,11 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["sum"]
+
+
 def when_skipped(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["on"]), "bool"), "==", True)
 
@@ -485,37 +491,39 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ) as dag:
     writes = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo 5 > "$COULER_WORK/n"'], outputs=["result=-", "n?=n"]),
         task_id="writes",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo 5 > "$COULER_WORK/n"'], outputs=["result=-", "n?=n"]),
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     forgets = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-", "n?=n"]),
         task_id="forgets",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-", "n?=n"]),
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     skipped = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-", "n?=n"]),
         task_id="skipped",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-", "n?=n"]),
         env_vars={"COULER_WORK": "/tmp/couler"},
         pre_execute=run_if(when_skipped),
     )
     fails = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo 7 > "$COULER_WORK/n"; exit 1'], outputs=["result=-", "n?=n"]),
         task_id="fails",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo 7 > "$COULER_WORK/n"; exit 1'], outputs=["result=-", "n?=n"]),
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
-    sum_2_needs = PythonOperator(
+    sum__needs = PythonOperator(
         task_id="sum-needs",
         python_callable=open_gate,
         op_args=[[["completion", "fails", ["fails"]]]],
         trigger_rule="all_done",
     )
-    sum_2 = KubernetesPodOperator(
+    sum_ = KubernetesPodOperator(
+        task_id="sum",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -529,17 +537,15 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="sum",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "sum-needs"),
+        pre_execute=run_within("sum-needs"),
     )
-    fails >> sum_2_needs
-    [writes, forgets, skipped, sum_2_needs] >> sum_2
+    fails >> sum__needs
+    [writes, forgets, skipped, sum__needs] >> sum_
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
         op_args=[["sum"]],
         trigger_rule="all_done",
     )
-    sum_2 >> run_status
+    sum_ >> run_status
     wait_for_all(dag)

@@ -451,6 +451,8 @@ def place(ti: Any, name: str, root: str = "") -> str:
     return "/".join(part for part in parts if part not in ("", "-1"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="output-not-written",
     schedule=None,
@@ -464,36 +466,36 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "FILES": FILES, "place": place},
 ):
     value = KubernetesPodOperator(
-        **process(["sh", "-c", "echo lost"], outputs=["result=-", "n=n"]),
         task_id="value",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo lost"], outputs=["result=-", "n=n"]),
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     file = KubernetesPodOperator(
+        task_id="file",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", "true"],
             after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="file",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     not_a_file = KubernetesPodOperator(
+        task_id="not-a-file",
+        image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'mkdir "$COULER_WORK/f"'],
             after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
-        task_id="not-a-file",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     after = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="after",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     value >> after

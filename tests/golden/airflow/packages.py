@@ -10,11 +10,6 @@ from airflow.sdk import DAG
 from airflow.sdk.definitions.template import literal
 from kubernetes.client import models as k8s
 
-CHECK = """\
-
-import pydantic
-assert pydantic.TypeAdapter(int).validate_python("3") == 3
-"""
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
@@ -204,6 +199,14 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+CHECK = """\
+
+import pydantic
+assert pydantic.TypeAdapter(int).validate_python("3") == 3
+"""
+
 with DAG(
     dag_id="packages",
     schedule=None,
@@ -217,6 +220,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     check = KubernetesPodOperator(
+        task_id="check",
+        image="python:3.12-slim",
         **process(
             [
                 "/couler/busybox",
@@ -225,7 +230,5 @@ with DAG(
                 "python -m pip install --quiet --root-user-action=ignore 'pydantic>=2,<3' >&2 && exec python \"$0\"",
             ],
         ),
-        task_id="check",
-        image="python:3.12-slim",
         env_vars={"COULER_SCRIPT": literal(CHECK)},
     )

@@ -211,6 +211,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="parameters",
     schedule=None,
@@ -235,6 +237,8 @@ with DAG(
     user_defined_macros={"text": text, "PROCESS": PROCESS},
 ):
     show = KubernetesPodOperator(
+        task_id="show",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -249,6 +253,4 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="show",
-        image="busybox:1.36",
     )

@@ -193,7 +193,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
         raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
-    return labels(len(rows))
+    return labels(rows)
 
 
 def as_list(name: str, value: str) -> list[Any]:
@@ -207,9 +207,9 @@ def as_list(name: str, value: str) -> list[Any]:
     return read
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -241,11 +241,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -396,6 +400,8 @@ def whole(value: str | None) -> int:
     return int(value)
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="parameters-from-config",
     schedule=None,
@@ -435,6 +441,8 @@ with DAG(
         ],
     )
     show = KubernetesPodOperator(
+        task_id="show",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -448,8 +456,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="show",
-        image="busybox:1.36",
     )
     run_parameters >> show
     each_items = PythonOperator(
@@ -457,7 +463,10 @@ with DAG(
         python_callable=make_rows,
         op_kwargs={"lists": {"item": '{{ output(ti, "run-parameters", "names") }}'}},
     )
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
+        task_id="each",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -468,13 +477,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="each",
-        image="busybox:1.36",
     ).expand(labels=each_items.output)
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", "each-items", {"result": "str"}, {}],
+        op_args=["each", "each-items", {"result": "str"}],
     )
     each >> each_lists
     run_parameters >> each_items
@@ -485,7 +492,10 @@ with DAG(
             "lists": {"item": '{{ numbers("1", end=output(ti, "run-parameters", "size")) }}'},
         },
     )
+    # What is expanded is a label; each task reads its item by its map index.
     count = KubernetesPodOperator.partial(
+        task_id="count",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -496,17 +506,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="count",
-        image="busybox:1.36",
     ).expand(labels=count_items.output)
     count_lists = PythonOperator(
         task_id="count-lists",
         python_callable=check_lists,
-        op_args=["count", "count-items", {"result": "str"}, {}],
+        op_args=["count", "count-items", {"result": "str"}],
     )
     count >> count_lists
     run_parameters >> count_items
-    all_2 = KubernetesPodOperator(
+    all_ = KubernetesPodOperator(
+        task_id="all",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -518,10 +528,8 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="all",
-        image="busybox:1.36",
     )
-    [each_lists, count_lists] >> all_2
+    [each_lists, count_lists] >> all_
     run_outputs = PythonOperator(
         task_id="run-outputs",
         python_callable=typed_values,
@@ -533,4 +541,4 @@ with DAG(
             {"size": "int", "all": "str"},
         ],
     )
-    [show, all_2] >> run_outputs
+    [show, all_] >> run_outputs

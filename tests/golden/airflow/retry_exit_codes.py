@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["attempts"]
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -366,7 +365,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -412,6 +413,10 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["attempts"]
+
 with DAG(
     dag_id="retry-exit-codes",
     schedule=None,
@@ -426,6 +431,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag:
     stops_at_72 = KubernetesPodOperator(
+        task_id="stops-at-72",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -437,13 +444,13 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="stops-at-72",
-        image="busybox:1.36",
         retries=5,
         retry_delay=timedelta(seconds=0),
         retry_policy=retry_if(exit_codes=[71]),
     )
     runs_out = KubernetesPodOperator(
+        task_id="runs-out",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -455,8 +462,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="runs-out",
-        image="busybox:1.36",
         retries=2,
         retry_delay=timedelta(seconds=0),
         retry_policy=retry_if(exit_codes=[71, 72, 73, 74]),
@@ -471,6 +476,8 @@ with DAG(
         trigger_rule="all_done",
     )
     attempts = KubernetesPodOperator(
+        task_id="attempts",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -481,9 +488,7 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="attempts",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "attempts-needs"),
+        pre_execute=run_within("attempts-needs"),
     )
     [stops_at_72, runs_out] >> attempts_needs
     attempts_needs >> attempts

@@ -178,7 +178,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-WORK_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 
 def gather(
@@ -200,11 +199,15 @@ def gather(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -385,6 +388,11 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+WORK_ITEMS = [{"item": "a"}, {"item": "b"}]
+
+
 def work_again(ti: Any, params: Any) -> bool:
     return compare(decoded(output_near(ti, "work.item.round_#-1"), "int"), "<", 2)
 
@@ -419,6 +427,8 @@ with DAG(
             rounds = []
             for number_2 in range(20):
                 work_round = KubernetesPodOperator(
+                    task_id=f"round_{number_2}",
+                    image="busybox:1.36",
                     **process(
                         [
                             "sh",
@@ -431,8 +441,6 @@ with DAG(
                         ],
                         outputs=["result=-"],
                     ),
-                    task_id=f"round_{number_2}",
-                    image="busybox:1.36",
                     trigger_rule="all_success",
                     pre_execute=run_if(work_again) if number_2 else None,
                     retries=1,
@@ -448,13 +456,13 @@ with DAG(
                 pre_execute=run_if(work_again),
             )
             before(rounds) >> bound_20
-            end = PythonOperator(task_id="end", python_callable=work_outputs)
-            [*rounds, bound_20] >> end
+            work_end = PythonOperator(task_id="end", python_callable=work_outputs)
+            [*rounds, bound_20] >> work_end
 
         work_item.expand(number=[*range(2)])
     work_lists = PythonOperator(
         task_id="work-lists",
         python_callable=check_lists,
-        op_args=["work.item.end", 2, {"result": "int"}, {}],
+        op_args=["work.item.end", 2, {"result": "int"}],
     )
     work >> work_lists

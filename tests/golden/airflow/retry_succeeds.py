@@ -199,6 +199,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="retry-succeeds",
     schedule=None,
@@ -213,6 +215,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     flaky = KubernetesPodOperator(
+        task_id="flaky",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -223,16 +227,14 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="flaky",
-        image="busybox:1.36",
         env_vars={"COULER_WORK": "/tmp/couler"},
         retries=2,
         retry_delay=timedelta(seconds=0.01),
         retry_exponential_backoff=2,
     )
     after = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="after",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     flaky >> after

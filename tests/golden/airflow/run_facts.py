@@ -212,6 +212,8 @@ def run_time(ti: Any) -> str:
     return str(when.astimezone(UTC).isoformat(timespec="seconds"))
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="run-facts",
     schedule=None,
@@ -224,15 +226,17 @@ with DAG(
     },
     user_defined_macros={"PROCESS": PROCESS, "output": output, "run_time": run_time},
 ):
-    id_2 = KubernetesPodOperator(
+    id_ = KubernetesPodOperator(
+        task_id="id",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ ti.run_id | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="id",
-        image="busybox:1.36",
     )
     same = KubernetesPodOperator(
+        task_id="same",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -244,11 +248,11 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="same",
-        image="busybox:1.36",
     )
-    id_2 >> same
+    id_ >> same
     date = KubernetesPodOperator(
+        task_id="date",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -258,6 +262,4 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="date",
-        image="python:3.12-slim",
     )

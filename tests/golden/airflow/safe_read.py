@@ -293,6 +293,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_a(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["n"]), "int"), ">", 10)
 
@@ -322,25 +325,25 @@ with DAG(
     user_defined_macros={"text": text, "PROCESS": PROCESS, "output": output},
 ):
     a = KubernetesPodOperator(
+        task_id="a",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", "echo $$(($$1 * 2))", "sh", '{{ text(params["n"]) }}'],
             outputs=["result=-"],
         ),
-        task_id="a",
-        image="busybox:1.36",
         pre_execute=run_if(when_a),
     )
     b = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo "$1!"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
         task_id="b",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo "$1!"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
         pre_execute=run_if(when_b),
     )
     a >> b
     c = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo "$1?"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
         task_id="c",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo "$1?"', "sh", '{{ output(ti, "a") }}'], outputs=["result=-"]),
         pre_execute=run_if(when_c),
     )
     a >> c

@@ -199,6 +199,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="secret-variables",
     schedule=None,
@@ -212,12 +214,12 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     shows = KubernetesPodOperator(
+        task_id="shows",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'test "$PASSWORD" = "p a\\$\\$\'ss" && echo "right ${OTHER-unset}" '],
             outputs=["result=-"],
         ),
-        task_id="shows",
-        image="busybox:1.36",
         secrets=[Secret("env", "PASSWORD", "db", "password")],
         pod_template_dict={
             "spec": {

@@ -252,6 +252,8 @@ def ends_with_process(container: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="sidecar-fails",
     schedule=None,
@@ -265,13 +267,13 @@ with DAG(
     user_defined_macros={"BESIDE": BESIDE, "PROCESS": PROCESS},
 ):
     broken = KubernetesPodOperator(
+        task_id="broken",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done"],
             outputs=["result=-"],
             beside=["beside"],
         ),
-        task_id="broken",
-        image="busybox:1.36",
         pod_template_dict={
             "spec": {
                 "containers": [
@@ -290,13 +292,13 @@ with DAG(
         },
     )
     done = KubernetesPodOperator(
+        task_id="done",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done"],
             outputs=["result=-"],
             beside=["beside"],
         ),
-        task_id="done",
-        image="busybox:1.36",
         pod_template_dict={
             "spec": {
                 "containers": [
@@ -315,13 +317,13 @@ with DAG(
         },
     )
     ended = KubernetesPodOperator(
+        task_id="ended",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done"],
             outputs=["result=-"],
             beside=["beside"],
         ),
-        task_id="ended",
-        image="busybox:1.36",
         pod_template_dict={
             "spec": {
                 "containers": [

@@ -176,7 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["c", "unmet"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -421,7 +420,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -432,6 +433,11 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
             raise AirflowSkipException(f"{condition.__name__} is false")
 
     return pre_execute
+
+
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["c", "unmet"]
 
 
 def when_a(ti: Any, params: Any) -> bool:
@@ -456,22 +462,24 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ):
     a = KubernetesPodOperator(
-        **process(["sh", "-c", "echo a"], outputs=["result=-"]),
         task_id="a",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo a"], outputs=["result=-"]),
         pre_execute=run_if(when_a),
     )
     b = KubernetesPodOperator(
+        task_id="b",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "a") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="b",
-        image="busybox:1.36",
         pre_execute=run_if(when_b),
     )
     a >> b
     c = KubernetesPodOperator(
+        task_id="c",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -482,8 +490,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="c",
-        image="busybox:1.36",
     )
     b >> c
     unmet_needs = PythonOperator(
@@ -493,10 +499,10 @@ with DAG(
         trigger_rule="all_done",
     )
     unmet = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="unmet",
         image="busybox:1.36",
-        pre_execute=run_within(None, "unmet-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("unmet-needs"),
     )
     a >> unmet_needs
     unmet_needs >> unmet

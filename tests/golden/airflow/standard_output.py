@@ -204,6 +204,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="standard-output",
     schedule=None,
@@ -217,26 +219,28 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     none = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="none",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     two = KubernetesPodOperator(
-        **process(["sh", "-c", "printf 'a\\n\\n'"], outputs=["result=-"]),
         task_id="two",
         image="busybox:1.36",
+        **process(["sh", "-c", "printf 'a\\n\\n'"], outputs=["result=-"]),
     )
     blanks = KubernetesPodOperator(
-        **process(["sh", "-c", "printf ' a '"], outputs=["result=-"]),
         task_id="blanks",
         image="busybox:1.36",
+        **process(["sh", "-c", "printf ' a '"], outputs=["result=-"]),
     )
     errors = KubernetesPodOperator(
-        **process(["sh", "-c", "echo out; echo err >&2"], outputs=["result=-"]),
         task_id="errors",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo out; echo err >&2"], outputs=["result=-"]),
     )
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -250,7 +254,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     [none, two, blanks, errors] >> end

@@ -205,6 +205,8 @@ def wait(seconds: float) -> None:
     time.sleep(seconds)
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="suspend-for-seconds",
     schedule=None,
@@ -218,9 +220,9 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     a = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="a",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
     )
     pause = PythonOperator(
         task_id="pause",
@@ -230,8 +232,8 @@ with DAG(
     )
     a >> pause
     b = KubernetesPodOperator(
-        **process(["sh", "-c", "echo rested"], outputs=["result=-"]),
         task_id="b",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo rested"], outputs=["result=-"]),
     )
     pause >> b

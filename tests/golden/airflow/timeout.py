@@ -175,7 +175,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["look", "in-time"]
 
 
 def open_gate(*needs: Any, ti: Any) -> None:
@@ -324,7 +323,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -336,6 +337,10 @@ def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Cal
 
     return pre_execute
 
+
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["look", "in-time"]
 
 with DAG(
     dag_id="timeout",
@@ -351,6 +356,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     slow = KubernetesPodOperator(
+        task_id="slow",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -361,8 +368,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="slow",
-        image="busybox:1.36",
         retries=1,
         retry_delay=timedelta(seconds=0),
         execution_timeout=timedelta(seconds=1),
@@ -374,6 +379,8 @@ with DAG(
         trigger_rule="all_done",
     )
     look = KubernetesPodOperator(
+        task_id="look",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -384,16 +391,14 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="look",
-        image="busybox:1.36",
-        pre_execute=run_within(None, "look-needs"),
+        pre_execute=run_within("look-needs"),
     )
     slow >> look_needs
     look_needs >> look
     in_time = KubernetesPodOperator(
-        **process(["sh", "-c", "echo quick"], outputs=["result=-"]),
         task_id="in-time",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo quick"], outputs=["result=-"]),
         execution_timeout=timedelta(seconds=20),
     )
     run_status = PythonOperator(

@@ -14,16 +14,6 @@ from airflow.sdk.definitions.template import literal
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
-FIRST = """\
-import json, os
-
-for name in ['str', 'int', 'float', 'small', 'bool', 'list', 'dict', 'null', 'text', 'number']:
-    text = os.environ["COULER_INPUT_" + name]
-    value = text if name == "str" else json.loads(text)
-    path = os.path.join(os.environ["COULER_WORK"], name)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(value if name == "str" else json.dumps(value, ensure_ascii=False))
-"""
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
@@ -292,6 +282,20 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+FIRST = """\
+import json, os
+
+for name in ['str', 'int', 'float', 'small', 'bool', 'list', 'dict', 'null', 'text', 'number']:
+    text = os.environ["COULER_INPUT_" + name]
+    value = text if name == "str" else json.loads(text)
+    path = os.path.join(os.environ["COULER_WORK"], name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(value if name == "str" else json.dumps(value, ensure_ascii=False))
+"""
+
+
 def when_one(ti: Any, params: Any) -> bool:
     return compare(decoded(output(ti, "second", "float"), "float"), "==", 1)
 
@@ -321,6 +325,8 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     first = KubernetesPodOperator(
+        task_id="first",
+        image="python:3.12-slim",
         **process(
             ["python"],
             outputs=[
@@ -336,8 +342,6 @@ with DAG(
                 "number=number",
             ],
         ),
-        task_id="first",
-        image="python:3.12-slim",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_str": "7",
@@ -354,6 +358,8 @@ with DAG(
         },
     )
     second = KubernetesPodOperator(
+        task_id="second",
+        image="python:3.12-slim",
         **process(
             ["python"],
             outputs=[
@@ -369,8 +375,6 @@ with DAG(
                 "number=number",
             ],
         ),
-        task_id="second",
-        image="python:3.12-slim",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_str": '{{ output(ti, "first", "str") | replace("$", "$$") }}',
@@ -388,30 +392,30 @@ with DAG(
     )
     first >> second
     one = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="one",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_one),
     )
     second >> one
     seven = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="seven",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_seven),
     )
     second >> seven
     null = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="null",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_null),
     )
     second >> null
     off = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="off",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_off),
     )
     second >> off

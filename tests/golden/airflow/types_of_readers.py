@@ -241,6 +241,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="types-of-readers",
     schedule=None,
@@ -254,21 +256,23 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "quoted": quoted, "plain": plain},
 ):
     text_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo word"], outputs=["result=-"]),
         task_id="text",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo word"], outputs=["result=-"]),
     )
     quoted_2 = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '\"word\"'"], outputs=["result=-"]),
         task_id="quoted",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '\"word\"'"], outputs=["result=-"]),
     )
     number = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
         task_id="number",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 4"], outputs=["result=-"]),
     )
     reads = KubernetesPodOperator(
+        task_id="reads",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -279,8 +283,6 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="reads",
-        image="busybox:1.36",
         env_vars={
             "COULER_WORK": "/tmp/couler",
             "COULER_INPUT_a": '{{ quoted(output(ti, "text")) | replace("$", "$$") }}',
@@ -292,6 +294,8 @@ with DAG(
     [text_2, quoted_2, number] >> reads
     with TaskGroup("work") as work:
         inside = KubernetesPodOperator(
+            task_id="inside",
+            image="busybox:1.36",
             **process(
                 [
                     "sh",
@@ -303,11 +307,11 @@ with DAG(
                 ],
                 outputs=["result=-"],
             ),
-            task_id="inside",
-            image="busybox:1.36",
         )
     [quoted_2, text_2] >> work
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -318,7 +322,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     work >> end

@@ -347,6 +347,9 @@ def before(rounds: list[Any]) -> list[Any]:
     return [rounds[-(2**power)] for power in range(len(rounds).bit_length())]
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def loop_again(ti: Any, params: Any) -> bool:
     return compare(output_near(ti, "loop.round_#-1"), "<", 2)
 
@@ -369,9 +372,9 @@ with DAG(
     },
 ):
     read = KubernetesPodOperator(
-        **process(["sh", "-c", "echo one"], outputs=["result=-"]),
         task_id="read",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo one"], outputs=["result=-"]),
     )
     unread = KubernetesPodOperator(
         task_id="unread",
@@ -379,18 +382,20 @@ with DAG(
         cmds=["python", "-c", "print('x' * 200_000)"],
     )
     reader = KubernetesPodOperator(
+        task_id="reader",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "read") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="reader",
-        image="busybox:1.36",
     )
     read >> reader
     with TaskGroup("loop") as loop:
         rounds = []
         for number in range(20):
             loop_round = KubernetesPodOperator(
+                task_id=f"round_{number}",
+                image="busybox:1.36",
                 **process(
                     [
                         "sh",
@@ -401,8 +406,6 @@ with DAG(
                     ],
                     outputs=["result=-"],
                 ),
-                task_id=f"round_{number}",
-                image="busybox:1.36",
                 trigger_rule="all_success",
                 pre_execute=run_if(loop_again) if number else None,
             )
@@ -418,9 +421,9 @@ with DAG(
         before(rounds) >> bound_20
     with TaskGroup("work") as work:
         inside = KubernetesPodOperator(
-            **process(["sh", "-c", "echo in"], outputs=["result=-"]),
             task_id="inside",
             image="busybox:1.36",
+            **process(["sh", "-c", "echo in"], outputs=["result=-"]),
         )
     unread >> work
     run_outputs = PythonOperator(

@@ -204,6 +204,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="value-too-large",
     schedule=None,
@@ -217,16 +219,18 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     fits_2 = KubernetesPodOperator(
-        **process(["python", "-c", "print('x' * 65_536)"], outputs=["result=-"]),
         task_id="fits",
         image="python:3.12-slim",
+        **process(["python", "-c", "print('x' * 65_536)"], outputs=["result=-"]),
     )
     stdout = KubernetesPodOperator(
-        **process(["python", "-c", "print('x' * 65_537)"], outputs=["result=-"]),
         task_id="stdout",
         image="python:3.12-slim",
+        **process(["python", "-c", "print('x' * 65_537)"], outputs=["result=-"]),
     )
     file = KubernetesPodOperator(
+        task_id="file",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -235,11 +239,11 @@ with DAG(
             ],
             outputs=["result=-", "f=f"],
         ),
-        task_id="file",
-        image="python:3.12-slim",
         env_vars={"COULER_WORK": "/tmp/couler"},
     )
     reads = KubernetesPodOperator(
+        task_id="reads",
+        image="python:3.12-slim",
         **process(
             [
                 "python",
@@ -249,16 +253,14 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="reads",
-        image="python:3.12-slim",
     )
     fits_2 >> reads
     after = KubernetesPodOperator(
+        task_id="after",
+        image="python:3.12-slim",
         **process(
             ["python", "-c", "", '{{ output(ti, "stdout") | replace("$", "$$") }}'],
             outputs=["result=-"],
         ),
-        task_id="after",
-        image="python:3.12-slim",
     )
     stdout >> after

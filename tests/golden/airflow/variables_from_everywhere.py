@@ -198,6 +198,8 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
 with DAG(
     dag_id="variables-from-everywhere",
     schedule=None,
@@ -211,9 +213,9 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     shows = KubernetesPodOperator(
-        **process(["sh", "-c", 'echo "$LEVEL $DB_user $color ${level}"'], outputs=["result=-"]),
         task_id="shows",
         image="busybox:1.36",
+        **process(["sh", "-c", 'echo "$LEVEL $DB_user $color ${level}"'], outputs=["result=-"]),
         pod_template_dict={
             "spec": {
                 "containers": [

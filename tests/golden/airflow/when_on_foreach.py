@@ -177,13 +177,11 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-YES_ITEMS = [{"item": "a"}, {"item": "b"}]
-NO_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -215,11 +213,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -423,6 +425,12 @@ def namesakes(tasks: dict[str, Any]) -> set[str]:
     return found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+YES_ITEMS = [{"item": "a"}, {"item": "b"}]
+NO_ITEMS = [{"item": "a"}, {"item": "b"}]
+
+
 def when_yes(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["n"]), "int"), "==", 1)
 
@@ -452,7 +460,10 @@ with DAG(
         "first_of": first_of,
     },
 ):
+    # What is expanded is a label; each task reads its item by its map index.
     yes = KubernetesPodOperator.partial(
+        task_id="yes",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -463,17 +474,18 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="yes",
-        image="busybox:1.36",
         pre_execute=run_if(when_yes),
-    ).expand(labels=labels(len(YES_ITEMS)))
+    ).expand(labels=labels(YES_ITEMS))
     yes_lists = PythonOperator(
         task_id="yes-lists",
         python_callable=check_lists,
-        op_args=["yes", 2, {"result": "str"}, {}],
+        op_args=["yes", 2, {"result": "str"}],
     )
     yes >> yes_lists
+    # What is expanded is a label; each task reads its item by its map index.
     no = KubernetesPodOperator.partial(
+        task_id="no",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -484,17 +496,17 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="no",
-        image="busybox:1.36",
         pre_execute=run_if(when_no),
-    ).expand(labels=labels(len(NO_ITEMS)))
+    ).expand(labels=labels(NO_ITEMS))
     no_lists = PythonOperator(
         task_id="no-lists",
         python_callable=check_lists,
-        op_args=["no", 2, {"result": "str"}, {}],
+        op_args=["no", 2, {"result": "str"}],
     )
     no >> no_lists
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -505,7 +517,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     no_lists >> end

@@ -303,6 +303,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_yes(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["n"]), "int"), ">=", 1)
 
@@ -329,22 +332,26 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ):
     with TaskGroup("yes") as yes:
-        when = PythonOperator(task_id="when", python_callable=passed, pre_execute=run_if(when_yes))
+        yes_when = PythonOperator(
+            task_id="when",
+            python_callable=passed,
+            pre_execute=run_if(when_yes),
+        )
         a = KubernetesPodOperator(
-            **process(["sh", "-c", "echo in"], outputs=["result=-"]),
             task_id="a",
             image="busybox:1.36",
+            **process(["sh", "-c", "echo in"], outputs=["result=-"]),
             trigger_rule="none_failed_min_one_success",
         )
-        when >> a
+        yes_when >> a
         b = KubernetesPodOperator(
-            **process(["sh", "-c", "true"], outputs=["result=-"]),
             task_id="b",
             image="busybox:1.36",
+            **process(["sh", "-c", "true"], outputs=["result=-"]),
             trigger_rule="none_failed_min_one_success",
             pre_execute=run_if(when_yes_b),
         )
-        [a, when] >> b
+        [a, yes_when] >> b
     with TaskGroup("no") as no:
         no_when = PythonOperator(
             task_id="when",
@@ -352,13 +359,15 @@ with DAG(
             pre_execute=run_if(when_no),
         )
         no_a = KubernetesPodOperator(
-            **process(["sh", "-c", "echo in"], outputs=["result=-"]),
             task_id="a",
             image="busybox:1.36",
+            **process(["sh", "-c", "echo in"], outputs=["result=-"]),
             trigger_rule="none_failed_min_one_success",
         )
         no_when >> no_a
     end = KubernetesPodOperator(
+        task_id="end",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -370,7 +379,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="end",
-        image="busybox:1.36",
     )
     [yes, no] >> end

@@ -272,6 +272,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_large(ti: Any, params: Any) -> bool:
     return compare(output(ti, "measure"), ">", 100)
 
@@ -293,25 +296,27 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output, "first_of": first_of},
 ):
     measure = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 42"], outputs=["result=-"]),
         task_id="measure",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 42"], outputs=["result=-"]),
     )
     large = KubernetesPodOperator(
-        **process(["sh", "-c", "echo large"], outputs=["result=-"]),
         task_id="large",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo large"], outputs=["result=-"]),
         pre_execute=run_if(when_large),
     )
     measure >> large
     small = KubernetesPodOperator(
-        **process(["sh", "-c", "echo small"], outputs=["result=-"]),
         task_id="small",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo small"], outputs=["result=-"]),
         pre_execute=run_if(when_small),
     )
     measure >> small
     report = KubernetesPodOperator(
+        task_id="report",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -322,7 +327,5 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="report",
-        image="busybox:1.36",
     )
     [large, small] >> report

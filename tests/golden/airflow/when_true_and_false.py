@@ -267,6 +267,9 @@ def process(
     }
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
 def when_heads(ti: Any, params: Any) -> bool:
     return compare(output(ti, "toss"), "==", "heads")
 
@@ -288,27 +291,27 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS},
 ):
     toss = KubernetesPodOperator(
-        **process(["sh", "-c", "echo heads"], outputs=["result=-"]),
         task_id="toss",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo heads"], outputs=["result=-"]),
     )
     heads = KubernetesPodOperator(
-        **process(["sh", "-c", "echo won"], outputs=["result=-"]),
         task_id="heads",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo won"], outputs=["result=-"]),
         pre_execute=run_if(when_heads),
     )
     toss >> heads
     tails = KubernetesPodOperator(
-        **process(["sh", "-c", "echo lost"], outputs=["result=-"]),
         task_id="tails",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo lost"], outputs=["result=-"]),
         pre_execute=run_if(when_tails),
     )
     toss >> tails
     after = KubernetesPodOperator(
-        **process(["sh", "-c", "echo done"], outputs=["result=-"]),
         task_id="after",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo done"], outputs=["result=-"]),
     )
     [heads, tails] >> after

@@ -177,7 +177,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-EACH_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -186,9 +185,9 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def labels(count: int) -> list[dict[str, str]]:
+def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
-    return [{"couler-item": str(index)} for index in range(count)]
+    return [{"couler-item": str(index)} for index in range(len(rows))]
 
 
 def gather(
@@ -220,11 +219,15 @@ def gathered(
 
 
 def check_lists(
-    place: str, rows: Any, kinds: dict[str, str], defaults: dict[str, str], ti: Any
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
 ) -> None:
     """Fail if a list of what items gave is too large to travel; skip if there were none."""
     for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, defaults.get(name))
+        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
         if texts is None or (texts and texts == [None] * len(texts)):
             raise AirflowSkipException(f"{place} was skipped")
         if kind in ("str", "file", "directory"):
@@ -413,6 +416,11 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+EACH_ITEMS = [{"item": "a"}, {"item": "b"}]
+
+
 def when_off(ti: Any, params: Any) -> bool:
     return compare(decoded(text(params["on"]), "bool"), "==", True)
 
@@ -440,11 +448,14 @@ with DAG(
     },
 ):
     n = KubernetesPodOperator(
-        **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
         task_id="n",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo 3"], outputs=["result=-"]),
     )
+    # What is expanded is a label; each task reads its item by its map index.
     each = KubernetesPodOperator.partial(
+        task_id="each",
+        image="busybox:1.36",
         **process(
             [
                 "sh",
@@ -455,25 +466,23 @@ with DAG(
             ],
             outputs=["result=-"],
         ),
-        task_id="each",
-        image="busybox:1.36",
-    ).expand(labels=labels(len(EACH_ITEMS)))
+    ).expand(labels=labels(EACH_ITEMS))
     each_lists = PythonOperator(
         task_id="each-lists",
         python_callable=check_lists,
-        op_args=["each", 2, {"result": "str"}, {}],
+        op_args=["each", 2, {"result": "str"}],
     )
     each >> each_lists
     off = KubernetesPodOperator(
-        **process(["sh", "-c", "echo on"], outputs=["result=-"]),
         task_id="off",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo on"], outputs=["result=-"]),
         pre_execute=run_if(when_off),
     )
     tree = KubernetesPodOperator(
-        **process(["sh", "-c", "echo '{\"a\": [0.5]}'"], outputs=["result=-"]),
         task_id="tree",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo '{\"a\": [0.5]}'"], outputs=["result=-"]),
     )
     run_outputs = PythonOperator(
         task_id="run-outputs",

@@ -176,7 +176,6 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
-LEAVES = ["handle"]
 
 
 def output(ti: Any, task: str, name: str = "result") -> str | None:
@@ -404,7 +403,9 @@ def are_open(ti: Any, *gates: str) -> bool:
     return not any("skipped" in states.get(near(ti, gate), ()) for gate in gates)
 
 
-def run_within(condition: Callable[[Any, Any], bool] | None, *gates: str) -> Callable[[Any], None]:
+def run_within(
+    *gates: str, condition: Callable[[Any, Any], bool] | None = None
+) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, as a gate was skipped or by its condition."""
 
     def pre_execute(context: Any) -> None:
@@ -450,6 +451,11 @@ def ended_before(task: Any) -> set[str]:
     return set() if others or is_mapped else found
 
 
+# Above: what the tasks need, the same in all such files. Below: this workflow.
+
+LEAVES = ["handle"]
+
+
 def when_decodes(ti: Any, params: Any) -> bool:
     return compare(decoded(output(ti, "makes"), "int"), ">", 1)
 
@@ -467,23 +473,23 @@ with DAG(
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ) as dag:
     makes = KubernetesPodOperator(
-        **process(["sh", "-c", "echo many"], outputs=["result=-"]),
         task_id="makes",
         image="busybox:1.36",
+        **process(["sh", "-c", "echo many"], outputs=["result=-"]),
     )
     passes = KubernetesPodOperator(
+        task_id="passes",
+        image="busybox:1.36",
         **process(
             ["sh", "-c", 'echo "$1"', "sh", '{{ output(ti, "makes") }}'],
             outputs=["result=-"],
         ),
-        task_id="passes",
-        image="busybox:1.36",
     )
     makes >> passes
     decodes = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="decodes",
         image="busybox:1.36",
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
         pre_execute=run_if(when_decodes),
     )
     makes >> decodes
@@ -494,10 +500,10 @@ with DAG(
         trigger_rule="all_done",
     )
     handle = KubernetesPodOperator(
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
         task_id="handle",
         image="busybox:1.36",
-        pre_execute=run_within(None, "handle-needs"),
+        **process(["sh", "-c", "true"], outputs=["result=-"]),
+        pre_execute=run_within("handle-needs"),
     )
     decodes >> handle_needs
     [passes, handle_needs] >> handle
