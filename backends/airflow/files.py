@@ -210,11 +210,10 @@ class Files:
         return _words("take", kind, path, self._location(read))
 
     def _location(self, read: Read, way: str = "{}") -> Expression:
-        """Return the text of a location; those that `place` makes have no dollars in them."""
-        code = way.format(read.code)
-        if read.code.startswith(("output(", "gathered(")):
-            return self._writer.template(code)
-        return self._writer.value(read if way == "{}" else Read(code))
+        """Return the text of a location."""
+        if way == "{}":
+            return self._writer.value(read)
+        return self._writer.value(Read(way.format(read.code), is_plain=read.is_clean))
 
     def _mode(self, given: Input) -> Listing | None:
         if given.mode is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
+from couler.backends.airflow.literals import item_rows
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.places import Spot, has_maker, is_dynamic, item_count
 from couler.backends.airflow.python import (
@@ -18,9 +19,11 @@ from couler.backends.airflow.python import (
     statement,
 )
 from couler.backends.airflow.quoting import quoted
-from couler.backends.airflow.reading import Read, Scope, item_rows, task_name
+from couler.backends.airflow.reading import Read, Scope, task_name
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import Foreach, Loop
+from couler.ir.ranges import known_items
+from couler.ir.values import Value
 from couler.ir.workflow import Group, Step
 
 if t.TYPE_CHECKING:
@@ -69,7 +72,7 @@ class Iterations:
         else:
             where = self._module.table(f"{name}_items", item_rows(foreach))
             over = Code(f"{self._module.use('labels')}({where})")
-        items = {key: _item(where, key) for key in foreach.over}
+        items = {key: _item(where, key, one, place.scope) for key, one in foreach.over.items()}
         place = replace(place, scope=replace(place.scope, items=items), is_mapped=True)
         task = self._tasks.operator(spot.step, task_name(spot.step.name), place)
         made = Chain(task, self._tasks.expansion(spot.step.action, over))
@@ -103,7 +106,9 @@ class Iterations:
             where = self._module.table(f"{name}_items", item_rows(step.foreach))
         is_unrolled = spot.items == "unrolled"
         number = f'own_number(ti, "{spot.item}")' if is_unrolled else "ti.map_index"
-        items = {key: _item(where, key, number) for key in step.foreach.over}
+        items = {
+            key: _item(where, key, one, scope, number) for key, one in step.foreach.over.items()
+        }
         inside = replace(inside, scope=replace(scope, items=items))
         if spot.items == "mapped":
             return lines + self._mapped_group(spot, inside, name, gate, indent)
@@ -234,11 +239,18 @@ class Iterations:
         return statement(name, made, indent=indent)
 
 
-def _item(where: str, name: str, number: str = "ti.map_index") -> Read:
+def _item(where: str, name: str, items: Value, scope: Scope, number: str = "ti.map_index") -> Read:
     """Return what reads an item of a list before the DAG, or of the rows that a task has made."""
     rows = where
     if where[0] == '"':
         is_near = "#" in where
         rows = f'pull(ti, {where}, "rows")' if is_near else f'ti.xcom_pull({where}, key="rows")'
     code = f"{rows}[{number}][{quoted(name)}]"
-    return Read(f"text({code})", json=f"as_json({code})")
+    known = known_items(items)
+    is_shown = known is not None and all(type(one) in (str, int) for one in known)
+    return Read(
+        f"text({code})",
+        json=f"as_json({code})",
+        alone=code if is_shown else None,
+        is_plain=scope.read(items).is_clean,
+    )

@@ -27,7 +27,7 @@ from couler.backends.airflow.python import (
     value_of,
 )
 from couler.backends.airflow.quoting import quoted, text_block, width
-from couler.backends.airflow.shared_text import Shared, share
+from couler.backends.airflow.shared_text import Part, Shared, share
 from couler.backends.airflow.versions import NEWEST, Version, place
 
 _SOURCES = (runtime, runtime_places, runtime_ends, filing, worker, cluster)
@@ -218,9 +218,9 @@ class Module:
     def _texts(self) -> list[str]:
         """Return the texts as assignments, after what they share."""
         shared, parts = share(self._constants)
-        names = [self.name(_first_definition(text).upper()) for text in shared]
-        lines = [_text(name, [text]) for name, text in zip(names, shared, strict=True)]
-        for name, given in parts.items():
+        names = [self.name(_first_definition(given).upper()) for given in shared]
+        lines: list[str] = []
+        for name, given in [*reversed([*zip(names, shared, strict=True)]), *parts.items()]:
             codes = [Code(names[one.number]) if isinstance(one, Shared) else one for one in given]
             lines.append(_text(name, codes or [""]))
         return lines
@@ -331,6 +331,7 @@ def _text(name: str, parts: Sequence[str | Code]) -> str:
     return f"{name} = (\n{INDENT}{between.join(codes)}\n)"
 
 
-def _first_definition(text: str) -> str:
-    found = re.search(r"^(?:class|def) _*(\w+)", text, flags=re.MULTILINE)
+def _first_definition(parts: Sequence[Part]) -> str:
+    texts = "\n".join(one for one in parts if isinstance(one, str))
+    found = re.search(r"^(?:class|def) _*(\w+)", texts, flags=re.MULTILINE)
     return found[1] if found else "shared"

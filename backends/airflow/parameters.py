@@ -63,7 +63,14 @@ def param(given: Parameter, task: str = RUN_PARAMETERS) -> Read:
     code = f"params[{quoted(given.name)}]"
     if given.type == "str" or is_file(given.type):
         return Read(code, given.type, native=code)
-    return Read(f"{'as_json' if given.type == 'json' else 'text'}({code})", given.type)
+    if given.type in ("int", "float"):
+        native = f"{given.type}({code})"  # which may be given as text
+        return Read(f"text({code})", given.type, native=native, alone=code, is_plain=True)
+    if given.type == "json":
+        return Read(f"as_json({code})", given.type)
+    if given.type == "bool":
+        return Read(f"text({code})", "bool", native=f'{code} in (True, "true")', is_plain=True)
+    return Read(f"text({code})", given.type, native=code)
 
 
 def config_parameters(

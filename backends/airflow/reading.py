@@ -11,6 +11,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from couler.backends.airflow.literals import form_of, plain_json, type_of
 from couler.backends.airflow.places import (
     Spot,
     another_round,
@@ -21,11 +22,11 @@ from couler.backends.airflow.places import (
     item_count,
     own_name,
 )
-from couler.backends.airflow.python import Code, Comprehension, Expression, value_of
-from couler.backends.airflow.quoting import quoted
+from couler.backends.airflow.python import Expression, value_of
+from couler.backends.airflow.quoting import quoted, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
 from couler.ir.policies import Foreach
-from couler.ir.ranges import known_items, read_format
+from couler.ir.ranges import known_items
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -42,13 +43,17 @@ from couler.ir.values import (
     Value,
 )
 from couler.ir.walk import predecessors
-from couler.ir.wire import ValueType, dump_json, encode
-from couler.ir.workflow import Group, Output, Step
+from couler.ir.wire import ValueType, dump_json, encode, is_file
+from couler.ir.workflow import Container, Group, Output, Script, Step
 
 MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
 _TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
+_WIDEST = 80
+"""A longer comparison is a call, which can be laid out."""
+_TRUE, _FALSE = ' in (True, "true")', ' in (False, "false")'
+"""What tells the value of a parameter that is declared bool, which may be given as text."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +68,31 @@ class Read:
     """An expression for the value itself, where it need not be read from text."""
     json: str | None = None
     """An expression for the value as JSON, where its type is known only when it is read."""
+    alone: str | None = None
+    """A shorter expression that Jinja shows as the same text, where it is all there is."""
+    is_plain: bool = False
+    """Whether no dollar can be in the text, whatever its type."""
+
+    @property
+    def may_have_dollars(self) -> bool:
+        """Whether the kubelet might take something in the text for its own."""
+        return not self.is_clean and self.type not in ("int", "float", "bool")
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether no dollar can be in the text, also if it is none of its type."""
+        return self.is_plain if self.constant is None else "$" not in self.constant
 
     def to(self, want: ValueType) -> Read:
         """Return what a reader of a type gets."""
         if self.json is not None and want == "json":
-            return Read(self.json, "json")
+            return Read(self.json, "json", is_plain=self.is_plain)
         if self.type in _TEXTS and want == "json":
             if self.constant is not None:
                 return of_text(dump_json(self.constant), "json")
-            return Read(f"quoted({self.code})", "json")
+            return Read(f"quoted({self.code})", "json", is_plain=self.is_plain)
         if self.type == "json" and want != "json" and self.constant is None:
-            return Read(f"plain({self.code})", want)
+            return Read(f"plain({self.code})", want, is_plain=self.is_plain)
         return self
 
 
@@ -190,7 +209,7 @@ class Scope:
         """
         match value:
             case Literal():
-                return of_text(encode(value.value), _type_of(value.value))
+                return of_text(encode(value.value), type_of(value.value))
             case ParamRef():
                 return self.params[value.name]
             case StepRef():
@@ -199,7 +218,9 @@ class Scope:
                 path = ", ".join(
                     quoted(key) if isinstance(key, str) else str(key) for key in value.path
                 )
-                return Read(f"part_of({self.read(value.of).to('str').code}, {path})", "json")
+                whole = self.read(value.of)
+                code = f"part_of({whole.to('str').code}, {path})"
+                return Read(code, "json", is_plain=whole.is_clean)
             case OrElse():
                 return self._first((value.value, value.default))
             case FirstOf():
@@ -211,9 +232,10 @@ class Scope:
             case ItemRef():
                 return self.items[value.name]
             case RunRef(field="status"):
-                return Read('("failed" if run_failed(ti, LEAVES) else "succeeded")')
+                code = '("failed" if run_failed(ti, LEAVES) else "succeeded")'
+                return Read(code, is_plain=True)
             case RunRef():
-                return Read("run_time(ti)")
+                return Read("run_time(ti)", is_plain=True)
             case Range():
                 return self._range(value)
             case RoundRef():
@@ -232,12 +254,14 @@ class Scope:
         if len(reads) == 1:
             return reads[0]
         same = {"str" if one.type in _TEXTS else one.type for one in reads}
+        is_plain = all(one.is_clean for one in reads)
         if len(same) == 1 and all(one.json is None for one in reads):
-            return Read(_first_code([one.code for one in reads]), reads[0].type)
+            code = _first_code([one.code for one in reads])
+            return Read(code, reads[0].type, is_plain=is_plain)
         text, as_json = (
             _first_code([one.to(want).code for one in reads]) for want in ("str", "json")
         )
-        return Read(text, "str", json=as_json)
+        return Read(text, "str", json=as_json, is_plain=is_plain)
 
     def _where_it_ended_well(self, spot: Spot, code: str) -> str:
         """Return what is not there where a step was skipped or failed, whatever ran inside."""
@@ -278,8 +302,10 @@ class Scope:
             if end is not None:
                 parts.append(f"{name}={self.read(end).code}")
         if value.format is not None:
-            parts.append(f"form={quoted(_form(value.format, ''))}")
-        return Read(f"numbers({', '.join(parts)})", "list")
+            parts.append(f"form={quoted(form_of(value.format, ''))}")
+        return Read(
+            f"numbers({', '.join(parts)})", "list", is_plain="$" not in (value.format or "")
+        )
 
     def _previous(self, value: RoundRef) -> Read:
         assert self.loop is not None, "verification has found the loop"
@@ -321,7 +347,7 @@ class Scope:
             code = self._where_it_ended_well(spot, code)
         if declared.default is not None:
             code = f"first_of({code}, {quoted(encode(declared.default, declared.type))})"
-        return Read(code, declared.type)
+        return Read(code, declared.type, is_plain=_is_plain(declared, step))
 
     def _gathered(self, spot: Spot, declared: Output) -> Read:
         place, rows = self.gathered_from(spot.step)
@@ -330,7 +356,9 @@ class Scope:
             code += f", kind={quoted(declared.type)}"
         if declared.default is not None:
             code += f", default={quoted(encode(declared.default, declared.type))}"
-        return Read(f"{code})", "list")
+        is_plain = _is_plain(declared, spot.step)
+        is_plain = is_plain or declared.type in ("int", "float", "bool")  # which are decoded
+        return Read(f"{code})", "list", is_plain=is_plain)
 
     def _template(self, value: Template) -> Read:
         parts = [
@@ -339,14 +367,14 @@ class Scope:
         ]
         if all(one.constant is not None for one in parts):
             return of_text("".join(one.constant or "" for one in parts))
-        return Read(f"joined({', '.join(one.code for one in parts)})")
+        is_plain = all(one.is_clean for one in parts)
+        return Read(f"joined({', '.join(one.code for one in parts)})", is_plain=is_plain)
 
     def condition(self, condition: Condition) -> str:
         """Return a condition as an expression of Python."""
         match condition:
             case Compare():
-                left, right = self._operand(condition.left), self._operand(condition.right)
-                return f"compare({left}, {quoted(condition.op)}, {right})"
+                return self._comparison(condition)
             case And() | Or():
                 word = " and " if isinstance(condition, And) else " or "
                 parts = [self._inner(one) for one in condition.items]
@@ -354,6 +382,33 @@ class Scope:
             case Not():
                 return f"not {self._inner(condition.item)}"
         t.assert_never(condition)
+
+    def _comparison(self, given: Compare) -> str:
+        """Return a comparison: by the signs of Python where they mean the same."""
+        left, right = self._operand(given.left), self._operand(given.right)
+        kinds = {self._kind(given.left), self._kind(given.right)}
+        is_equality = given.op in ("==", "!=")
+        code = f"{left} {given.op} {right}"
+        means_the_same = kinds == {"number"} or (kinds == {"text"} and is_equality)
+        if means_the_same and width(code) <= _WIDEST:
+            return code
+        if kinds == {"bool"} and is_equality and isinstance(given.right, Literal):
+            is_wanted = bool(given.right.value) == (given.op == "==")
+            if left.endswith(_TRUE):
+                return left if is_wanted else left.removesuffix(_TRUE) + _FALSE
+            if left.startswith("decoded("):
+                return left if is_wanted else f"not {left}"
+        return f"compare({left}, {quoted(given.op)}, {right})"
+
+    def _kind(self, value: Value) -> str | None:
+        """Return what a value is, if it can be nothing else."""
+        if isinstance(value, Literal):
+            found: ValueType = type_of(value.value)
+        else:
+            read = self.read(value)
+            found = read.type if read.json is None else "json"
+        kinds = {"str": "text", "int": "number", "float": "number", "bool": "bool"}
+        return kinds.get(found)
 
     def _inner(self, condition: Condition) -> str:
         code = self.condition(condition)
@@ -363,7 +418,7 @@ class Scope:
         """Return the expression for a value itself, not for its text."""
         if isinstance(value, Literal):
             return (
-                repr(_plain_json(value.value))
+                repr(plain_json(value.value))
                 if not isinstance(value.value, str)
                 else quoted(value.value)
             )
@@ -414,6 +469,12 @@ def _output_of(place: str, name: str, *, is_item: bool = False) -> str:
     return f"{'output_near' if is_near else 'output'}(ti, {quoted(place)}{more})"
 
 
+def _is_plain(declared: Output, step: Step) -> bool:
+    """Return whether an output is the location of a file that its own step has kept."""
+    is_made_here = isinstance(step.action, Container | Script) and is_file(declared.type)
+    return is_made_here and declared.default is None
+
+
 def makes_lists(step: Step) -> bool:
     """Return whether there are lists of what the items of a step gave."""
     return step.foreach is not None and bool(step.outputs)
@@ -424,27 +485,6 @@ def is_static(foreach: Foreach) -> bool:
     return not is_dynamic(foreach)
 
 
-def item_rows(foreach: Foreach) -> Expression:
-    """Return the items of a foreach over lists that are known beforehand."""
-    given = list(foreach.over.items())
-    name, only = given[0]
-    if len(given) == 1 and isinstance(only, Range):
-        numbers = known_items(only.model_copy(update={"format": None}))
-        item = "one" if only.format is None else f"f{quoted(_form(only.format, 'one'))}"
-        return Comprehension(value_of({name: Code(item)}), Code(repr(numbers)))
-    names = [name for name, _ in given]
-    rows = zip(*(known_items(items) or () for _, items in given), strict=True)
-    return value_of([dict(zip(names, map(_plain_json, row), strict=True)) for row in rows])
-
-
-def _form(text: str, name: str) -> str:
-    """Return the format of a range as `str.format` reads it."""
-    form = read_format(text)
-    assert form is not None, "verification has read the format"
-    width = f"{'0' if form.zeros else ''}{form.width or ''}"
-    return f"{form.before}{{{name}:{width}d}}{form.behind}"
-
-
 def task_name(step: str) -> str:
     """Return the part of a task's id that stands for a step."""
     return "".join(one if (one.isalnum() and one.isascii()) or one in "_-" else "_" for one in step)
@@ -453,28 +493,3 @@ def task_name(step: str) -> str:
 def find_output(step: Step, name: str) -> Output:
     """Return a step's output by name; standard output stands for an undeclared `result`."""
     return next((one for one in step.outputs if one.name == name), Output(name=name))
-
-
-def _plain_json(value: object) -> object:
-    if isinstance(value, tuple | list):
-        return [_plain_json(one) for one in value]
-    if isinstance(value, dict):
-        return {key: _plain_json(one) for key, one in value.items()}
-    return value
-
-
-def _type_of(value: object) -> ValueType:
-    match value:
-        case str():
-            return "str"
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case tuple() | list():
-            return "list"
-        case dict():
-            return "dict"
-    return "json"

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 SEPARATOR = "\n\n\n"
 """Stands between the definitions of a script of Python."""
 
-_FEWEST_LINES = 20
+_MORE_LINES = 3
+"""What is shared takes these where it stands, and again in each text that has it."""
 
 
 class Shared(t.NamedTuple):
@@ -21,8 +22,8 @@ class Shared(t.NamedTuple):
 Part: t.TypeAlias = str | Shared
 
 
-def share(texts: Mapping[str, str]) -> tuple[list[str], dict[str, list[Part]]]:
-    r"""Return what texts share, and the parts of each; joined they are the text.
+def share(texts: Mapping[str, str]) -> tuple[list[list[Part]], dict[str, list[Part]]]:
+    r"""Return the parts of what texts share, and those of each; joined they are the text.
 
     Parameters
     ----------
@@ -31,22 +32,23 @@ def share(texts: Mapping[str, str]) -> tuple[list[str], dict[str, list[Part]]]:
 
     Notes
     -----
-    Greedy: the run of definitions that saves most lines is taken out, again and again.
+    Greedy: the run of definitions that saves most lines is taken out, again and again. What is
+    shared has parts as well, which come after it.
 
     Examples
     --------
     >>> common = "\n".join(["line"] * 25) + SEPARATOR
     >>> shared, parts = share({"a": f"{common}a", "b": f"{common}b"})
-    >>> shared == [common], parts
+    >>> shared == [[common]], parts
     (True, {'a': [Shared(number=0), 'a'], 'b': [Shared(number=0), 'b']})
     """
     blocks: dict[str, list[Part]] = {name: _cut(text) for name, text in texts.items()}
-    shared: list[str] = []
-    while run := _best_run(list(blocks.values())):
+    shared: list[list[Part]] = []
+    while run := _best_run([*blocks.values(), *shared]):
         number = Shared(len(shared))
-        shared.append("".join(run))
+        shared = [*(_replaced(one, run, number) for one in shared), [*run]]
         blocks = {name: _replaced(one, run, number) for name, one in blocks.items()}
-    return shared, {name: _joined(one) for name, one in blocks.items()}
+    return [_joined(one) for one in shared], {name: _joined(one) for name, one in blocks.items()}
 
 
 def _cut(text: str) -> list[Part]:
@@ -64,9 +66,9 @@ def _best_run(texts: Sequence[Sequence[Part]]) -> tuple[str, ...]:
     best: tuple[str, ...] = ()
     saved = 0
     for run, count in counts.items():
-        lines = sum(block.count("\n") for block in run)
-        if count > 1 and lines >= _FEWEST_LINES and lines * (count - 1) > saved:
-            best, saved = run, lines * (count - 1)
+        less = sum(block.count("\n") for block in run) * (count - 1) - _MORE_LINES * (count + 1)
+        if count > 1 and less > saved:
+            best, saved = run, less
     return best
 
 

@@ -19,7 +19,7 @@ from couler.backends.airflow.places import readable
 from couler.backends.airflow.pods import Pods, sees_work_folder
 from couler.backends.airflow.policies import policy_fields
 from couler.backends.airflow.python import Call, Code, Expression, Unpacked, call, value_of
-from couler.backends.airflow.quoting import quoted
+from couler.backends.airflow.quoting import quoted, text_block
 from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
@@ -41,6 +41,9 @@ from couler.ir.workflow import (
 _POD = "airflow.providers.cncf.kubernetes.operators.pod"
 _TEMPLATE = "airflow.sdk.definitions.template"
 
+
+_SHORT = 60
+"""A text of two lines that is no longer stands where it is used."""
 
 GUARDED = "none_failed_min_one_success"
 """The trigger rule of tasks that wait for a gate: they are skipped if all before them were."""
@@ -181,10 +184,10 @@ class Tasks:
         outputs = [_word(output) for output in step.outputs if not is_file(output.type)]
         fields: dict[str, object] = {"image": self._quoted(action.image)}
         env = self._environment(step, scope)
-        command = [self.text(word, scope) for word in _command(action)]
+        command = [self._word(word, step, scope) for word in _command(action)]
         words = action.args if isinstance(action, Container) else ()
-        arguments = [self.text(word, scope) for word in words]
-        given = self._pods.arguments(step, lambda text: self.text(text, scope))
+        arguments = [self._word(word, step, scope) for word in words]
+        given = self._pods.arguments(step, lambda text: self._word(text, step, scope))
         unpacked: tuple[Unpacked, ...] = ()
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
@@ -263,6 +266,16 @@ class Tasks:
         """Return a text for a pod, past Jinja and the kubelet."""
         return self._text(text) if isinstance(text, str) else self.value(scope.read(text).to("str"))
 
+    def _word(self, text: Text, step: Step, scope: Scope) -> Expression:
+        """Return a text for a pod; one of several lines stands before the DAG."""
+        if not isinstance(text, str) or not _is_in_lines(text):
+            return self.text(text, scope)
+        given = _for_kubelet(text)
+        name = Code(self._module.constant(step.name, given))
+        if isinstance(self._quoted(given), Code):
+            return name
+        return call(self._module.take(_TEMPLATE, "literal"), name)
+
     def text_for_worker(self, text: Text, scope: Scope) -> Expression:
         """Return a text for a function that Airflow calls, past Jinja."""
         return self.as_it_is(text) if isinstance(text, str) else self.read(text, "str", scope)
@@ -272,7 +285,7 @@ class Tasks:
         read = scope.read(value).to(want)
         if read.constant is not None:
             return self.as_it_is(read.constant)
-        return self.template(read.code)
+        return self.template(read.alone or read.code)
 
     def list_of(self, value: Value, scope: Scope) -> Expression:
         """Return the text of a list for the task that makes items of it."""
@@ -285,8 +298,8 @@ class Tasks:
         """Return the text of a value for a pod."""
         if read.constant is not None:
             return self._text(read.constant)
-        dollars = "" if read.type in ("int", "float", "bool") else ' | replace("$", "$$")'
-        return self.template(read.code, dollars)
+        dollars = ' | replace("$", "$$")' if read.may_have_dollars else ""
+        return self.template(read.alone or read.code, dollars)
 
     def as_it_is(self, text: str) -> Expression:
         """Return a text that Jinja leaves as it is."""
@@ -319,7 +332,7 @@ class Tasks:
             env[f"COULER_INPUT_{given.name}"] = self.value(read)
         for variable in step.env:
             if variable.value is not None:
-                env[variable.name] = self.text(variable.value, scope)
+                env[variable.name] = self._word(variable.value, step, scope)
         return {**env, **self._pods.connection_variables(step)}
 
     def _script(self, step: Step, action: Script) -> Expression:
@@ -345,6 +358,13 @@ def uses_work_dir(step: Step) -> bool:
     elif isinstance(action, Script):
         texts.append(action.source)
     return any("COULER_WORK" in part for text in texts for part in _literal_parts(text))
+
+
+def _is_in_lines(text: str) -> bool:
+    """Return whether a text is easier to read as a block of lines."""
+    breaks = text.strip("\n").count("\n")
+    is_long = breaks > 1 or (breaks == 1 and len(text) > _SHORT)
+    return is_long and text_block(text) is not None
 
 
 def _literal_parts(text: object) -> Iterator[str]:

@@ -3,7 +3,6 @@
 Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
 """
 
-import json
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -183,31 +182,6 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
-def as_json(value: Any) -> str:
-    """Return compact JSON."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
-
-def decoded(value: str | None, kind: str = "json") -> Any:
-    """Return the value of a declared type that a text stands for."""
-    try:
-        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
-    except ValueError:
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
-    of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
-    is_bool = isinstance(read, bool)
-    if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
-        raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
-    return float(read) if kind == "float" else read
-
-
 def compare(left: Any, sign: str, right: Any) -> bool:
     """Compare two values; text that meets a number or a boolean is read as one."""
     left, right = read_as(left, right), read_as(right, left)
@@ -309,31 +283,23 @@ def when_equal_number(ti: Any, params: Any) -> bool:
 
 
 def when_flag(ti: Any, params: Any) -> bool:
-    return compare(decoded(text(params["flag"]), "bool"), "!=", False)
+    return params["flag"] in (True, "true")
 
 
 def when_list(ti: Any, params: Any) -> bool:
-    return compare(decoded(text(params["list"]), "list"), "==", [1, 2])
+    return compare(params["list"], "==", [1, 2])
 
 
 def when_and(ti: Any, params: Any) -> bool:
-    return (  # both hold
-        compare(decoded(text(params["n"]), "int"), "==", 10)
-        and not compare(decoded(text(params["n"]), "int"), "<", 10)
-    )
+    return int(params["n"]) == 10 and not int(params["n"]) < 10
 
 
 def when_or(ti: Any, params: Any) -> bool:
-    return (  # one of them holds
-        compare(decoded(text(params["n"]), "int"), "<", 10)
-        or compare(decoded(text(params["n"]), "int"), "<", 10)
-    )
+    return int(params["n"]) < 10 or int(params["n"]) < 10
 
 
 def when_short(ti: Any, params: Any) -> bool:
-    return (  # one of them holds
-        compare(decoded(text(params["n"]), "int"), "==", 10) or compare(output(ti, "word"), ">", 1)
-    )
+    return int(params["n"]) == 10 or compare(output(ti, "word"), ">", 1)
 
 
 with DAG(

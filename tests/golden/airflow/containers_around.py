@@ -356,6 +356,27 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+ASKS = """\
+
+cat "$COULER_WORK/prepared" /scratch/kept
+printf question > "$COULER_WORK/ask.tmp"
+mv "$COULER_WORK/ask.tmp" "$COULER_WORK/ask"
+until test -e "$COULER_WORK/answer"; do sleep 0.05; done
+cat "$COULER_WORK/answer"
+"""
+ASKS_2 = """\
+
+test -z "$$(ls "$$COULER_WORK")"
+echo "$$0 $$GREETING" > "$$COULER_WORK/prepared"
+echo '{{workflow.name}} $$$$ $$(HOME)' > /scratch/kept
+"""
+ASKS_3 = """\
+
+until test -e "$$COULER_WORK/ask"; do sleep 0.05; done
+echo "answer to $$(cat "$$COULER_WORK/ask") $$1" > "$$COULER_WORK/answer.tmp"
+mv "$$COULER_WORK/answer.tmp" "$$COULER_WORK/answer"
+while true; do sleep 0.05; done
+"""
 EACH_ITEMS = [{"item": 1}, {"item": 2}]
 
 with DAG(
@@ -379,17 +400,7 @@ with DAG(
     asks = KubernetesPodOperator(
         task_id="asks",
         image="busybox:1.36",
-        **process(
-            [
-                "sh",
-                "-c",
-                literal(
-                    '\ncat "$COULER_WORK/prepared" /scratch/kept\nprintf question > "$COULER_WORK/ask.tmp"\nmv "$COULER_WORK/ask.tmp" "$COULER_WORK/ask"\nuntil test -e "$COULER_WORK/answer"; do sleep 0.05; done\ncat "$COULER_WORK/answer"\n',
-                ),
-            ],
-            outputs=["result=-"],
-            beside=["answers"],
-        ),
+        **process(["sh", "-c", literal(ASKS)], outputs=["result=-"], beside=["answers"]),
         env_vars={"COULER_WORK": "/tmp/couler"},
         pod_template_dict={
             "spec": {
@@ -405,13 +416,7 @@ with DAG(
                         {
                             "name": "answers",
                             "image": "busybox:1.36",
-                            "command": [
-                                "sh",
-                                "-c",
-                                literal(
-                                    '\nuntil test -e "$$COULER_WORK/ask"; do sleep 0.05; done\necho "answer to $$(cat "$$COULER_WORK/ask") $$1" > "$$COULER_WORK/answer.tmp"\nmv "$$COULER_WORK/answer.tmp" "$$COULER_WORK/answer"\nwhile true; do sleep 0.05; done\n',
-                                ),
-                            ],
+                            "command": ["sh", "-c", literal(ASKS_3)],
                             "args": ["sh", '{{ params["mark"] | replace("$", "$$") }}'],
                             "volumeMounts": [
                                 {"name": "scratch", "mountPath": "/scratch"},
@@ -425,13 +430,7 @@ with DAG(
                     {
                         "name": "prepare",
                         "image": "busybox:1.36",
-                        "command": [
-                            "sh",
-                            "-c",
-                            literal(
-                                '\ntest -z "$$(ls "$$COULER_WORK")"\necho "$$0 $$GREETING" > "$$COULER_WORK/prepared"\necho \'{{workflow.name}} $$$$ $$(HOME)\' > /scratch/kept\n',
-                            ),
-                        ],
+                        "command": ["sh", "-c", literal(ASKS_2)],
                         "args": ["hello"],
                         "env": [
                             {"name": "COULER_WORK", "value": "/tmp/couler"},

@@ -230,13 +230,6 @@ def check_lists(
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -336,25 +329,14 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    user_defined_macros={
-        "text": text,
-        "SQUARE_ITEMS": SQUARE_ITEMS,
-        "PROCESS": PROCESS,
-        "gathered": gathered,
-    },
+    user_defined_macros={"SQUARE_ITEMS": SQUARE_ITEMS, "PROCESS": PROCESS, "gathered": gathered},
 ):
     # What is expanded is a label; each task reads its item by its map index.
     square = KubernetesPodOperator.partial(
         task_id="square",
         image="busybox:1.36",
         **process(
-            [
-                "sh",
-                "-c",
-                "echo $$(($$1 * $$1))",
-                "sh",
-                '{{ text(SQUARE_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
-            ],
+            ["sh", "-c", "echo $$(($$1 * $$1))", "sh", '{{ SQUARE_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
     ).expand(labels=labels(SQUARE_ITEMS))
@@ -370,7 +352,7 @@ with DAG(
         **process(["python"], outputs=["result=-"]),
         env_vars={
             "COULER_WORK": "/tmp/couler",
-            "COULER_INPUT_squares": '{{ gathered(ti, "square", "result", 3, kind="int") | replace("$", "$$") }}',
+            "COULER_INPUT_squares": '{{ gathered(ti, "square", "result", 3, kind="int") }}',
             "COULER_SCRIPT": literal(TOTAL),
         },
     )

@@ -619,7 +619,7 @@ with DAG(
                     "take",
                     "file",
                     "inputs/table",
-                    '{{ joined("tables/", text(EACH_ITEMS[ti.map_index]["item"]), ".csv") | replace("$", "$$") }}',
+                    '{{ joined("tables/", text(EACH_ITEMS[ti.map_index]["item"]), ".csv") }}',
                 ],
             ],
             outputs=["result=-"],

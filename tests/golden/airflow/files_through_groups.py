@@ -501,7 +501,14 @@ with DAG(
         image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'cat "$COULER_INPUT_f"'],
-            before=[["take", "file", "inputs/f", '{{ output(ti, "work.add", "more") }}']],
+            before=[
+                [
+                    "take",
+                    "file",
+                    "inputs/f",
+                    '{{ output(ti, "work.add", "more") | replace("$", "$$") }}',
+                ],
+            ],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),

@@ -611,13 +611,13 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "WRITE_ITEMS": WRITE_ITEMS,
         "FILES": FILES,
         "PROCESS": PROCESS,
         "place": place,
         "gathered": gathered,
         "lines": lines,
+        "text": text,
     },
 ):
     # What is expanded is a label; each task reads its item by its map index.
@@ -630,7 +630,7 @@ with DAG(
                 "-c",
                 'echo "$1" > "$COULER_WORK/f"',
                 "sh",
-                '{{ text(WRITE_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ WRITE_ITEMS[ti.map_index]["item"] }}',
             ],
             after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
             outputs=["result=-"],
@@ -672,7 +672,7 @@ with DAG(
                     "take",
                     "file",
                     "inputs/f",
-                    '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                    '{{ text(ti.xcom_pull("each-items", key="rows")[ti.map_index]["item"]) }}',
                 ],
             ],
             outputs=["result=-"],

@@ -454,13 +454,6 @@ def if_started(ti: Any, step: str, value: str | None) -> str | None:
     return None if inside and not {"success", "failed"} & inside else value
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -759,7 +752,6 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "WRITE_ITEMS": WRITE_ITEMS,
         "FILES": FILES,
         "PROCESS": PROCESS,
@@ -780,7 +772,7 @@ with DAG(
                 "-c",
                 'test "$1" != b && echo "$1" > "$COULER_WORK/f"',
                 "sh",
-                '{{ text(WRITE_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ WRITE_ITEMS[ti.map_index]["item"] }}',
             ],
             after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
             outputs=["result=-"],
@@ -810,7 +802,7 @@ with DAG(
                     "each",
                     "file",
                     "files",
-                    '{{ lines(first_of(if_started(ti, "write", gathered(ti, "write", "f", 3)), "[]")) | replace("$", "$$") }}',
+                    '{{ lines(first_of(if_started(ti, "write", gathered(ti, "write", "f", 3)), "[]")) }}',
                 ],
             ],
             outputs=["result=-"],

@@ -224,13 +224,6 @@ def check_lists(
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -333,7 +326,6 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "ROW_ITEMS": ROW_ITEMS,
         "own_number": own_number,
         "CELL_ITEMS": CELL_ITEMS,
@@ -356,8 +348,8 @@ with DAG(
                                 "-c",
                                 'echo "$1$2"',
                                 "sh",
-                                '{{ text(ROW_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
-                                '{{ text(CELL_ITEMS[own_number(ti, "row.item.cell.item_#")]["item"]) | replace("$", "$$") }}',
+                                '{{ ROW_ITEMS[ti.map_index]["item"] }}',
+                                '{{ CELL_ITEMS[own_number(ti, "row.item.cell.item_#")]["item"] }}',
                             ],
                             outputs=["result=-"],
                         ),

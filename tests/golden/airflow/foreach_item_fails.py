@@ -235,13 +235,6 @@ def check_lists(
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -338,7 +331,6 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "CHECK_ITEMS": CHECK_ITEMS,
         "PROCESS": PROCESS,
         "gathered": gathered,
@@ -355,7 +347,7 @@ with DAG(
                 "-c",
                 'test "$1" != bad && echo "$1"',
                 "sh",
-                '{{ text(CHECK_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ CHECK_ITEMS[ti.map_index]["item"] }}',
             ],
             outputs=["result=-"],
         ),

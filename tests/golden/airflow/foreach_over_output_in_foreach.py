@@ -365,11 +365,11 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "own_number": own_number,
         "ROW_ITEMS": ROW_ITEMS,
         "PROCESS": PROCESS,
         "output_near": output_near,
+        "text": text,
         "pull": pull,
     },
 ):
@@ -385,7 +385,7 @@ with DAG(
                             "-c",
                             'test "$1" = 1 && echo "[7]" || echo "[8, 9]"',
                             "sh",
-                            '{{ text(ROW_ITEMS[own_number(ti, "row.item_#")]["item"]) }}',
+                            '{{ ROW_ITEMS[own_number(ti, "row.item_#")]["item"] }}',
                         ],
                         outputs=["result=-"],
                     ),

@@ -216,13 +216,6 @@ def check_lists(
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -329,7 +322,6 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "PLAIN_2_ITEMS": PLAIN_2_ITEMS,
         "PROCESS": PROCESS,
         "DOWN_ITEMS": DOWN_ITEMS,
@@ -345,13 +337,7 @@ with DAG(
         task_id="plain",
         image="busybox:1.36",
         **process(
-            [
-                "sh",
-                "-c",
-                'echo "$1"',
-                "sh",
-                '{{ text(PLAIN_2_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
-            ],
+            ["sh", "-c", 'echo "$1"', "sh", '{{ PLAIN_2_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
     ).expand(labels=labels(PLAIN_2_ITEMS))
@@ -366,13 +352,7 @@ with DAG(
         task_id="down",
         image="busybox:1.36",
         **process(
-            [
-                "sh",
-                "-c",
-                'echo "$1"',
-                "sh",
-                '{{ text(DOWN_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
-            ],
+            ["sh", "-c", 'echo "$1"', "sh", '{{ DOWN_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
     ).expand(labels=labels(DOWN_ITEMS))
@@ -404,8 +384,8 @@ with DAG(
                 "-c",
                 'echo "$1$2"',
                 "sh",
-                '{{ text(ROW_ITEMS[ti.map_index]["letter"]) | replace("$", "$$") }}',
-                '{{ text(ROW_ITEMS[ti.map_index]["number"]) | replace("$", "$$") }}',
+                '{{ ROW_ITEMS[ti.map_index]["letter"] }}',
+                '{{ ROW_ITEMS[ti.map_index]["number"] }}',
             ],
             outputs=["result=-"],
         ),
@@ -431,8 +411,8 @@ with DAG(
                                 "-c",
                                 'echo "$1$2"',
                                 "sh",
-                                '{{ text(OUTER_ITEMS[ti.map_index]["item"]) }}',
-                                '{{ text(CELL_ITEMS[own_number(ti, "outer.item.cell.item_#")]["item"]) | replace("$", "$$") }}',
+                                '{{ OUTER_ITEMS[ti.map_index]["item"] }}',
+                                '{{ CELL_ITEMS[own_number(ti, "outer.item.cell.item_#")]["item"] }}',
                             ],
                             outputs=["result=-"],
                         ),

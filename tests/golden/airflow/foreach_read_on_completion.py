@@ -242,13 +242,6 @@ def if_started(ti: Any, step: str, value: str | None) -> str | None:
     return None if inside and not {"success", "failed"} & inside else value
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -503,7 +496,6 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "WORK_ITEMS": WORK_ITEMS,
         "PROCESS": PROCESS,
         "gathered": gathered,
@@ -522,7 +514,7 @@ with DAG(
                 "-c",
                 "test $$1 -ne 2 && echo $$(($$1 * 10))",
                 "sh",
-                '{{ text(WORK_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ WORK_ITEMS[ti.map_index]["item"] }}',
             ],
             outputs=["result=-"],
         ),
@@ -548,7 +540,7 @@ with DAG(
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ (first_of(if_started(ti, "work", gathered(ti, "work", "result", 3, kind="int")), "[]") if are_open(ti, "after-needs") else "") | replace("$", "$$") }}',
+                '{{ (first_of(if_started(ti, "work", gathered(ti, "work", "result", 3, kind="int")), "[]") if are_open(ti, "after-needs") else "") }}',
             ],
             outputs=["result=-"],
         ),
@@ -571,7 +563,7 @@ with DAG(
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ (first_of(if_started(ti, "work", gathered(ti, "work", "result", 3, kind="int")), "[]") if are_open(ti, "handle-needs") else "") | replace("$", "$$") }}',
+                '{{ (first_of(if_started(ti, "work", gathered(ti, "work", "result", 3, kind="int")), "[]") if are_open(ti, "handle-needs") else "") }}',
             ],
             outputs=["result=-"],
         ),

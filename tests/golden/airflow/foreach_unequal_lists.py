@@ -511,7 +511,7 @@ with DAG(
                 "-c",
                 'echo "$1$2"',
                 "sh",
-                '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"]) | replace("$", "$$") }}',
+                '{{ ti.xcom_pull("pair-items", key="rows")[ti.map_index]["letter"] }}',
                 '{{ text(ti.xcom_pull("pair-items", key="rows")[ti.map_index]["number"]) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],

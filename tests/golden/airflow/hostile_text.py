@@ -346,6 +346,12 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+ARGS = """\
+two
+lines
+
+and more
+"""
 ENV = """\
 import json, os
 names = sorted(name for name in os.environ if name.startswith("TEXT_"))
@@ -395,9 +401,9 @@ with DAG(
     params={"p": Param("$(HOME) $$", type="string")},
     user_defined_macros={
         "PROCESS": PROCESS,
-        "text": text,
         "ITEMS_ITEMS": ITEMS_ITEMS,
         "output": output,
+        "text": text,
     },
 ):
     args = KubernetesPodOperator(
@@ -413,7 +419,7 @@ with DAG(
                 "$$$$(HOME) $$$$$$(X)",
                 "$${HOME} $$HOME `id` $$((1+1))",
                 'it\'s "quoted" \\ \\n \\\\',
-                literal("two\nlines\n\nand more\n"),
+                literal(ARGS),
                 "\ttab and trailing blank ",
                 " leading",
                 "",
@@ -442,7 +448,7 @@ with DAG(
             "TEXT_02": "$$$$(HOME) $$$$$$(X)",
             "TEXT_03": "$${HOME} $$HOME `id` $$((1+1))",
             "TEXT_04": 'it\'s "quoted" \\ \\n \\\\',
-            "TEXT_05": literal("two\nlines\n\nand more\n"),
+            "TEXT_05": literal(ARGS),
             "TEXT_06": "\ttab and trailing blank ",
             "TEXT_07": " leading",
             "TEXT_08": "",
@@ -504,7 +510,7 @@ with DAG(
                 "python",
                 "-c",
                 "import json, sys; print(json.dumps(sys.argv[1:]))",
-                '{{ text(ITEMS_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ ITEMS_ITEMS[ti.map_index]["item"] | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),

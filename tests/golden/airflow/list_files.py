@@ -754,7 +754,7 @@ with DAG(
                 "result",
                 "*.csv",
                 "key",
-                '{{ joined("tables/", text(BY_ITEM_ITEMS[ti.map_index]["item"])) | replace("$", "$$") }}',
+                '{{ joined("tables/", text(BY_ITEM_ITEMS[ti.map_index]["item"])) }}',
             ],
             claim=FILES_CLAIM,
             folder="/couler/files",

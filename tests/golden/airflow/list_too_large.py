@@ -229,13 +229,6 @@ def check_lists(
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -333,7 +326,6 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "FITS_2_ITEMS": FITS_2_ITEMS,
         "PROCESS": PROCESS,
         "LARGE_ITEMS": LARGE_ITEMS,
@@ -349,7 +341,7 @@ with DAG(
                 "python",
                 "-c",
                 "import sys; print('x' * int(sys.argv[1]))",
-                '{{ text(FITS_2_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ FITS_2_ITEMS[ti.map_index]["item"] }}',
             ],
             outputs=["result=-"],
         ),
@@ -369,7 +361,7 @@ with DAG(
                 "python",
                 "-c",
                 "import sys; print('x' * int(sys.argv[1]))",
-                '{{ text(LARGE_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ LARGE_ITEMS[ti.map_index]["item"] }}',
             ],
             outputs=["result=-"],
         ),

@@ -5,7 +5,6 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 
 import itertools
 import json
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -197,56 +196,6 @@ def decoded(value: str | None, kind: str = "json") -> Any:
     return float(read) if kind == "float" else read
 
 
-def compare(left: Any, sign: str, right: Any) -> bool:
-    """Compare two values; text that meets a number or a boolean is read as one."""
-    left, right = read_as(left, right), read_as(right, left)
-    if sign in ("==", "!="):
-        return equal(left, right) == (sign == "==")
-    both_texts = isinstance(left, str) and isinstance(right, str)
-    if not both_texts and not (is_number(left) and is_number(right)):
-        raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
-    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-    return bool(orders[sign](left, right))
-
-
-def read_as(value: Any, other: Any) -> Any:
-    """Return a text as a number or a boolean where it is compared with one."""
-    if not isinstance(value, str) or isinstance(other, str):
-        return value
-    stripped = value.strip()
-    if isinstance(other, bool):
-        truths = {"true": True, "True": True, "false": False, "False": False}
-        if stripped in truths:
-            return truths[stripped]
-        raise AirflowFailException(f"{value!r} is compared with true or false, but it is neither")
-    if not is_number(other):
-        return value
-    for kind in (int, float):
-        try:
-            number = kind(stripped)
-        except ValueError:
-            continue
-        if "_" not in stripped and abs(number) < float("inf"):
-            return number
-    raise AirflowFailException(f"{value!r} is compared with a number, but it is not one")
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Return whether two values are equal; those of different kinds are not."""
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
-
-
 def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
     """Return what skips a task, before it starts, if its condition is false."""
 
@@ -337,7 +286,7 @@ def before(rounds: list[Any]) -> list[Any]:
 
 
 def count_again(ti: Any, params: Any) -> bool:
-    return compare(decoded(output_near(ti, "count.round_#-1"), "int"), "<", 3)
+    return decoded(output_near(ti, "count.round_#-1"), "int") < 3
 
 
 with DAG(

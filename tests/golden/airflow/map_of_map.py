@@ -354,10 +354,10 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     user_defined_macros={
-        "text": text,
         "FIRST_ITEMS": FIRST_ITEMS,
         "PROCESS": PROCESS,
         "gathered": gathered,
+        "text": text,
     },
 ):
     # What is expanded is a label; each task reads its item by its map index.
@@ -365,13 +365,7 @@ with DAG(
         task_id="first",
         image="busybox:1.36",
         **process(
-            [
-                "sh",
-                "-c",
-                "echo $$(($$1 + 1))",
-                "sh",
-                '{{ text(FIRST_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
-            ],
+            ["sh", "-c", "echo $$(($$1 + 1))", "sh", '{{ FIRST_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
     ).expand(labels=labels(FIRST_ITEMS))
@@ -396,7 +390,7 @@ with DAG(
                 "-c",
                 "echo $$(($$1 * 10))",
                 "sh",
-                '{{ text(ti.xcom_pull("second-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("second-items", key="rows")[ti.map_index]["item"]) }}',
             ],
             outputs=["result=-"],
         ),
@@ -428,8 +422,8 @@ with DAG(
                 "-c",
                 'echo "$1 $2"',
                 "sh",
-                '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["a"]) | replace("$", "$$") }}',
-                '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["b"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["a"]) }}',
+                '{{ text(ti.xcom_pull("third-items", key="rows")[ti.map_index]["b"]) }}',
             ],
             outputs=["result=-"],
         ),

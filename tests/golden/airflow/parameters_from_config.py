@@ -502,7 +502,7 @@ with DAG(
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ text(ti.xcom_pull("count-items", key="rows")[ti.map_index]["item"]) | replace("$", "$$") }}',
+                '{{ text(ti.xcom_pull("count-items", key="rows")[ti.map_index]["item"]) }}',
             ],
             outputs=["result=-"],
         ),

@@ -214,6 +214,12 @@ def run_time(ti: Any) -> str:
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+DATE = """\
+import datetime, sys
+then = datetime.datetime.fromisoformat(sys.argv[1].replace('Z', '+00:00'))
+now = datetime.datetime.now(datetime.timezone.utc)
+print(then.utcoffset().total_seconds() == 0, 0 <= (now - then).total_seconds() < 3600)"""
+
 with DAG(
     dag_id="run-facts",
     schedule=None,
@@ -253,13 +259,5 @@ with DAG(
     date = KubernetesPodOperator(
         task_id="date",
         image="python:3.12-slim",
-        **process(
-            [
-                "python",
-                "-c",
-                "import datetime, sys\nthen = datetime.datetime.fromisoformat(sys.argv[1].replace('Z', '+00:00'))\nnow = datetime.datetime.now(datetime.timezone.utc)\nprint(then.utcoffset().total_seconds() == 0, 0 <= (now - then).total_seconds() < 3600)",
-                '{{ run_time(ti) | replace("$", "$$") }}',
-            ],
-            outputs=["result=-"],
-        ),
+        **process(["python", "-c", DATE, "{{ run_time(ti) }}"], outputs=["result=-"]),
     )

@@ -297,11 +297,11 @@ for name in ['str', 'int', 'float', 'small', 'bool', 'list', 'dict', 'null', 'te
 
 
 def when_one(ti: Any, params: Any) -> bool:
-    return compare(decoded(output(ti, "second", "float"), "float"), "==", 1)
+    return decoded(output(ti, "second", "float"), "float") == 1
 
 
 def when_seven(ti: Any, params: Any) -> bool:
-    return compare(output(ti, "second", "str"), "==", "7")
+    return output(ti, "second", "str") == "7"
 
 
 def when_null(ti: Any, params: Any) -> bool:
@@ -309,7 +309,7 @@ def when_null(ti: Any, params: Any) -> bool:
 
 
 def when_off(ti: Any, params: Any) -> bool:
-    return compare(decoded(output(ti, "second", "bool"), "bool"), "==", True)
+    return decoded(output(ti, "second", "bool"), "bool")
 
 
 with DAG(

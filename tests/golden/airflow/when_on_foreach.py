@@ -5,7 +5,6 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 
 import itertools
 import json
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -243,13 +242,6 @@ def if_started(ti: Any, step: str, value: str | None) -> str | None:
     return None if inside and not {"success", "failed"} & inside else value
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -276,56 +268,6 @@ def decoded(value: str | None, kind: str = "json") -> Any:
     if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
         raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
     return float(read) if kind == "float" else read
-
-
-def compare(left: Any, sign: str, right: Any) -> bool:
-    """Compare two values; text that meets a number or a boolean is read as one."""
-    left, right = read_as(left, right), read_as(right, left)
-    if sign in ("==", "!="):
-        return equal(left, right) == (sign == "==")
-    both_texts = isinstance(left, str) and isinstance(right, str)
-    if not both_texts and not (is_number(left) and is_number(right)):
-        raise AirflowFailException(f"{left!r} {sign} {right!r}: these have no order")
-    orders = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-    return bool(orders[sign](left, right))
-
-
-def read_as(value: Any, other: Any) -> Any:
-    """Return a text as a number or a boolean where it is compared with one."""
-    if not isinstance(value, str) or isinstance(other, str):
-        return value
-    stripped = value.strip()
-    if isinstance(other, bool):
-        truths = {"true": True, "True": True, "false": False, "False": False}
-        if stripped in truths:
-            return truths[stripped]
-        raise AirflowFailException(f"{value!r} is compared with true or false, but it is neither")
-    if not is_number(other):
-        return value
-    for kind in (int, float):
-        try:
-            number = kind(stripped)
-        except ValueError:
-            continue
-        if "_" not in stripped and abs(number) < float("inf"):
-            return number
-    raise AirflowFailException(f"{value!r} is compared with a number, but it is not one")
-
-
-def is_number(value: Any) -> bool:
-    """Return whether a value is a number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Return whether two values are equal; those of different kinds are not."""
-    if isinstance(left, list) and isinstance(right, list):
-        return len(left) == len(right) and all(map(equal, left, right))
-    if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(equal(left[key], right[key]) for key in left)
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    return bool(left == right)
 
 
 def run_if(condition: Callable[[Any, Any], bool]) -> Callable[[Any], None]:
@@ -432,11 +374,11 @@ NO_ITEMS = [{"item": "a"}, {"item": "b"}]
 
 
 def when_yes(ti: Any, params: Any) -> bool:
-    return compare(decoded(text(params["n"]), "int"), "==", 1)
+    return int(params["n"]) == 1
 
 
 def when_no(ti: Any, params: Any) -> bool:
-    return compare(decoded(text(params["n"]), "int"), "==", 2)
+    return int(params["n"]) == 2
 
 
 with DAG(
@@ -451,7 +393,6 @@ with DAG(
     },
     params={"n": Param(1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$")},
     user_defined_macros={
-        "text": text,
         "YES_ITEMS": YES_ITEMS,
         "PROCESS": PROCESS,
         "NO_ITEMS": NO_ITEMS,
@@ -465,13 +406,7 @@ with DAG(
         task_id="yes",
         image="busybox:1.36",
         **process(
-            [
-                "sh",
-                "-c",
-                'echo "$1"',
-                "sh",
-                '{{ text(YES_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
-            ],
+            ["sh", "-c", 'echo "$1"', "sh", '{{ YES_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
         pre_execute=run_if(when_yes),
@@ -487,13 +422,7 @@ with DAG(
         task_id="no",
         image="busybox:1.36",
         **process(
-            [
-                "sh",
-                "-c",
-                'echo "$1"',
-                "sh",
-                '{{ text(NO_ITEMS[ti.map_index]["item"]) | replace("$", "$$") }}',
-            ],
+            ["sh", "-c", 'echo "$1"', "sh", '{{ NO_ITEMS[ti.map_index]["item"] }}'],
             outputs=["result=-"],
         ),
         pre_execute=run_if(when_no),
