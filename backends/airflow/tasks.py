@@ -206,7 +206,7 @@ class Tasks:
             fields["cmds"] = command or None
             fields["arguments"] = arguments or None
         path = None if step.container is None else step.container.termination_message_path
-        if before and path is not None:
+        if unpacked and path is not None:
             env["COULER_MESSAGE"] = self._text(path)
         fields["env_vars"] = env or None
         fields.update(given)

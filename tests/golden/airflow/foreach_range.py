@@ -16,11 +16,23 @@ from kubernetes.client import models as k8s
 HELPER_IMAGE = "busybox:1.37-musl"
 PROCESS = r"""# Runs a process and hands its outputs on: NAME=FILE words, "--", then the command. A file that
 # need not be written is NAME?=FILE, standard output is NAME=-; a word without "=" is a container
-# beside the process, which ends with it. What goes wrong here ends with 125.
+# beside the process, which ends with it. What is not the end of the process itself is told by the
+# termination message, as any exit code can be that of the process.
 set -u
 tools=/couler
+message=${COULER_MESSAGE:-/dev/termination-log}
+unset COULER_MESSAGE
+trap '[ ! -e "$tools/told" ] || box cp "$tools/told" "$message"' EXIT
 box() { "$tools/busybox" "$@"; }
-fail() { echo "couler: $*" >&2; exit 125; }
+tell() { echo "couler: $2" >&2; echo "couler $1: $2" >"$tools/told"; }
+fail() { tell error "$*"; exit 125; }
+
+# Becomes the process; where it cannot, the shell ends.
+run() {
+  program=$1
+  trap 'tell error "there is no program $program that can be started"' EXIT
+  exec "$@"
+}
 
 # Starts what comes after "--"; standard output that is an output goes to a file and to the log. A
 # shell gives no standard input to what it does not wait for, hence the copy of its own.
@@ -41,9 +53,9 @@ start() {
     box mkfifo "$tools/pipe"
     box tee "$tools/stdout" <"$tools/pipe" &
     tee=$!
-    (exec "$@") <&3 3<&- >"$tools/pipe" &
+    run "$@" <&3 3<&- >"$tools/pipe" &
   else
-    (exec "$@") <&3 3<&- &
+    run "$@" <&3 3<&- &
   fi
   child=$!
 }
@@ -61,8 +73,9 @@ end_beside() {
       ticks=$((ticks + 1))
     done
     [ ! -e "$tools/code-$name" ] || read -r other <"$tools/code-$name"
+    [ "$other" != unable ] || fail "the container $name beside the process could not start"
     [ "$other" = 0 ] || [ "$code" != 0 ] || {
-      echo "couler: the container $name beside the process ended with exit code $other" >&2
+      tell failure "the container $name beside the process ended with exit code $other"
       code=$other
     }
   done
@@ -162,6 +175,28 @@ if [ "$1" != "--" ]; then
   box cp "$tools/result" /airflow/xcom/return.json || fail "cannot hand the outputs on"
 fi
 """
+
+
+def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
+    """Keep the rows of lists of one length; return a label for each."""
+    read = {name: as_list(name, value) for name, value in lists.items()}
+    lengths = {len(value) for value in read.values()}
+    if len(lengths) > 1 or max(lengths) > 1000:
+        raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
+    rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
+    ti.xcom_push(key="rows", value=rows)
+    return labels(rows)
+
+
+def as_list(name: str, value: str) -> list[Any]:
+    """Read a list from its text."""
+    try:
+        read = json.loads(value)
+    except ValueError:
+        read = value
+    if not isinstance(read, list):
+        raise AirflowFailException(f"{name} is {read!r}, not a list")
+    return read
 
 
 def labels(rows: list[Any]) -> list[dict[str, str]]:
@@ -301,7 +336,6 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
 
 PLAIN_2_ITEMS = [{"item": one} for one in range(0, 3)]
 DOWN_ITEMS = [{"item": f"n{one:03d}-"} for one in range(1, -2, -1)]
-NONE_ITEMS = [{"item": one} for one in range(5, 5)]
 ROW_ITEMS = [{"letter": "a", "number": 8}, {"letter": "b", "number": 9}]
 OUTER_ITEMS = [{"item": one} for one in range(1, 3)]
 CELL_ITEMS = [{"item": one} for one in range(0, 2)]
@@ -362,16 +396,16 @@ with DAG(
         op_args=["down", 3, {"result": "str"}],
     )
     down >> down_lists
-    # What is expanded is a label; each task reads its item by its map index.
-    none = KubernetesPodOperator.partial(
-        task_id="none",
-        image="busybox:1.36",
-        **process(["sh", "-c", "true"], outputs=["result=-"]),
-    ).expand(labels=labels(NONE_ITEMS))
+    with TaskGroup("none") as none:
+        none_items = PythonOperator(
+            task_id="items",
+            python_callable=make_rows,
+            op_kwargs={"lists": {"item": "[]"}},
+        )
     none_lists = PythonOperator(
         task_id="none-lists",
         python_callable=check_lists,
-        op_args=["none", 0, {"result": "str"}],
+        op_args=["none.item_*", "none.items", {"result": "str"}],
     )
     none >> none_lists
     # What is expanded is a label; each task reads its item by its map index.
@@ -444,7 +478,7 @@ with DAG(
                 "sh",
                 '{{ gathered(ti, "plain", "result", 3) | replace("$", "$$") }}',
                 '{{ gathered(ti, "down", "result", 3) | replace("$", "$$") }}',
-                '{{ gathered(ti, "none", "result", 0) | replace("$", "$$") }}',
+                '{{ gathered(ti, "none.item_*", "result", "none.items") | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
