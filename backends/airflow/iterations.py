@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from couler.backends.airflow.literals import item_rows
 from couler.backends.airflow.module import Module
-from couler.backends.airflow.places import Spot, has_maker, is_dynamic, item_count
+from couler.backends.airflow.places import Spot, has_maker, is_dynamic, item_count, task_name
 from couler.backends.airflow.python import (
     INDENT,
     Chain,
@@ -19,7 +19,7 @@ from couler.backends.airflow.python import (
     statement,
 )
 from couler.backends.airflow.quoting import quoted
-from couler.backends.airflow.reading import Read, Scope, task_name
+from couler.backends.airflow.reading import Read, Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import Foreach, Loop
 from couler.ir.ranges import known_items
@@ -57,6 +57,8 @@ class Iterations:
         self._scopes = scopes
         self._module = module
         self._tasks = tasks
+        self.makers: dict[str, str] = {}
+        """For variables of mapped tasks those of the tasks that make their items."""
 
     def mapped(
         self, spot: Spot, foreach: Foreach, name: str, place: Place, indent: int
@@ -64,7 +66,7 @@ class Iterations:
         """Return the lines of a process that is one mapped task, after one that makes its items."""
         lines: list[str] = []
         if is_dynamic(foreach):
-            maker = self._module.name(f"{name}_items")
+            maker = self.makers[name] = self._module.name(f"{name}_items")
             task_id = spot.maker[len(place.scope.prefix) :]
             lines.append(self._maker(maker, task_id, spot.step, foreach, place, indent))
             where, over = quoted(spot.maker), Code(f"{maker}.output")

@@ -8,11 +8,11 @@ from couler.backends.airflow.places import (
     Spot,
     axis,
     exit_groups,
+    is_dynamic,
     item_count,
-    own_name,
-    waits_otherwise,
+    task_name,
 )
-from couler.backends.airflow.reading import task_name
+from couler.backends.airflow.reading import makes_lists
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -28,7 +28,16 @@ def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from _check(workflow.steps, "", "")
     groups = exit_groups(workflow)
     for handler in workflow.exit_handlers:
-        yield from _check(handler.steps, f"{groups[handler.name]}.", f"exit:{handler.name}/")
+        group = groups[handler.name]
+        if len(group) > _LONGEST_GROUP:
+            message = (
+                f'airflow: exit handler "{handler.name}" becomes the group "{group[:20]}...'
+                f'{group[-20:]}", whose name has {len(group)} characters; Airflow takes '
+                f"{_LONGEST_GROUP}. Shorten it."
+            )
+            yield Diagnostic(LENGTH_CODE, message, source=workflow.source)
+        else:
+            yield from _check(handler.steps, f"{group}.", f"exit:{handler.name}/")
 
 
 def _check(
@@ -65,20 +74,26 @@ def _check(
 
 
 def _ids(spot: Spot) -> Iterator[str]:
-    """Yield the ids of a step and of the tasks that the compiler makes for it."""
+    """Yield the ids of a step and of the tasks that the compiler makes for it.
+
+    A group counts with a task that skips it, which not all have.
+    """
     step = spot.step
     yield spot.base
     if any(not isinstance(entry, str) for entry in step.depends_on):
-        yield f"{spot.base}-needs"
-    if step.foreach is not None and spot.items == "mapped":
+        yield spot.own("needs")
+    if step.foreach is not None and is_dynamic(step.foreach):
         yield spot.maker
-    if spot.is_iterated or isinstance(step.action, Group):
-        yield _numbered(spot.round, step)
-        yield from (_numbered(one, step) for one in spot.ends())
+    if makes_lists(step):
+        yield spot.own("lists")
+    if spot.is_iterated:
+        yield from (_numbered(one, step) for one in (spot.round, spot.end_of_item))
+    if step.loop is not None:
+        yield _numbered(f"{spot.item}.{spot.bound}", step)
+    if isinstance(step.action, Group):
+        yield _numbered(spot.gate, step)
     if spot.has_end:
         yield _numbered(spot.end_of_round, step)
-    if isinstance(step.action, Group) and (step.when is not None or waits_otherwise(step)):
-        yield f"{spot.base}.{own_name('when', step.action)}"
 
 
 def _numbered(place: str, step: Step) -> str:

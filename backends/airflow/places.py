@@ -106,12 +106,18 @@ class Spot:
         """Whether it is a group of tasks for items or rounds."""
         return not self.is_plain and (self.items is not None or self.step.loop is not None)
 
+    def own(self, kind: t.Literal["needs", "items", "lists"]) -> str:
+        """Return the id of a task of the compiler's own that stands beside it."""
+        return self.base[: -len(self.step.name)] + self.own_name(kind)
+
+    def own_name(self, kind: t.Literal["needs", "items", "lists"]) -> str:
+        """Return that id without the groups around it."""
+        return free(f"{task_name(self.step.name)}-{kind}", self.beside)
+
     @property
     def maker(self) -> str:
         """The task that makes the items, where they are not known, or there are none."""
-        if self.is_plain:
-            return self.base[: -len(self.step.name)] + free(f"{self.step.name}-items", self.beside)
-        return f"{self.base}.items"
+        return self.own("items") if self.is_plain else f"{self.base}.items"
 
     @property
     def item(self) -> str:
@@ -137,6 +143,12 @@ class Spot:
         return isinstance(action, Group) and (
             self.is_iterated or any(map(waits_otherwise, action.steps))
         )
+
+    @property
+    def gate(self) -> str:
+        """The task by which a round of a group is skipped."""
+        assert isinstance(self.step.action, Group)
+        return f"{self.round}.{own_name('when', self.step.action)}"
 
     @property
     def end_of_round(self) -> str:
@@ -193,6 +205,11 @@ def readable(place: str) -> str:
     'refine.each.step'
     """
     return ".".join(part for part in place.split(".") if "#" not in part and part != "item")
+
+
+def task_name(step: str) -> str:
+    """Return the part of a task's id that stands for a step."""
+    return "".join(one if (one.isalnum() and one.isascii()) or one in "_-" else "_" for one in step)
 
 
 def own_name(name: str, around: Group | Workflow | ExitHandler) -> str:

@@ -16,11 +16,10 @@ from couler.backends.airflow.places import (
     Spot,
     another_round,
     axis,
-    free,
     has_maker,
     is_dynamic,
     item_count,
-    own_name,
+    task_name,
 )
 from couler.backends.airflow.python import Expression, value_of
 from couler.backends.airflow.quoting import quoted, width
@@ -145,10 +144,6 @@ class Scope:
         items = axis(step, within_mapped=self.within_mapped)
         return Spot(step, self.task(step.name), items, frozenset(self.steps))
 
-    def lists(self, step: Step) -> str:
-        """Return the name of the task that checks the lists of what the items of a step gave."""
-        return free(f"{task_name(step.name)}-lists", self.steps)
-
     def gathered_from(self, step: Step) -> tuple[str, Expression]:
         """Return where the items of a step are, and how many: a number, or the task that knows."""
         spot, foreach = self.spot(step), step.foreach
@@ -162,7 +157,7 @@ class Scope:
     def leaves(self, step: Step) -> list[str]:
         """Return the ids of the tasks with which a step ends."""
         if makes_lists(step):
-            return [f"{self.prefix}{self.lists(step)}"]
+            return [self.spot(step).own("lists")]
         ends = self.spot(step).ends()
         if ends or not isinstance(step.action, Group):
             return ends
@@ -282,8 +277,7 @@ class Scope:
         """Return what a group without an end gives: nothing where it did not run, or failed."""
         if not (self._can_have_failed or _may_give_more(spot.step)):
             return code
-        gate = f"{spot.round}.{own_name('when', group)}"
-        ends = value_of([gate, *self.leaves(spot.step)]).flat()
+        ends = value_of([spot.gate, *self.leaves(spot.step)]).flat()
         return f"if_it_ran(ti, {ends}, {code})"
 
     @property
@@ -483,11 +477,6 @@ def makes_lists(step: Step) -> bool:
 def is_static(foreach: Foreach) -> bool:
     """Return whether the items are known beforehand."""
     return not is_dynamic(foreach)
-
-
-def task_name(step: str) -> str:
-    """Return the part of a task's id that stands for a step."""
-    return "".join(one if (one.isalnum() and one.isascii()) or one in "_-" else "_" for one in step)
 
 
 def find_output(step: Step, name: str) -> Output:

@@ -10,9 +10,9 @@ from couler.backends.airflow.outputs import run_outputs
 from couler.backends.airflow.places import (
     Spot,
     exit_groups,
-    free,
     own_name,
     readable,
+    task_name,
     waits_otherwise,
 )
 from couler.backends.airflow.python import (
@@ -26,7 +26,7 @@ from couler.backends.airflow.python import (
     value_of,
     variables_of,
 )
-from couler.backends.airflow.reading import Scope, is_static, last_steps, makes_lists, task_name
+from couler.backends.airflow.reading import Scope, is_static, last_steps, makes_lists
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies
@@ -90,14 +90,14 @@ class Scopes:
             name = names[step.name]
             opened = gate.looked_at
             if needs:
-                needs_id = free(f"{task_name(step.name)}-needs", scope.steps)
+                needs_id = scope.spot(step).own_name("needs")
                 variable = self._module.name(f"{name}_needs")
                 start = self._tasks.skip(None, gate.places)
                 lines.append(self._needs(variable, needs_id, needs, start, indent))
                 watched = [self.last(names[one]) for one in needs.watched]
                 edges.append(edge([*watched, *gate.before], variable, indent=indent))
                 before.append(variable)
-                opened = (f"{scope.prefix}{needs_id}",)
+                opened = (scope.spot(step).own("needs"),)
             if gate.can_skip or needs or not before:
                 before += gate.before
             place = Place(scope, bool(before), opened, rule=gate.rule)
@@ -105,9 +105,7 @@ class Scopes:
             if makes_lists(step):
                 lines += self._lists(step, name, scope, indent)
             if before:
-                spot = scope.spot(step)
-                dynamic = spot.is_plain and step.foreach is not None and not is_static(step.foreach)
-                edges.append(edge(before, f"{name}_items" if dynamic else name, indent=indent))
+                edges.append(edge(before, self._iterations.makers.get(name, name), indent=indent))
             # An edge stands below its later task; Airflow reads ten thousand at the end slowly.
             waiting -= {name, self.last(name)}
             if not any(waiting.intersection(variables_of(line)) for line in edges[known:]):
@@ -142,7 +140,7 @@ class Scopes:
         kinds = {one.name: one.type for one in step.outputs}
         made = call(
             self._module.take(_PYTHON, "PythonOperator"),
-            task_id=scope.lists(step),
+            task_id=scope.spot(step).own_name("lists"),
             python_callable=Code(self._module.use("check_lists")),
             op_args=[place, rows, kinds, defaults] if defaults else [place, rows, kinds],
         )
@@ -242,10 +240,10 @@ class Scopes:
     ) -> list[str]:
         """Return the lines inside of a group, the first of them for a task that can skip it."""
         assert isinstance(spot.step.action, Group)
-        gate_id = own_name("when", spot.step.action)
+        gate_id = spot.gate.rpartition(".")[2]
         variable = self._module.name(f"{name}_when")
         is_looked_at = place.scope.is_late_inside(spot.step)
-        gate = Gate(variable, f"{spot.round}.{gate_id}", can_skip=True, is_looked_at=is_looked_at)
+        gate = Gate(variable, spot.gate, can_skip=True, is_looked_at=is_looked_at)
         line = self.when(variable, gate_id, start, place, indent)
         return [line, *self.group(spot, place.scope, name, indent, gate=gate)]
 

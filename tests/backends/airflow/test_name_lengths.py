@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from couler.backends.airflow import AirflowBackend
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from couler.backends.airflow import AirflowBackend, name_checks
 from couler.backends.base import Target
-from couler.ir.policies import Foreach
-from couler.ir.values import Literal
-from couler.ir.workflow import Group, Step
+from couler.errors import CoulerError
+from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Dependency, Foreach
+from couler.ir.values import Literal, StepRef
+from couler.ir.workflow import Container, ExitHandler, Group, Output, Step, Workflow
+from couler.stages.checks import check_engine
+from tests.backends.airflow.absences import REFUSED
+from tests.backends.airflow.files import places_of
+from tests.corpus import Case
+from tests.support.absences import corpus
+from tests.support.airflow_target import with_files
 from tests.support.feature_samples import echo, flow
+from tests.support.strategies import workflows
+
+OF_THE_RUN = re.compile(r"(run-\w+|exit-\w+(\.when)?|may-start|(make|delete|remove)-\w+)_*|sample|")
+"""Tasks beside all steps, whose names are short whatever those of the steps are."""
 
 BACKEND = AirflowBackend()
 
@@ -39,3 +54,66 @@ def test_tasks_of_the_compiler_are_counted(length: int, *, is_refused: bool) -> 
 def test_names_of_groups(length: int, *, is_refused: bool) -> None:
     step = Step(name="g" * length, action=Group(steps=(echo("a"),)))
     assert found_in(step) == ([("CLR349", "g" * length)] if is_refused else [])
+
+
+@pytest.mark.parametrize(("length", "is_refused"), [(195, False), (196, True)])
+def test_names_of_exit_handlers(length: int, *, is_refused: bool) -> None:
+    """The group is `exit-NAME`."""
+    handler = ExitHandler(name="h" * length, on="any", steps=(echo("b"),))
+    workflow = flow(echo("a"), exit_handlers=(handler,))
+    found = [one.code for one in BACKEND.check(workflow, Target())]
+    assert found == ["CLR349"] * is_refused
+
+
+@pytest.mark.parametrize("is_taken", [False, True])
+@pytest.mark.parametrize("kind", ["needs", "items", "lists"])
+def test_tasks_beside_a_step_are_counted(kind: str, *, is_taken: bool) -> None:
+    """Such a task has a `_` behind its name where a step has it."""
+    for spare, codes in ((0, []), (1, ["CLR349"])):
+        name = "s" * (250 - len(f"-{kind}_" if is_taken else f"-{kind}") + spare)
+        over = StepRef(step="list") if kind == "items" else Literal(value=(1, 2))
+        each = None if kind == "needs" else Foreach(over={"item": over})
+        step = Step(
+            name=name,
+            action=Container(image="busybox", command=("echo",)),
+            foreach=each,
+            depends_on=(Dependency(step="list", on="completion"),) if kind == "needs" else (),
+            outputs=(Output(),) if kind == "lists" else (),
+        )
+        output = Output(type="list")
+        list_ = Step(name="list", action=echo("x").action, outputs=(output,))
+        taken = (echo(f"{name}-{kind}"),) if is_taken else ()
+        workflow = flow(list_, step, *taken)
+        assert [one.code for one in BACKEND.check(workflow, Target())] == codes
+        if not codes:
+            text = BACKEND.compile(resolve_defaults(workflow), Target()).to_text()
+            assert max(map(len, places_of(text))) == 250
+
+
+def assert_counted(workflow: Workflow, target: Target) -> None:
+    """Assert that the longest id would be refused if one less were the limit."""
+    places = places_of(BACKEND.compile(workflow, target).to_text())
+    longest = max((one for one in places if not OF_THE_RUN.fullmatch(one)), key=len)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(name_checks, "_LONGEST", len(longest) - 1)
+        assert list(name_checks.check_names(workflow)), longest
+
+
+@pytest.mark.parametrize("case", corpus(REFUSED))
+def test_all_ids_of_the_corpus_are_counted(case: Case) -> None:
+    workflow = resolve_defaults(case.workflow)
+    assert check_engine(workflow, BACKEND, with_files()) == ()
+    assert_counted(workflow, with_files())
+
+
+@settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workflows())
+def test_all_ids_are_counted(workflow: Workflow) -> None:
+    workflow = resolve_defaults(workflow)
+    if any(one.severity == "error" for one in BACKEND.check(workflow, Target())):
+        return
+    try:
+        check_engine(workflow, BACKEND, Target())
+    except CoulerError:
+        return
+    assert_counted(workflow, Target())

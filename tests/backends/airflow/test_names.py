@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 import pytest
@@ -144,3 +145,19 @@ def test_any_names_load(
 def test_names_of_tasks_that_belong_to_a_run(workflow: Workflow) -> None:
     assert check_engine(resolve_defaults(workflow), BACKEND, Target()) == ()
     loads(workflow)
+
+
+@pytest.mark.parametrize("length", [1, 60])
+def test_what_stands_before_a_maker_of_items(length: int) -> None:
+    """The variable of the maker is another where a step has the name, or where it is too long."""
+    name = "m" * length
+    workflow = flow(
+        "made",
+        sh("made-before", "echo '[]'", result="list"),
+        sh(f"{name}-items", "true"),
+        sh(name, "true", item(), foreach=ref("made-before"), result=None),
+    )
+    text = BACKEND.compile(resolve_defaults(workflow), Target()).to_text()
+    [maker] = re.findall(r"(\w+) = PythonOperator\(", text)
+    assert f"made_before >> {maker}\n" in text
+    assert f"{maker}.output" in text
