@@ -267,13 +267,13 @@ class Scope:
             if not self.has_ended:  # the lists of one that failed are there
                 return code
         elif isinstance(step.action, Group) and not spot.is_iterated and not spot.has_end:
-            return self._where_it_ran(spot, step.action, code)
+            return self._where_it_ran(spot, code)
         elif spot.is_plain or (spot.has_end and step.loop is None) or not self._can_have_failed:
             return code
         leaves = value_of(self.leaves(step)).flat()
         return f"unless_failed(ti, {place}, {leaves}, {code})"
 
-    def _where_it_ran(self, spot: Spot, group: Group, code: str) -> str:
+    def _where_it_ran(self, spot: Spot, code: str) -> str:
         """Return what a group without an end gives: nothing where it did not run, or failed."""
         if not (self._can_have_failed or _may_give_more(spot.step)):
             return code
