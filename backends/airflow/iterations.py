@@ -182,7 +182,8 @@ class Iterations:
             place = replace(inside, scope=scope, rule=NEXT_ROUND)
             lines += self._scopes.gated(spot, place, task, start, indent + 2)
         else:
-            place = replace(inside, scope=scope, start=start, rule=NEXT_ROUND)
+            may_start = f"(own_number(ti, {quoted(spot.round)}) == 0 or {again}(ti, params))"
+            place = replace(inside, scope=scope, start=start, may_start=may_start, rule=NEXT_ROUND)
             made = self._tasks.operator(step, round_id, place)
             lines.append(statement(task, made, indent=indent + 1))
         before = f"{self._module.use('before')}({rounds})"

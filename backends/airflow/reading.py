@@ -42,7 +42,7 @@ from couler.ir.values import (
     Value,
 )
 from couler.ir.walk import predecessors
-from couler.ir.wire import ValueType, dump_json, encode, is_file
+from couler.ir.wire import ValueType, decode, dump_json, encode, is_file
 from couler.ir.workflow import Container, Group, Output, Script, Step
 
 MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
@@ -90,7 +90,9 @@ class Read:
             if self.constant is not None:
                 return of_text(dump_json(self.constant), "json")
             return Read(f"quoted({self.code})", "json", is_plain=self.is_plain)
-        if self.type == "json" and want != "json" and self.constant is None:
+        if self.type == "json" and want != "json":
+            if self.constant is not None:
+                return of_text(encode(decode(self.constant, "json")), want)
             return Read(f"plain({self.code})", want, is_plain=self.is_plain)
         return self
 

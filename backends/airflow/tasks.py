@@ -111,6 +111,8 @@ class Place:
     """Whether it has an instance for each item of its step."""
     start: Expression | None = None
     """What skips the task before it starts, if it is not that condition."""
+    may_start: str = ""
+    """The expression for whether that lets it start."""
 
     rule: str | None = None
     """Its trigger rule; None for that of the whole DAG."""
@@ -249,6 +251,7 @@ class Tasks:
         condition = self._when(step, place)
         whole = [f"are_open(ti, {gates})"] if gates else []
         whole += [f"{condition}(ti, params)"] if condition else []
+        whole += [place.may_start] if place.may_start else []
         before, self._runs_if = self._runs_if, " and ".join(whole)
         try:
             yield

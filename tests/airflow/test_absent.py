@@ -1,4 +1,4 @@
-"""Lists without items and groups that did not run: Airflow gives what this machine gives."""
+"""Lists without items, groups that did not run, ends of loops: Airflow does as this machine."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from tests.corpus.build import (
     or_else,
     out,
     param,
+    part,
     ref,
     sh,
     while_,
@@ -179,7 +180,54 @@ GROUPS = (
     ),
 )
 
+TEXTS = (
+    flow(
+        "json-that-is-text",
+        group(
+            "g",
+            sh("say", "echo $1 $2 $3", param("p"), or_else(param("p"), [2]), param("q")),
+            inputs=[given("p", "y", "json"), given("q", [2], "json")],
+        ),
+    ),
+)
 
-@pytest.mark.parametrize("workflow", [*EMPTY, *GROUPS], ids=lambda one: one.name)
+LOOPS = (
+    flow(
+        "condition-before-arguments-of-round",
+        sh("start", "true"),
+        sh(
+            "loop",
+            'test "$1" = 2 && echo done || echo "{\\"k\\": 2}"',
+            part(last(initial='{"k": 1}'), "k"),
+            loop=while_(compare(last(), "!=", "done"), 4),
+            depends_on=["start"],
+        ),
+        sh("say", "echo $1", ref("loop")),
+        sh("list", "echo '[1, 2]'", result="list"),
+        sh(
+            "loops",
+            'test "$1" = 2 && echo done || echo "{\\"k\\": 2}"',
+            part(last(initial='{"k": 1}'), "k"),
+            foreach=ref("list"),
+            loop=while_(compare(last(), "!=", "done"), 3),
+        ),
+        sh("tell", "echo $1", ref("loops")),
+        group(
+            "grow",
+            sh("step", 'test "$1" = 2 && echo done || echo "{\\"k\\": 2}"', part(param("w"), "k")),
+            inputs=[given("w", last("x", initial='{"k": 1}'))],
+            outputs=[out("x", source=ref("step"))],
+            loop=while_(compare(last("x"), "!=", "done"), 3),
+        ),
+    ),
+    flow(
+        "condition-of-loop-that-fails",
+        sh("count", "echo no", last(initial=0), loop=while_(compare(last(), "<", 3), 3)),
+        sh("after", "echo $1", or_else(ref("count"), 9), depends_on=[on_completion("count")]),
+    ),
+)
+
+
+@pytest.mark.parametrize("workflow", [*EMPTY, *GROUPS, *LOOPS, *TEXTS], ids=lambda one: one.name)
 def test_outcome(workflow: Workflow, airflow: Worker, tmp_path: Path) -> None:
     assert_same_outcome(workflow, airflow, None, tmp_path)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from couler.backends.airflow import AirflowBackend
@@ -32,12 +34,25 @@ def assert_same_outcome(
     has_pods = cluster is not None
     done = airflow.run(text, workflow.name, cluster=cluster, has_pods=has_pods, limit_s=120.0)
     there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
-    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
+    wanted_states = {path: step.status for path, step in here.steps.items()}
+    assert without_failed_conditions(there.states, wanted_states) == wanted_states, done.log
     assert there.status == here.status, done.log
     wanted = {path: _as_json(step.outputs) for path, step in here.steps.items() if step.outputs}
     found = {path: _as_json(there.outputs.get(path, {})) for path in wanted}
     assert found == wanted, done.log
     assert _as_json(there.run_outputs) == _as_json(here.outputs), done.log
+
+
+def without_failed_conditions(there: Mapping[str, str], here: Mapping[str, str]) -> object:
+    """Return states without those of rounds that are none.
+
+    Where the condition of a loop cannot be evaluated, Airflow fails the task of the next round.
+    """
+    return {
+        path: state
+        for path, state in there.items()
+        if path in here or not re.search("@[1-9][0-9]*$", path) or state != "failed"
+    }
 
 
 def _as_json(values: object) -> object:
