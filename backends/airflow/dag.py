@@ -14,6 +14,7 @@ from couler.backends.airflow.parameters import (
     config_parameters,
     param,
     parameter,
+    shared_types,
 )
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.pods import Pods
@@ -86,7 +87,8 @@ def _docstring(workflow: Workflow, options: Options) -> list[str]:
 
 
 def _dag(workflow: Workflow, module: Module, options: Options) -> Call:
-    params = {one.name: parameter(one, module) for one in workflow.parameters}
+    shared = shared_types(workflow)
+    params = {one.name: parameter(one, module, shared) for one in workflow.parameters}
     fields = {
         **dag_settings(workflow, module, options),
         "params": params or None,

@@ -7,8 +7,9 @@ storage that a helper beside the process reaches.
 from __future__ import annotations
 
 import json
+import re
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
@@ -105,7 +106,7 @@ class Files:
         self,
         step: Step,
         scope: Scope,
-        command: list[Expression],
+        command: Sequence[Expression] | Call,
         outputs: list[str],
         beside: list[str] | None,
     ) -> Call:
@@ -224,9 +225,13 @@ class Files:
 
     def _keep(self, output: Output) -> Listing:
         assert output.path is not None, "verification asks for the path of a file"
+        words = ["keep", _kind(output), output.name, output.path]
         root = f", {quoted(self._root)}" if self._root else ""
-        key = self._writer.template(f"place(ti, {quoted(output.name)}{root})")
-        return _words("keep", _kind(output), output.name, output.path, key)
+        code = f"place(ti, {quoted(output.name)}{root})"
+        if not self._root and re.fullmatch(r"[\w-]+", output.name):
+            self._module.use_in_templates(code)  # the function writes it
+            return _words(*words)
+        return _words(*words, self._writer.template(code))
 
     def _put(self, output: Output, scope: Scope) -> Listing | None:
         if output.at is None:

@@ -286,6 +286,7 @@ _STANDARD = frozenset(
         "operator",
         "pathlib",
         "re",
+        "shlex",
         "time",
         "typing",
     )

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Container
 
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.places import own_name
-from couler.backends.airflow.python import Call, Code, Expression, call, quoted, value_of
+from couler.backends.airflow.python import (
+    Call,
+    Code,
+    Expression,
+    Unpacked,
+    call,
+    quoted,
+    value_of,
+)
 from couler.backends.airflow.reading import Read
 from couler.ir.wire import encode, is_file
 from couler.ir.workflow import Parameter, Workflow
@@ -32,7 +41,13 @@ _TEXTS = {
 """What text may stand for a number or a boolean, as command lines give it."""
 
 
-def parameter(given: Parameter, module: Module) -> Call:
+def shared_types(workflow: Workflow) -> set[str]:
+    """Return the types of several parameters, whose schema stands in the file once."""
+    counts = Counter(one.type for one in workflow.parameters if not one.choices)
+    return {name for name, count in counts.items() if count > 1}
+
+
+def parameter(given: Parameter, module: Module, shared: Container[str] = ()) -> Call:
     """Return a parameter with the schema that its values must fit."""
     types = [_TYPES[given.type]] if given.type in _TYPES else []
     pattern = None if given.choices else _TEXTS.get(given.type)
@@ -42,13 +57,19 @@ def parameter(given: Parameter, module: Module) -> Call:
     if given.config is not None and types:  # null: none is given, and the entry is the value
         types.append("null")
         choices = choices and [*choices, None]
-    fields = {
+    fields: dict[str, object] = {
         "type": types[0] if len(types) == 1 else types or None,
         "enum": choices,
         "pattern": pattern,
         "description": given.description,
     }
     name = module.take("airflow.sdk", "Param")
+    if given.type in shared and pattern is not None and given.config is None:
+        table = {"type": fields.pop("type"), "pattern": fields.pop("pattern")}
+        known = Unpacked(Code(module.shared_table(_TYPES[given.type], table)))
+        made = call(name, *(() if given.required else (value_of(given.default),)))
+        more = call(name, description=given.description).keywords
+        return Call(name, made.arguments, (("", known), *more))
     if given.config is not None:
         return call(name, None, **fields)
     if given.required:

@@ -8,7 +8,11 @@ texts of users and the values of a run can stand at any place of it.
 from __future__ import annotations
 
 import math
+import re
 import typing as t
+from collections import Counter
+from collections.abc import Mapping
+from functools import cached_property
 
 from couler.backends.airflow.connections import (
     connection_value,
@@ -27,15 +31,16 @@ from couler.backends.airflow.containers import (
 )
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
+from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.policies import seconds
-from couler.backends.airflow.python import Expression, call, value_of
+from couler.backends.airflow.python import Code, Expression, call, value_of
 from couler.backends.airflow.specs import BASE, patched, patches, pod_spec
 from couler.backends.airflow.texts import untouched_all
 from couler.ir.kubernetes_volumes import volume
 from couler.ir.pods import PodContainer, PodSettings
 from couler.ir.storage import EnvVar, SecretKey
-from couler.ir.walk import pod_containers
-from couler.ir.workflow import WORK_DIR, Step, Workflow
+from couler.ir.walk import pod_containers, steps_by_path
+from couler.ir.workflow import WORK_DIR, Container, Script, Step, Workflow
 
 _SECRET = "airflow.providers.cncf.kubernetes.secret"
 WORK_VOLUME = "couler-work"
@@ -64,6 +69,18 @@ _CONTAINER_ARGUMENTS = {
     "terminationMessagePolicy": "termination_message_policy",
 }
 """Fields of a pod, and of its container `base`, that the operator has arguments for."""
+_SHARED = {
+    "container_resources": "RESOURCES",
+    "tolerations": "TOLERATIONS",
+    "affinity": "AFFINITY",
+    "security_context": "SECURITY_CONTEXT",
+    "container_security_context": "CONTAINER_SECURITY_CONTEXT",
+    "pod_template_dict": "POD_TEMPLATE",
+}
+"""Arguments that stand in the file once where several steps have them, and their names there."""
+_RENDERED = re.compile(r"literal\(|\{[{%#]")
+_SHORT = 60
+"""An argument that takes no more letters stands at each step."""
 
 
 class Pods:
@@ -81,6 +98,7 @@ class Pods:
 
     def __init__(self, module: Module, workflow: Workflow, options: Options) -> None:
         self._module = module
+        self._workflow = workflow
         self._shared = workflow.pod
         self._volumes = {one.name: one for one in workflow.volumes}
         self._gpu_type_label = options.gpu_type_label
@@ -118,6 +136,34 @@ class Pods:
         ] or None
         given["pod_template_dict"] = self._templated(template)
         return {name: one for name, one in given.items() if one is not None}
+
+    @cached_property
+    def _uses(self) -> Counter[tuple[str, str]]:
+        """How many steps have an argument; those with texts of their own count for none."""
+        found: Counter[tuple[str, str]] = Counter()
+        for _, step in steps_by_path(self._workflow):
+            if isinstance(step.action, Container | Script):
+                given = self.arguments(step, lambda _: Code("..."))
+                found.update(
+                    (name, value_of(given[name]).flat()) for name in _SHARED.keys() & given.keys()
+                )
+        return found
+
+    def shared(self, given: Mapping[str, object], step: Step) -> dict[str, object]:
+        """Return arguments of which those that several steps have stand in the file once.
+
+        Airflow renders objects in their place, so what is shared has nothing to render.
+        """
+        found = dict(given)
+        for name, constant in _SHARED.items():
+            value = given.get(name)
+            if value is None or name in own_arguments(step):
+                continue
+            expression = value_of(value)
+            flat = expression.flat()
+            if self._uses[name, flat] > 1 and len(flat) > _SHORT and not _RENDERED.search(flat):
+                found[name] = Code(self._module.shared_table(constant, expression))
+        return found
 
     def bounds(self, step: Step) -> dict[str, object]:
         """Return how long the pod of a step may wait, and an attempt with that may take.

@@ -363,6 +363,8 @@ class Scope:
         ]
         if all(one.constant is not None for one in parts):
             return of_text("".join(one.constant or "" for one in parts))
+        if len(parts) == 1:
+            return replace(parts[0], type="str", json=None, native=None)
         is_plain = all(one.is_clean for one in parts)
         return Read(f"joined({', '.join(one.code for one in parts)})", is_plain=is_plain)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import operator
+import shlex
 from collections.abc import Callable
 from datetime import UTC
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "itertools": (),
     "operator": (),
     "re": (),
+    "shlex": (),
     "typing": ("Any",),
 }
 """Where the names come from that the functions use."""
@@ -373,6 +375,13 @@ def process(
         "volume_mounts": [mount],
         "do_xcom_push": bool(outputs or beside),
     }
+
+
+def with_packages(packages: list[str], command: list[str]) -> list[str]:
+    """Return a command that installs packages of Python before it runs a script."""
+    install = f"python -m pip install --quiet --root-user-action=ignore {shlex.join(packages)} >&2"
+    run = f'{install} && exec {shlex.join(command)} "$0"'
+    return ["/couler/busybox", "sh", "-c", run]
 
 
 def ends_with_process(container: dict[str, Any]) -> dict[str, Any]:

@@ -195,11 +195,11 @@ class Tasks:
             env["COULER_SCRIPT"] = self._script(step, action)
         is_wrapped = outputs or step.sidecars or isinstance(action, Script)
         beside = [one.name for one in step.sidecars] or None
+        words_ = self._installing(action) or [*command, *arguments]
         if has_files(step):
-            wrapped = self._files.process(step, scope, [*command, *arguments], outputs, beside)
+            wrapped = self._files.process(step, scope, words_, outputs, beside)
             unpacked = (Unpacked(wrapped),)
         elif is_wrapped or {"COULER_WORK", "COULER_DIR"} & env.keys():
-            words_ = [*command, *arguments]
             wrapped = call(
                 self._module.use("process"), words_, outputs=outputs or None, beside=beside
             )
@@ -211,9 +211,18 @@ class Tasks:
         if unpacked and path is not None:
             env["COULER_MESSAGE"] = self._text(path)
         fields["env_vars"] = env or None
-        fields.update(given)
+        fields.update(self._pods.shared(given, step))
         operator = self._module.take(_POD, "KubernetesPodOperator")
         return Operator(operator, fields, unpacked)
+
+    def _installing(self, action: Container | Script) -> Call | None:
+        """Return the command of a script that installs packages; None if it needs protection."""
+        if isinstance(action, Container) or not action.packages:
+            return None
+        whole = _command(action)[-1]
+        if self._text(str(whole)) != value_of(whole):
+            return None
+        return call(self._module.use("with_packages"), action.packages, action.command)
 
     def policies(self, step: Step, place: Place) -> dict[str, object]:
         """Return what says when a task starts, and how often."""

@@ -12,7 +12,7 @@ from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Foreach
 from couler.ir.values import ItemRef, Literal, ParamRef, StepRef, Text, Value
 from couler.ir.wire import ValueType
-from couler.ir.workflow import Container, Output, Parameter, Step, Workflow
+from couler.ir.workflow import Container, Output, Parameter, Script, Step, Workflow
 
 
 def own_part(*steps: Step, **parameters: object) -> str:
@@ -95,3 +95,23 @@ def test_gates_are_named_after_what_they_gate() -> None:
     text = own_part(echo("first"), echo("clean", depends_on=(on_end,)))
     assert 'pre_execute=run_within("clean-needs")' in text
     assert "None" not in text.partition("with DAG(")[2].replace("schedule=None", "")
+
+
+def test_what_several_steps_have_stands_there_once() -> None:
+    large = {"cpu": "1", "memory": "1Gi", "disk": "1Gi"}
+    script = Script(image="a", command=("python",), source="1", packages=("numpy",))
+    one = Step.model_validate({"name": "one", "action": script, "resources": large})
+    two, other = one.model_copy(update={"name": "two"}), echo("other", resources={"cpu": "1"})
+    text = own_part(one, two, other, n=1, m=2, x=0.5)
+    assert text.count("container_resources=RESOURCES,") == 2
+    assert text.count("k8s.V1ResourceRequirements(") == 2
+    assert text.count('**process(with_packages(["numpy"], ["python"]))') == 2
+    assert text.count("Param(1, **INTEGER)") == text.count("Param(2, **INTEGER)") == 1
+    assert "**NUMBER" not in text
+
+
+def test_what_jinja_would_render_is_not_shared() -> None:
+    """Airflow renders objects in their place, a shared one twice."""
+    tolerated = ({"key": "a" * 60, "value": "{{ b }}"},)
+    steps = [echo(name, placement={"tolerations": tolerated}) for name in ("one", "two")]
+    assert "TOLERATIONS" not in own_part(*steps)

@@ -428,8 +428,13 @@ def process_with_files(
     beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
-    words = [word for line in (*before, *after) for word in (str(len(line)), *map(word_of, line))]
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them.
+
+    What is kept without a location is where `place` says.
+    """
+    kept_at = [[] if line[4:] else [f"{{{{ place(ti, '{line[2]}') }}}}"] for line in after]
+    told = [*before, *([*line, *at] for line, at in zip(after, kept_at, strict=True))]
+    words = [word for line in told for word in (str(len(line)), *map(word_of, line))]
     wrapped = ["/couler/busybox", "sh", "-c", "{{ FILES }}", "couler", *words, "--", *command]
     kept = [
         f"{name}{'?' if kind.endswith('?') else ''}=/couler/keys/{name}"
@@ -514,7 +519,7 @@ with DAG(
                     'cd "$COULER_WORK"; mkdir -p folder/deep; echo a > folder/a; echo b > folder/deep/b; echo c > note',
                 ],
                 after=[
-                    ["keep", "directory", "folder", "folder", '{{ place(ti, "folder") }}'],
+                    ["keep", "directory", "folder", "folder"],
                     [
                         "put",
                         "directory",
@@ -524,7 +529,7 @@ with DAG(
                         "key",
                         "packed/folder.zip",
                     ],
-                    ["keep", "file", "note", "note", '{{ place(ti, "note") }}'],
+                    ["keep", "file", "note", "note"],
                     [
                         "put",
                         "file",

@@ -427,8 +427,13 @@ def process_with_files(
     beside: Sequence[str] = (),
     claim: str | None = None,
 ) -> dict[str, Any]:
-    """Return what a pod needs to run a command by FILES, which takes files and keeps them."""
-    words = [word for line in (*before, *after) for word in (str(len(line)), *map(word_of, line))]
+    """Return what a pod needs to run a command by FILES, which takes files and keeps them.
+
+    What is kept without a location is where `place` says.
+    """
+    kept_at = [[] if line[4:] else [f"{{{{ place(ti, '{line[2]}') }}}}"] for line in after]
+    told = [*before, *([*line, *at] for line, at in zip(after, kept_at, strict=True))]
+    words = [word for line in told for word in (str(len(line)), *map(word_of, line))]
     wrapped = ["/couler/busybox", "sh", "-c", "{{ FILES }}", "couler", *words, "--", *command]
     kept = [
         f"{name}{'?' if kind.endswith('?') else ''}=/couler/keys/{name}"
@@ -476,7 +481,7 @@ with DAG(
         image="busybox:1.36",
         **process_with_files(
             ["sh", "-c", 'echo 1 > "$COULER_WORK/f"'],
-            after=[["keep", "file", "f", "f", '{{ place(ti, "f") }}']],
+            after=[["keep", "file", "f", "f"]],
             outputs=["result=-"],
             claim=FILES_CLAIM,
         ),
@@ -489,7 +494,7 @@ with DAG(
             **process_with_files(
                 ["sh", "-c", 'cd "$COULER_WORK"; cat given > more; echo 2 >> more'],
                 before=[["take", "file", "given", '{{ output(ti, "write", "f") }}']],
-                after=[["keep", "file", "more", "more", '{{ place(ti, "more") }}']],
+                after=[["keep", "file", "more", "more"]],
                 outputs=["result=-"],
                 claim=FILES_CLAIM,
             ),

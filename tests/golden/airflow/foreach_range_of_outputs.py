@@ -368,6 +368,8 @@ def whole(value: str | None) -> int:
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+INTEGER = {"type": ["integer", "string"], "pattern": "^-?(0|[1-9][0-9]*)$"}
+
 with DAG(
     dag_id="foreach-range-of-outputs",
     schedule=None,
@@ -378,10 +380,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    params={
-        "last": Param(1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$"),
-        "least": Param(-1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$"),
-    },
+    params={"last": Param(1, **INTEGER), "least": Param(-1, **INTEGER)},
     user_defined_macros={
         "PROCESS": PROCESS,
         "output": output,

@@ -3,6 +3,7 @@
 Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses before it.
 """
 
+import shlex
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
@@ -199,6 +200,13 @@ def process(
     }
 
 
+def with_packages(packages: list[str], command: list[str]) -> list[str]:
+    """Return a command that installs packages of Python before it runs a script."""
+    install = f"python -m pip install --quiet --root-user-action=ignore {shlex.join(packages)} >&2"
+    run = f'{install} && exec {shlex.join(command)} "$0"'
+    return ["/couler/busybox", "sh", "-c", run]
+
+
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
 CHECK = """\
@@ -222,13 +230,6 @@ with DAG(
     check = KubernetesPodOperator(
         task_id="check",
         image="python:3.12-slim",
-        **process(
-            [
-                "/couler/busybox",
-                "sh",
-                "-c",
-                "python -m pip install --quiet --root-user-action=ignore 'pydantic>=2,<3' >&2 && exec python \"$0\"",
-            ],
-        ),
+        **process(with_packages(["pydantic>=2,<3"], ["python"])),
         env_vars={"COULER_SCRIPT": literal(CHECK)},
     )
