@@ -60,6 +60,7 @@ def exits(_: str) -> Workflow:
         step
         for name, (script, code) in ENDS.items()
         for ending, fields in ENDINGS.items()
+        if code < 128 or ending != "-plain"  # as first process it would not get its own signals
         for step in kinds(f"{name}{ending}", sh, script, code=code, **fields)
     )
     return flow("exits", *steps)

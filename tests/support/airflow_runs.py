@@ -175,6 +175,7 @@ class Worker:
         cluster: FakeCluster | None = None,
         conf: Mapping[str, Any] | None = None,
         has_pods: bool = True,
+        connections: Mapping[str, Json] | None = None,
         limit_s: float = 60.0,
     ) -> AirflowRun:
         """Run a DAG of a file to its end.
@@ -192,6 +193,8 @@ class Worker:
         has_pods
             Whether pods are pods; else their commands are run as processes, in less time, and have
             no output but the standard output.
+        connections
+            What Airflow knows besides the connection to the cluster.
         limit_s
             After so many seconds the run is given up, and `AirflowRun.timed_out` is set; the task
             that ran then counts as failed.
@@ -208,7 +211,10 @@ class Worker:
                 "file": str(file),
                 "dag_id": dag_id,
                 "conf": dict(conf or {}),
-                "connection": connection(cluster) if cluster else None,
+                "connections": {
+                    **({"kubernetes_default": connection(cluster)} if cluster else {}),
+                    **(connections or {}),
+                },
                 "has_pods": has_pods,
             }
             found = self._ask(request, limit_s)

@@ -51,7 +51,12 @@ def load(file: str) -> Json:
 
 
 def run(
-    file: str, dag_id: str, conf: Json, connection: Json | None, has_pods: bool, log: str
+    file: str,
+    dag_id: str,
+    conf: Json,
+    connections: dict[str, Json],
+    has_pods: bool,
+    log: str,
 ) -> Json:
     """Run a DAG to its end with ``dag.test``, as if it was triggered by the API."""
     if not _ready:
@@ -59,10 +64,10 @@ def run(
 
         initdb()
         _ready.append(True)
-    # The same process runs all tasks; each asks for the connection anew.
+    # The same process runs all tasks; each asks for a connection anew.
     os.environ.pop("AIRFLOW_CONN_KUBERNETES_DEFAULT", None)
-    if connection is not None:
-        os.environ["AIRFLOW_CONN_KUBERNETES_DEFAULT"] = json.dumps(connection)
+    for name, connection in connections.items():
+        os.environ[f"AIRFLOW_CONN_{name.upper()}"] = json.dumps(connection)
     bag = _bag(file)
     if bag.import_errors:
         return {"error": "".join(bag.import_errors.values())}
