@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Sequence
 
+from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import own_name, waits_otherwise
 from couler.backends.airflow.python import Chain, Code, call, statement
 from couler.backends.airflow.reading import last_steps
@@ -14,8 +15,6 @@ from couler.ir.workflow import Group, Step, Workflow
 
 if t.TYPE_CHECKING:
     from couler.backends.airflow.module import Module
-
-_PYTHON = "airflow.providers.standard.operators.python"
 
 
 def start_lines(workflow: Workflow, module: Module, *, indent: int) -> tuple[str, list[str]]:
@@ -50,7 +49,7 @@ def removal_lines(
         return []
     ends, removal = module.name("last_tasks"), module.name("remove_resources")
     made = call(
-        module.take(_PYTHON, "PythonOperator"),
+        module.take(PYTHON, "PythonOperator"),
         task_id=own_name("remove-resources", workflow),
         python_callable=Code(module.use("delete_resources")),
         op_kwargs={"created": created},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import typing as t
 
-from couler.backends.airflow.operators import Operator
+from couler.backends.airflow.operators import PYTHON, Operator
 from couler.backends.airflow.python import Code, Expression, quoted
 from couler.backends.airflow.reading import Read, Scope
 from couler.ir.storage import EnvVar
@@ -15,8 +15,6 @@ from couler.ir.workflow import Http, Step
 if t.TYPE_CHECKING:
     from couler.backends.airflow.module import Module
     from couler.backends.airflow.tasks import Tasks
-
-_PYTHON = "airflow.providers.standard.operators.python"
 
 
 def request(step: Step, action: Http, scope: Scope, module: Module, tasks: Tasks) -> Operator:
@@ -57,7 +55,7 @@ def request(step: Step, action: Http, scope: Scope, module: Module, tasks: Tasks
         "outputs": [output.name for output in step.outputs] or None,
     }
     return Operator(
-        module.take(_PYTHON, "PythonOperator"),
+        module.take(PYTHON, "PythonOperator"),
         {
             "python_callable": Code(module.use("request")),
             "op_kwargs": {key: value for key, value in given.items() if value is not None},

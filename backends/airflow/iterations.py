@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from couler.backends.airflow.literals import item_rows
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import Spot, has_maker, is_dynamic, item_count, task_name
 from couler.backends.airflow.python import (
     INDENT,
@@ -28,9 +29,6 @@ from couler.ir.workflow import Group, Step
 
 if t.TYPE_CHECKING:
     from couler.backends.airflow.scopes import Scopes
-
-_PYTHON = "airflow.providers.standard.operators.python"
-
 
 NEXT_ROUND = "all_success"
 """The trigger rule of what comes after rounds: it is skipped if one of them was."""
@@ -191,7 +189,7 @@ class Iterations:
         lines.append(f"{head}{INDENT}{rounds}.append({task})")
         bound = self._module.name(f"{name}_bound", spot.bound)
         made = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id=spot.bound,
             python_callable=Code(self._module.use("reached_bound")),
             op_args=[loop.max_iterations],
@@ -215,7 +213,7 @@ class Iterations:
         """Return the task that gives the outputs of an item: those of its last round."""
         codes = {one.name: spot.last_round_code(one.name) for one in spot.step.outputs}
         made = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id="end",
             python_callable=Code(self._module.outputs(f"{name}_outputs", codes)),
             trigger_rule=gate.rule,
@@ -232,7 +230,7 @@ class Iterations:
                 key: self._tasks.list_of(one, place.scope) for key, one in foreach.over.items()
             }
         made = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id=task_id,
             python_callable=Code(self._module.use("make_rows")),
             op_kwargs={"lists": lists},

@@ -10,7 +10,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from couler.backends.airflow.operators import Operator, short
+from couler.backends.airflow.operators import SENSOR, Operator, short
 from couler.backends.airflow.paths import read_path
 from couler.backends.airflow.python import Code, call
 from couler.backends.airflow.reading import Scope
@@ -21,7 +21,6 @@ if t.TYPE_CHECKING:
     from couler.backends.airflow.module import Module
     from couler.backends.airflow.tasks import Tasks
 
-_SENSOR = "airflow.providers.standard.sensors.python"
 _TOKEN = re.compile(r"==|!=|[<>=!(),]|[^\s=<>!(),]+")
 _PATCHES = {"strategic": None, "merge": "merge-patch", "json": "json-patch", None: None}
 
@@ -61,7 +60,7 @@ def job(step: Step, action: Job, scope: Scope, module: Module, tasks: Tasks) -> 
         "poke_interval": 30,
         "timeout": call(module.take("datetime", "timedelta"), days=365),
     }
-    return Operator(module.take(_SENSOR, "PythonSensor"), fields, time_limit="")
+    return Operator(module.take(SENSOR, "PythonSensor"), fields, time_limit="")
 
 
 def belongs_to_run(action: Job) -> bool:

@@ -8,6 +8,11 @@ from dataclasses import dataclass
 from couler.backends.airflow.overrides import merged
 from couler.backends.airflow.python import Call, Code, Unpacked, call
 
+PYTHON = "airflow.providers.standard.operators.python"
+"""Where `PythonOperator` is."""
+SENSOR = "airflow.providers.standard.sensors.python"
+"""Where `PythonSensor` is."""
+
 
 @dataclass(frozen=True)
 class Operator:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import Call, Code, call, quoted
 from couler.backends.airflow.reading import Scope
@@ -61,7 +62,7 @@ def run_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
     values = {one.name: _template(one, scope, module) for one in workflow.outputs}
     types = {one.name: one.type for one in workflow.outputs}
     return call(
-        module.take("airflow.providers.standard.operators.python", "PythonOperator"),
+        module.take(PYTHON, "PythonOperator"),
         task_id=own_name(RUN_OUTPUTS, workflow),
         python_callable=Code(module.use("typed_values")),
         op_args=[values, types],

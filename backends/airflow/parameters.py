@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Container
 
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.python import (
     Call,
@@ -109,7 +110,7 @@ def config_parameters(
     if not entries:
         return None
     return call(
-        module.take("airflow.providers.standard.operators.python", "PythonOperator"),
+        module.take(PYTHON, "PythonOperator"),
         task_id=own_name(RUN_PARAMETERS, workflow),
         python_callable=Code(module.use("config_parameters")),
         op_args=[entries],

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from couler.backends.airflow.iterations import Iterations
 from couler.backends.airflow.module import Module
+from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.outputs import run_outputs
 from couler.backends.airflow.places import (
     Spot,
@@ -32,8 +33,6 @@ from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies
 from couler.ir.wire import encode
 from couler.ir.workflow import Group, Step, Workflow
-
-_PYTHON = "airflow.providers.standard.operators.python"
 
 
 class Scopes:
@@ -139,7 +138,7 @@ class Scopes:
         }
         kinds = {one.name: one.type for one in step.outputs}
         made = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id=scope.spot(step).own_name("lists"),
             python_callable=Code(self._module.use("check_lists")),
             op_args=[place, rows, kinds, defaults] if defaults else [place, rows, kinds],
@@ -185,7 +184,7 @@ class Scopes:
             code = {"failure": failed, "success": f"not {failed}", "any": None}[handler.on]
             condition = None if code is None else self._module.condition(f"when_{name}", code)
             made = call(
-                self._module.take(_PYTHON, "PythonOperator"),
+                self._module.take(PYTHON, "PythonOperator"),
                 task_id=gate_id,
                 python_callable=Code(self._module.use("passed")),
                 trigger_rule="all_done",
@@ -204,7 +203,7 @@ class Scopes:
             exits.append(name)
             exit_leaves += inner.all_leaves(handler.steps)
         status = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id=own_name("run-status", workflow),
             python_callable=Code(self._module.use("check_end")),
             op_args=[[*scope.all_leaves(workflow.steps), *exit_leaves]],
@@ -272,7 +271,7 @@ class Scopes:
             start = self._tasks.skip(None, gate.places)
         end = self._module.name(f"{name}_end")
         made = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id=own_name("end", step.action),
             python_callable=Code(self._module.outputs(f"{name}_outputs", codes, check)),
             trigger_rule=rule,
@@ -287,7 +286,7 @@ class Scopes:
     ) -> str:
         """Return the line of a task that stands for a condition."""
         gate = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id=task_id,
             python_callable=Code(self._module.use("passed")),
             trigger_rule=place.rule,
@@ -324,7 +323,7 @@ class Scopes:
         self, name: str, task_id: str, needs: Needs, start: Expression | None, indent: int
     ) -> str:
         made: Call = call(
-            self._module.take(_PYTHON, "PythonOperator"),
+            self._module.take(PYTHON, "PythonOperator"),
             task_id=task_id,
             python_callable=Code(self._module.use("open_gate")),
             op_args=value_of(list(needs)),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 from dataclasses import replace
 
-from couler.backends.airflow.operators import Operator, short
+from couler.backends.airflow.operators import PYTHON, SENSOR, Operator, short
 from couler.backends.airflow.python import Call, Code, call, value_of
 from couler.ir.workflow import Output, Step, Suspend
 
@@ -19,8 +19,6 @@ if t.TYPE_CHECKING:
     from couler.backends.airflow.tasks import Tasks
 
 _HITL = "airflow.providers.standard.operators.hitl"
-_PYTHON = "airflow.providers.standard.operators.python"
-_SENSOR = "airflow.providers.standard.sensors.python"
 
 LONGEST_WAIT_S = 60
 """How long a pause may hold a process of the worker."""
@@ -80,14 +78,14 @@ def _wait(seconds: float, limit_s: float | None, module: Module) -> Operator:
     time = short(_time(seconds, limit_s))
     if time <= LONGEST_WAIT_S:
         given = {"python_callable": Code(module.use("wait")), "op_args": [short(seconds)]}
-        return Operator(module.take(_PYTHON, "PythonOperator"), given)
+        return Operator(module.take(PYTHON, "PythonOperator"), given)
     fields = {
         "python_callable": Code(module.use("has_waited")),
         "op_kwargs": None if limit is None else {"limit_s": limit},
         "mode": "reschedule",
         "poke_interval": time,
     }
-    return Operator(module.take(_SENSOR, "PythonSensor"), fields, time_limit="")
+    return Operator(module.take(SENSOR, "PythonSensor"), fields, time_limit="")
 
 
 def _asked(output: Output, module: Module) -> Call:
