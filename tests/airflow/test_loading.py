@@ -1,4 +1,5 @@
-"""Airflow loads every file of the corpus and reads back what it has written of it."""
+"""Airflow loads every file of the corpus, and of the workflows of other tests of this folder, and
+reads back what it has written of it."""
 
 from __future__ import annotations
 
@@ -7,9 +8,12 @@ from collections.abc import Iterator
 import pytest
 
 from couler.backends.airflow import AirflowBackend
+from couler.backends.base import Target
 from couler.errors import InvalidWorkflowError
 from couler.ir.defaults import resolve_defaults
+from couler.ir.workflow import Workflow
 from couler.stages.checks import check_engine
+from tests.airflow import test_combinations, test_ends, test_names, test_reads
 from tests.backends.airflow.absences import REFUSED, REFUSED_BEFORE_3_3
 from tests.corpus import Case
 from tests.support import airflow_runs
@@ -20,6 +24,11 @@ from tests.support.airflow_target import with_files
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
 BACKEND = AirflowBackend()
+OTHERS = tuple(
+    workflow
+    for module in (test_names, test_ends, test_reads, test_combinations)
+    for workflow in module.WORKFLOWS
+)
 
 
 @pytest.fixture(scope="module", params=["3.3", "3.1"])
@@ -43,6 +52,16 @@ def test_a_file_of_the_corpus(case: Case, loader: tuple[str, Worker]) -> None:
         with pytest.raises(InvalidWorkflowError, match=r"since 3\.3"):
             check_engine(workflow, BACKEND, target)
         return
+    assert_loads(workflow, target, worker)
+
+
+@pytest.mark.parametrize("workflow", OTHERS, ids=lambda one: one.name)
+def test_another_file(workflow: Workflow, loader: tuple[str, Worker]) -> None:
+    version, worker = loader
+    assert_loads(resolve_defaults(workflow), Target(engine_version=version), worker)
+
+
+def assert_loads(workflow: Workflow, target: Target, worker: Worker) -> None:
     assert check_engine(workflow, BACKEND, target) == ()
     loaded = worker.load(BACKEND.compile(workflow, target).to_text())
     assert loaded.errors == {}
