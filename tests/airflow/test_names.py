@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
-from couler.backends.airflow import AirflowBackend
-from couler.backends.base import RunOptions, Target
-from couler.backends.local import LocalBackend
-from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import ExitHandler, Workflow
-from couler.stages.checks import check_engine
 from tests.corpus.build import (
     flow,
     given,
@@ -28,12 +22,11 @@ from tests.corpus.build import (
     sh,
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_compare import assert_same_outcome
 from tests.support.airflow_runs import Worker
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
-BACKEND = AirflowBackend()
 HANDLER = ExitHandler(name="h", on="any", steps=(sh("x", "true"),))
 
 WORKFLOWS = (
@@ -138,16 +131,4 @@ WORKFLOWS = (
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
 def test_outcome(workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
-    workflow = resolve_defaults(workflow)
-    assert check_engine(workflow, BACKEND, Target()) == ()
-    here = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home", jobs=4))
-    text = BACKEND.compile(workflow, Target()).to_text()
-    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
-    there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
-    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
-    assert there.status == here.status, done.log
-    for path, step in here.steps.items():
-        if path in there.states and step.outputs:
-            given_out = {name: there.outputs[path][name] for name in step.outputs}
-            assert json.loads(json.dumps(given_out)) == json.loads(json.dumps(step.outputs)), path
-    assert json.loads(json.dumps(there.run_outputs)) == json.loads(json.dumps(here.outputs))
+    assert_same_outcome(workflow, airflow, cluster, tmp_path)
