@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from couler.backends.airflow import AirflowBackend
-from couler.backends.base import RunOptions, Target
-from couler.backends.local import LocalBackend
-from couler.ir.defaults import resolve_defaults
+from couler.backends.base import Target
 from couler.ir.storage import Mount, NewClaimVolume
 from couler.ir.workflow import ExitHandler, Step, Workflow
 from couler.stages.checks import check_engine
@@ -28,7 +25,7 @@ from tests.corpus.build import (
     sh,
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
-from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_compare import assert_same_outcome
 from tests.support.airflow_runs import Worker
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
@@ -120,18 +117,7 @@ WORKFLOWS = (
 
 @pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
 def test_outcome(workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
-    workflow = resolve_defaults(workflow)
-    assert check_engine(workflow, BACKEND, Target()) == ()
-    here = LocalBackend().run(workflow, options=RunOptions(home=tmp_path / "home", jobs=4))
-    text = BACKEND.compile(workflow, Target()).to_text()
-    done = airflow.run(text, workflow.name, cluster=cluster, limit_s=120.0)
-    there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
-    assert there.states == {path: step.status for path, step in here.steps.items()}, done.log
-    assert there.status == here.status, done.log
-    for path, step in here.steps.items():
-        if step.outputs:
-            there_too = there.outputs[path]
-            assert json.loads(json.dumps(there_too)) == json.loads(json.dumps(dict(step.outputs)))
+    done = assert_same_outcome(workflow, airflow, cluster, tmp_path)
     order = [pod.labels["task_id"].rpartition(".")[2] for pod in done.pods]
     last = [name for name in ("clean", "tell") if name in order]
     assert order[len(order) - len(last) :] == last, order

@@ -15,15 +15,15 @@ from couler.ir.workflow import Workflow
 from couler.stages.checks import check_engine
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_outcome import AirflowOutcome
-from tests.support.airflow_runs import Worker
+from tests.support.airflow_runs import AirflowRun, Worker
 
 _BACKEND = AirflowBackend()
 
 
 def assert_same_outcome(
     workflow: Workflow, airflow: Worker, cluster: FakeCluster | None, folder: Path
-) -> None:
-    """Assert that Airflow gives the statuses and outputs that this machine gives.
+) -> AirflowRun:
+    """Return a run of Airflow, which gave the statuses and outputs that this machine gives.
 
     Without a cluster the commands of pods are run as processes, in less time.
     """
@@ -41,6 +41,7 @@ def assert_same_outcome(
     found = {path: _as_json(there.outputs.get(path, {})) for path in wanted}
     assert found == wanted, done.log
     assert _as_json(there.run_outputs) == _as_json(here.outputs), done.log
+    return done
 
 
 def without_failed_conditions(there: Mapping[str, str], here: Mapping[str, str]) -> object:
