@@ -229,7 +229,7 @@ class Scopes:
         if (
             start is None
             and place.rule is None
-            and not (place.waits and any(map(waits_otherwise, step.action.steps)))
+            and not (place.waits and any(map(_asks_for_more, step.action.steps)))
         ):
             return lines + self.group(spot, place.scope, name, indent + 1)
         return lines + self.gated(spot, place, name, start, indent + 1)
@@ -331,6 +331,12 @@ class Scopes:
             pre_execute=start,
         )
         return statement(name, made, indent=indent)
+
+
+def _asks_for_more(step: Step) -> bool:
+    """Return whether tasks of a step ask more of those before them than that none has failed."""
+    inside = step.action.steps if isinstance(step.action, Group) else ()
+    return waits_otherwise(step) or step.loop is not None or any(map(_asks_for_more, inside))
 
 
 class Needs(list[list[list[object]]]):

@@ -31,6 +31,7 @@ from tests.support.airflow_runs import Worker
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
 NEVER = compare("a", "==", "b")
+AGAIN = while_(compare(last(), "<", 2), 3)
 
 EMPTY = (
     flow(
@@ -219,6 +220,26 @@ LOOPS = (
             outputs=[out("x", source=ref("step"))],
             loop=while_(compare(last("x"), "!=", "done"), 3),
         ),
+    ),
+    flow(
+        "loop-in-group-after-loop",
+        sh("count", "echo $(($1 + 1))", last(initial=0), result="int", loop=AGAIN),
+        group(
+            "work",
+            sh("count", "echo $(($1 + 1))", last(initial=0), result="int", loop=AGAIN),
+            group(
+                "deep",
+                group(
+                    "rounds",
+                    sh("add", "echo $(($1 + 1))", param("n"), result="int"),
+                    inputs=[given("n", last("x", initial=0), "int")],
+                    outputs=[out("x", "int", source=ref("add"))],
+                    loop=while_(compare(last("x"), "<", 2), 3),
+                ),
+            ),
+            depends_on=["count"],
+        ),
+        sh("after", "true", depends_on=["work"]),
     ),
     flow(
         "condition-of-loop-that-fails",
