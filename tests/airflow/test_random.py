@@ -1,0 +1,38 @@
+"""Random workflows end under Airflow as on this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import Target
+from couler.ir.defaults import resolve_defaults
+from couler.ir.verify import verify
+from couler.ir.workflow import Workflow
+from couler.stages.checks import check_engine
+from tests.support.airflow_compare import assert_same_outcome
+from tests.support.airflow_runs import Worker
+from tests.support.mill_of_flows import Mill
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+SEEDS = range(1000, 1012)
+
+
+def is_taken(workflow: Workflow) -> bool:
+    resolved = resolve_defaults(workflow)
+    sound = all(one.severity != "error" for one in verify(resolved))
+    return sound and not check_engine(resolved, AirflowBackend(), Target())
+
+
+def test_most_are_taken() -> None:
+    assert sum(is_taken(Mill(seed).workflow()) for seed in SEEDS) * 3 >= len(SEEDS) * 2
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_outcome(seed: int, airflow: Worker, tmp_path: Path) -> None:
+    workflow = Mill(seed).workflow()
+    if is_taken(workflow):
+        assert_same_outcome(workflow, airflow, None, tmp_path)
