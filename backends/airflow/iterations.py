@@ -95,7 +95,7 @@ class Iterations:
                 return lines
         elif start is not None or place.waits:
             variable, is_late = self._module.name(f"{name}_when"), scope.is_late
-            gate = Gate(variable, f"{spot.base}.when", can_skip=True, is_looked_at=is_late)
+            gate = Gate(variable, spot.first, can_skip=True, is_looked_at=is_late)
             lines.append(self._scopes.when(gate.before[0], "when", start, place, indent))
         inside = replace(place, conditions=gate.looked_at, is_decided=True, rule=gate.rule)
         if step.foreach is None:

@@ -120,6 +120,13 @@ class Spot:
         return self.own("items") if self.is_plain else f"{self.base}.items"
 
     @property
+    def first(self) -> str:
+        """The task that all others of it wait for, where it is more than one and can be omitted."""
+        if self.step.foreach is not None and has_maker(self.step.foreach):
+            return self.maker
+        return f"{self.base}.when" if self.is_iterated else self.gate
+
+    @property
     def item(self) -> str:
         """One item, as what is inside it writes it: a task, or what its tasks begin with."""
         if self.items is None or self.is_plain:
@@ -139,10 +146,8 @@ class Spot:
     @property
     def has_end(self) -> bool:
         """Whether a round ends with a task that gives its outputs and state."""
-        action = self.step.action
-        return isinstance(action, Group) and (
-            self.is_iterated or any(map(waits_otherwise, action.steps))
-        )
+        is_group = isinstance(self.step.action, Group)
+        return is_group and (self.is_iterated or ends_in_any_case(self.step))
 
     @property
     def gate(self) -> str:
@@ -245,7 +250,12 @@ def free(name: str, taken: t.Collection[str]) -> str:
 
 def waits_otherwise(step: Step) -> bool:
     """Return whether a step waits for another end than a success, or one inside it does."""
+    if ends_in_any_case(step):
+        return True
+    return any(not isinstance(entry, str) for entry in step.depends_on)
+
+
+def ends_in_any_case(step: Step) -> bool:
+    """Return whether a task ends it, and fails, also where nothing of it could start."""
     inside = step.action.steps if isinstance(step.action, Group) else ()
-    return any(not isinstance(entry, str) for entry in step.depends_on) or any(
-        map(waits_otherwise, inside)
-    )
+    return any(map(waits_otherwise, inside))

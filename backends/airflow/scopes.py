@@ -10,6 +10,7 @@ from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.outputs import run_outputs
 from couler.backends.airflow.places import (
     Spot,
+    ends_in_any_case,
     exit_groups,
     own_name,
     readable,
@@ -30,7 +31,7 @@ from couler.backends.airflow.python import (
 from couler.backends.airflow.reading import Scope, is_static, last_steps, makes_lists
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.walk import implied_dependencies
+from couler.ir.walk import implied_dependencies, predecessors
 from couler.ir.wire import encode
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -265,7 +266,7 @@ class Scopes:
             return lines
         codes = {one.name: inner.given(one) for one in step.outputs if one.value is not None}
         rule, check, start = gate.rule, "", self._tasks.skip(None, gate.looked_at)
-        if any(map(waits_otherwise, steps)):
+        if ends_in_any_case(step):
             leaves = value_of(inner.all_leaves(steps)).flat()
             rule, check = "all_done", f"check_end({leaves}, ti)"
             start = self._tasks.skip(None, gate.places)
@@ -314,10 +315,9 @@ class Scopes:
         way = option.on if isinstance(option, Dependency) else "success"
         step = scope.steps[name]
         spot, leaves = scope.spot(step), scope.leaves(step)
-        makers = (
-            [spot.maker] if spot.is_plain and step.foreach and not is_static(step.foreach) else []
-        )
-        return [way, spot.base, leaves, *makers]
+        has_maker = spot.is_plain and step.foreach and not is_static(step.foreach)
+        is_asked = has_maker or (ends_in_any_case(step) and predecessors(step))
+        return [way, spot.base, leaves, *([spot.first] if is_asked else [])]
 
     def _needs(
         self, name: str, task_id: str, needs: Needs, start: Expression | None, indent: int

@@ -8,6 +8,7 @@ import pytest
 
 from couler.ir.workflow import ExitHandler, Workflow
 from tests.corpus.build import (
+    any_of,
     compare,
     flow,
     given,
@@ -31,6 +32,12 @@ from tests.support.airflow_runs import Worker
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
 NUMBER = given("n", item(), "int")
+ENDED = (
+    sh("first", "echo 1", result="int"),
+    sh("second", "true", depends_on=[on_completion("first")]),
+)
+SAID = [out("n", "int", source=ref("first"))]
+ROUNDS = while_(compare(last("n"), ">", 5), max_iterations=2)
 
 
 WORKFLOWS = (
@@ -89,6 +96,25 @@ WORKFLOWS = (
             depends_on=["bad"],
         ),
         sh("end", "true", depends_on=[on_completion("work")]),
+    ),
+    flow(
+        "nothing-handles-what-was-omitted",
+        sh("bad", "exit 1"),
+        sh("good", "true"),
+        group("plain", *ENDED, depends_on=["bad"]),
+        group("each", *ENDED, outputs=SAID, foreach=[1, 2], depends_on=["bad"]),
+        group("loop", *ENDED, outputs=SAID, loop=ROUNDS, depends_on=["bad"]),
+        group(
+            "around",
+            sh("worse", "exit 1"),
+            group("inner", *ENDED, depends_on=["worse"]),
+            sh("fix", "true", depends_on=[on_failure("inner")]),
+        ),
+        sh("fix-plain", "true", depends_on=[on_failure("plain")]),
+        sh("fix-each", "true", depends_on=[on_failure("each")]),
+        sh("fix-loop", "true", depends_on=[on_failure("loop")]),
+        sh("fix-any", "true", depends_on=[any_of(on_failure("plain"), on_failure("good"))]),
+        sh("read", "echo $1", or_else(ref("each", "n"), "d"), depends_on=[on_completion("each")]),
     ),
     flow(
         "completion-in-skipped-group",

@@ -58,6 +58,10 @@ def test_ids() -> None:
         "g.work-items_"
     )
     assert free("when", {"when"}) == "when_"
+    assert Spot(each("work", DYNAMIC), "g.work", "mapped").first == "g.work-items"
+    assert Spot(each("one", DYNAMIC, sh("in", "true")), "one", "mapped").first == "one.items"
+    assert Spot(each("one", STATIC, sh("when", "true")), "one", "mapped").first == "one.when"
+    assert Spot(group("one", sh("when", "true")), "one", None).first == "one.when_"
 
 
 def test_two_lists_of_the_run_are_refused() -> None:

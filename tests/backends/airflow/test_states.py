@@ -146,6 +146,26 @@ def test_the_maker_of_items_fails_with_its_step() -> None:
     assert not ended_so(Instance(states), "failure", "a", ["a"], "a-items_")
 
 
+def test_a_group_that_was_omitted_has_not_failed() -> None:
+    """Its last task runs after any end, and fails so that what comes after it does not run."""
+    states = {("g.when", -1): "upstream_failed", ("g.end", -1): "failed"}
+    needs = ("g", ["g.end"], "g.when")
+    assert not ended_so(Instance(states), "failure", *needs)
+    assert not ended_so(Instance(states), "success", *needs)
+    assert ended_so(Instance(states), "completion", *needs)
+    assert run_failed(Instance(states), ["g.end"])
+    assert ended_so(Instance({**states, ("g.when", -1): "success"}), "failure", *needs)
+    assert ended_so(Instance({**states, ("g.when", -1): "failed"}), "failure", *needs)
+
+
+@pytest.mark.parametrize(
+    ("gate", "given"), [("upstream_failed", None), ("skipped", "[1]"), ("success", "[1]")]
+)
+def test_items_that_were_omitted_give_no_list(gate: str, given: str | None) -> None:
+    states = {("e.when", -1): gate, ("e.item.end", 0): "failed", ("e.item.end", 1): "failed"}
+    assert if_started(Instance(states), "e", "[1]") == given
+
+
 def test_each_task_is_looked_at_once() -> None:
     """Each round waits for all before it: there are as many paths as sets of rounds."""
     names = [f"loop.round_{number}" for number in range(60)]

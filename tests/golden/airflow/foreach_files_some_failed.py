@@ -444,14 +444,12 @@ def check_lists(
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
     """Return what the items of a step give; None if it was skipped or omitted."""
-    own = near(ti, step)
-    inside = {
-        state
-        for name, states in states_near(ti).items()
-        if name == own or name.startswith(f"{own}.")
-        for state in states
-    }
-    return None if inside and not {"success", "failed"} & inside else value
+    own, states = near(ti, step), states_near(ti)
+    if "upstream_failed" in states.get(f"{own}.when", ()):  # the ends of its items fail
+        return None
+    names = [name for name in states if name == own or name.startswith(f"{own}.")]
+    ran = any({"success", "failed"} & states[name] for name in names)
+    return value if ran or not names else None
 
 
 def as_json(value: Any) -> str:
@@ -492,18 +490,21 @@ def open_gate(*needs: Any, ti: Any) -> None:
         raise AirflowSkipException(f"none of {unmet} came true")
 
 
-def ended_so(ti: Any, way: str, step: str, leaves: list[str], maker: str = "") -> bool:
+def ended_so(ti: Any, way: str, step: str, leaves: list[str], first: str = "") -> bool:
     """Return whether a step ended in a way: its own task, or those with which it ends.
 
-    The maker is the task beside it that makes its items.
+    What could not start has not failed, also if its last task has: that tells what comes after it.
+    The first is the task of the step that all others wait for, which can stand beside it.
     """
     if way == "completion":
         return True
     states, tasks = states_near(ti), ti.task.dag.task_dict
-    own, *others = (near(ti, one) for one in (step, maker, *leaves))
+    own, *others = (near(ti, one) for one in (step, first, *leaves))
     bad = any({"failed", "upstream_failed"} & states.get(leaf, set()) for leaf in others[1:])
     if way == "success":
         return not bad
+    if "upstream_failed" in states.get(others[0], ()):
+        return False
     inside = (one for one in states if one.startswith(f"{own}."))
     failed = [one for one in (own, *others, *inside) if "failed" in states.get(one, ())]
     return bad and not all(is_gate(tasks.get(one)) for one in failed)

@@ -186,18 +186,21 @@ def open_gate(*needs: Any, ti: Any) -> None:
         raise AirflowSkipException(f"none of {unmet} came true")
 
 
-def ended_so(ti: Any, way: str, step: str, leaves: list[str], maker: str = "") -> bool:
+def ended_so(ti: Any, way: str, step: str, leaves: list[str], first: str = "") -> bool:
     """Return whether a step ended in a way: its own task, or those with which it ends.
 
-    The maker is the task beside it that makes its items.
+    What could not start has not failed, also if its last task has: that tells what comes after it.
+    The first is the task of the step that all others wait for, which can stand beside it.
     """
     if way == "completion":
         return True
     states, tasks = states_near(ti), ti.task.dag.task_dict
-    own, *others = (near(ti, one) for one in (step, maker, *leaves))
+    own, *others = (near(ti, one) for one in (step, first, *leaves))
     bad = any({"failed", "upstream_failed"} & states.get(leaf, set()) for leaf in others[1:])
     if way == "success":
         return not bad
+    if "upstream_failed" in states.get(others[0], ()):
+        return False
     inside = (one for one in states if one.startswith(f"{own}."))
     failed = [one for one in (own, *others, *inside) if "failed" in states.get(one, ())]
     return bad and not all(is_gate(tasks.get(one)) for one in failed)

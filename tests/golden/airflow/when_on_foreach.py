@@ -232,14 +232,12 @@ def check_lists(
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
     """Return what the items of a step give; None if it was skipped or omitted."""
-    own = near(ti, step)
-    inside = {
-        state
-        for name, states in states_near(ti).items()
-        if name == own or name.startswith(f"{own}.")
-        for state in states
-    }
-    return None if inside and not {"success", "failed"} & inside else value
+    own, states = near(ti, step), states_near(ti)
+    if "upstream_failed" in states.get(f"{own}.when", ()):  # the ends of its items fail
+        return None
+    names = [name for name in states if name == own or name.startswith(f"{own}.")]
+    ran = any({"success", "failed"} & states[name] for name in names)
+    return value if ran or not names else None
 
 
 def as_json(value: Any) -> str:
