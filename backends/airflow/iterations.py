@@ -11,6 +11,7 @@ from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import Spot, has_maker, is_dynamic, item_count, task_name
 from couler.backends.airflow.python import (
     INDENT,
+    Call,
     Chain,
     Choice,
     Code,
@@ -82,8 +83,7 @@ class Iterations:
     def lines(self, spot: Spot, name: str, place: Place, indent: int) -> list[str]:
         """Return the lines of a step whose items or rounds are groups of tasks, or unrolled."""
         step, scope = spot.step, place.scope
-        group = call(self._module.take("airflow.sdk", "TaskGroup"), task_name(step.name))
-        lines = [block(group, name, indent=indent)]
+        lines = [block(self._group(task_name(step.name)), name, indent=indent)]
         indent += 1
         start = self._tasks.start(step, place)
         gate = NO_GATE
@@ -120,9 +120,9 @@ class Iterations:
         assert spot.step.foreach is not None
         head, number = INDENT * indent, self._module.name("number")
         function = self._module.name(f"{name}_item")
-        self._module.take("airflow.sdk", "task_group")
+        decorator = self._module.take("airflow.sdk", "task_group")
         lines = [
-            f'\n{head}@task_group(group_id="item")',
+            f'\n{head}@{decorator}(group_id="item")',
             f"{head}def {function}({number}: int) -> None:",
         ]
         if is_dynamic(spot.step.foreach):
@@ -139,7 +139,7 @@ class Iterations:
         lines = [f"{head}for {number} in range({item_count(spot.step.foreach)}):"]
         item_id = Code(f'f"item_{{{number}}}"')
         if isinstance(spot.step.action, Group) or spot.step.loop is not None:
-            lines.append(block(call("TaskGroup", item_id), "", indent=indent + 1))
+            lines.append(block(self._group(item_id), "", indent=indent + 1))
             return lines + self._item(spot, inside, name, gate, indent + 2)
         made = self._tasks.operator(spot.step, item_id, inside)
         if gate.variable is None:
@@ -148,6 +148,9 @@ class Iterations:
         lines.append(statement(task, made, indent=indent + 1))
         lines.append(edge(gate.before, task, indent=indent + 1))
         return lines
+
+    def _group(self, group_id: str | Code) -> Call:
+        return call(self._module.take("airflow.sdk", "TaskGroup"), group_id)
 
     def _item(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:
         """Return the lines of one item."""
@@ -176,7 +179,7 @@ class Iterations:
         round_id = Code(f'f"round_{{{number}}}"')
         task = self._module.name(f"{name}_round")
         if isinstance(step.action, Group):
-            lines.append(block(call("TaskGroup", round_id), task, indent=indent + 1))
+            lines.append(block(self._group(round_id), task, indent=indent + 1))
             place = replace(inside, scope=scope, rule=NEXT_ROUND)
             lines += self._scopes.gated(spot, place, task, start, indent + 2)
         else:

@@ -99,11 +99,11 @@ class RunObjects:
 
     def _budget(self, wanted: DisruptionBudget) -> Tree:
         name = self._module.use_in_templates("run_name(ti, 'budget')")
-        self._module.take(_GENERATOR, "make_safe_label_value")
-        self._module.macros["make_safe_label_value"] = None
+        safe = self._module.take(_GENERATOR, "make_safe_label_value")
+        self._module.macros[safe] = None
         labels = {
-            "dag_id": "{{ make_safe_label_value(ti.dag_id) }}",
-            "run_id": "{{ make_safe_label_value(ti.run_id) }}",
+            "dag_id": "{{ " + safe + "(ti.dag_id) }}",
+            "run_id": "{{ " + safe + "(ti.run_id) }}",
         }
         spec = {"minAvailable": wanted.min_available, "maxUnavailable": wanted.max_unavailable}
         return {

@@ -1,0 +1,85 @@
+"""Steps may be named like anything that a file imports, carries or makes for itself."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.ir.defaults import resolve_defaults
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Workflow
+from couler.stages.checks import check_engine
+from tests.backends.airflow.absences import REFUSED
+from tests.backends.airflow.files import places_of
+from tests.corpus import Case
+from tests.corpus.build import flow, group, item, param, ref, sh
+from tests.corpus.build import given as input_
+from tests.support.absences import corpus
+from tests.support.airflow_target import with_files
+
+BACKEND = AirflowBackend()
+TARGET = with_files()
+
+
+def file_of(workflow: Workflow) -> str:
+    workflow = resolve_defaults(workflow)
+    assert check_engine(workflow, BACKEND, TARGET) == ()
+    return BACKEND.compile(workflow, TARGET).to_text()
+
+
+def bound(text: str) -> Iterator[str]:
+    """Yield the names that a file gives to something, as often as it does: not those in functions.
+
+    The function of a mapped group is a part of its DAG.
+    """
+    nodes: list[ast.AST] = [ast.parse(text)]
+    while nodes:
+        node = nodes.pop()
+        match node:
+            case ast.alias():
+                yield node.asname or node.name
+            case ast.Name(ctx=ast.Store()):
+                yield node.id
+            case ast.FunctionDef() | ast.ClassDef():
+                yield node.name
+                if not getattr(node, "decorator_list", ()):
+                    continue
+            case ast.ListComp():
+                continue
+        nodes += ast.iter_child_nodes(node)
+
+
+def loads(text: str) -> None:
+    twice = [name for name, count in Counter(bound(text)).items() if count > 1]
+    assert twice == []
+    assert places_of(text)
+
+
+@pytest.mark.parametrize("case", corpus(REFUSED))
+def test_steps_with_all_names_of_a_file(case: Case) -> None:
+    steps = {one.name.replace("-", "_") for one in all_steps(case.workflow)}
+    names = {name for name in bound(file_of(case.workflow)) if name[0].isalpha()}
+    others = [sh(name, "true") for name in sorted(names - steps)]
+    if others:
+        more = (*others, *case.workflow.steps)
+        loads(file_of(case.workflow.model_copy(update={"steps": more})))
+
+
+@pytest.mark.parametrize("name", ["task-group", "task_group", "TaskGroup", "number", "labels"])
+def test_a_step_beside_groups_of_items(name: str) -> None:
+    """One that Airflow maps, and one that is written out, as what is inside is mapped."""
+    inside = [sh("a", "echo $1", param("x"))]
+    wide = sh("wide", "echo $1", item(), foreach=param("made"))
+    inputs = [input_("x", item(), "int"), input_("made", ref("make"), "list")]
+    workflow = flow(
+        "beside",
+        sh(name, "true"),
+        sh("make", "echo '[1]'", result="list"),
+        group("mapped", *inside, inputs=inputs, foreach=[1, 2]),
+        group("written", *inside, wide, inputs=inputs, foreach=[1, 2]),
+    )
+    loads(file_of(workflow))
