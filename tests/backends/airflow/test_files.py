@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import typing as t
@@ -21,6 +22,7 @@ from tests.corpus.build import flow, given, out, ref, sh
 
 BACKEND = AirflowBackend()
 WITH_CLAIM = Target(options={"files_claim": "shared"})
+SCRIPT = resources.files("couler.backends.airflow") / "files.sh"
 
 
 class Wrapper:
@@ -33,7 +35,7 @@ class Wrapper:
         busybox = shutil.which("busybox")
         assert busybox is not None
         (self.tools / "busybox").symlink_to(busybox)
-        text = (resources.files("couler.backends.airflow") / "files.sh").read_text()
+        text = SCRIPT.read_text()
         assert "\ntools=/couler\n" in text
         self.script = folder / "files.sh"
         self.script.write_text(text.replace("\ntools=/couler\n", f"\ntools={self.tools}\n"))
@@ -119,6 +121,28 @@ def test_a_directory_can_be_taken_to_a_folder_that_is_there(wrapper: Wrapper) ->
     (wrapper.work / "code").mkdir(parents=True)  # the working directory of the step
     done = wrapper.run(("take", "directory", "code", "folder"), command=f"ls {wrapper.work}/code")
     assert (done.returncode, done.stdout) == (0, "one\n"), done.stderr
+
+
+def test_files_may_lie_right_below_the_root(wrapper: Wrapper, tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("another root takes a user who may change it")
+    root = tmp_path / "root"
+    tools = root / "couler"
+    for folder in (tools / "files", root / "dev"):
+        folder.mkdir(parents=True)
+    (root / "dev/null").touch()
+    shutil.copy(wrapper.tools / "busybox", tools / "busybox")
+    (root / "files.sh").write_text(SCRIPT.read_text())
+    (tools / "files/one").write_text("1\n")
+    told = [
+        *("4", "take", "file", "/one.csv", "one", "3", "text", "/two.csv", "2\n"),
+        *("5", "keep", "file", "out", "/two.csv", "kept"),
+    ]
+    command = ["/couler/busybox", "sh", "/files.sh", *told, "--", "/couler/busybox", "true"]
+    done = subprocess.run(["chroot", root, *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (root / "one.csv").read_text() == "1\n"
+    assert (tools / "files/kept").read_text() == "2\n"
 
 
 def test_a_second_attempt_replaces_what_the_first_has_kept(wrapper: Wrapper) -> None:

@@ -237,10 +237,13 @@ send() {
   case "$answer" in failed*) fail "${answer#failed }" ;; esac
 }
 
+# Makes the folder of a file.
+make_room() { folder_of=${1%/*}; box mkdir -p "${folder_of:-/}"; }
+
 # The copy is the process's own.
 copy_in() {
   source=$1
-  if [ -d "$1" ]; then box mkdir -p "$2" && source=$1/.; else box mkdir -p "${2%/*}"; fi &&
+  if [ -d "$1" ]; then box mkdir -p "$2" && source=$1/.; else make_room "$2"; fi &&
     box cp -RH "$source" "$2" && box chmod -R u+rwX "$2" || fail "cannot copy a file to $2"
 }
 
@@ -283,7 +286,7 @@ END
 
 text() {
   place "$1"
-  box mkdir -p "${path%/*}" && printf %s "$2" >"$path" || fail "cannot write $path"
+  make_room "$path" && printf %s "$2" >"$path" || fail "cannot write $path"
 }
 
 mode() {
@@ -316,7 +319,7 @@ put() {
 
 # Other steps may run as other users.
 copy_out() {
-  (umask 0 && box mkdir -p "${2%/*}") &&
+  (umask 0 && make_room "$2") &&
     box rm -rf "$2.new" "$2" &&
     box cp "$3" "$1" "$2.new" &&
     box chmod -R a+rX "$2.new" &&
