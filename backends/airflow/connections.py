@@ -42,18 +42,17 @@ def connection_value(entry: SecretKey) -> str:
     Examples
     --------
     >>> print(connection_value(SecretKey(secret="db", key="login")))
-    conn.get("db").login | replace("$", "$$")
+    there(conn["db"].login, "login of db") | replace("$", "$$")
     >>> print(connection_value(SecretKey(secret="db", key="password")))
-    hidden(conn.get("db").password)
+    hidden(there(conn["db"].password, "password of db"))
     """
-    of = f"conn.get({quoted(entry.secret)})"
-    if entry.key in _SHOWN:
-        return f'{of}.{entry.key} | replace("$", "$$")'
+    of = f"conn[{quoted(entry.secret)}]"  # unlike `conn.get`, it fails if there is none
     if entry.key == "uri":
         return f"hidden({of}.get_uri())"
-    if entry.key in _HIDDEN:
-        return f"hidden({of}.{entry.key})"
-    return f"hidden({of}.extra_dejson[{quoted(entry.key)}])"
+    is_field = entry.key in (*_SHOWN, *_HIDDEN)
+    field = entry.key if is_field else f"extra_dejson.get({quoted(entry.key)})"
+    value = f"there({of}.{field}, {quoted(f'{entry.key} of {entry.secret}')})"
+    return f'{value} | replace("$", "$$")' if entry.key in _SHOWN else f"hidden({value})"
 
 
 def check_connections(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:

@@ -474,10 +474,17 @@ def check_end(leaves: list[str], ti: Any) -> None:
         raise AirflowFailException("a task failed, and none that ran after it has handled it")
 
 
-def hidden(value: Any) -> str:
+def there(value: Any, entry: str) -> str:
+    """Return an entry of a connection as text; fail if there is none."""
+    if value is None:
+        raise AirflowFailException(f"there is no {entry}")
+    return text(value)
+
+
+def hidden(value: str) -> str:
     """Return a secret for a pod, its dollars doubled; Airflow shows neither form of it."""
-    doubled = str(value).replace("$", "$$")
-    for shown in (str(value), doubled):
+    doubled = value.replace("$", "$$")
+    for shown in (value, doubled):
         mask_secret(shown)
     return doubled
 

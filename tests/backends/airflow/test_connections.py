@@ -25,10 +25,10 @@ def secret(name: str, of: str, key: str, *, optional: bool = False) -> EnvVar:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("login", 'conn.get("db").login | replace("$", "$$")'),
-        ("password", 'hidden(conn.get("db").password)'),
-        ("uri", 'hidden(conn.get("db").get_uri())'),
-        ("token", 'hidden(conn.get("db").extra_dejson["token"])'),
+        ("login", 'there(conn["db"].login, "login of db") | replace("$", "$$")'),
+        ("password", 'hidden(there(conn["db"].password, "password of db"))'),
+        ("uri", 'hidden(conn["db"].get_uri())'),
+        ("token", 'hidden(there(conn["db"].extra_dejson.get("token"), "token of db"))'),
     ],
 )
 def test_entries_are_fields_of_a_connection(key: str, value: str) -> None:
@@ -40,7 +40,15 @@ def test_airflow_hides_both_forms_of_a_secret(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(runtime, "mask_secret", known.append, raising=False)
     assert runtime.hidden("pa$word") == "pa$$word"
     assert known == ["pa$word", "pa$$word"]
-    assert runtime.hidden(12345) == "12345"
+
+
+def test_an_entry_that_a_connection_has_not_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "AirflowFailException", LookupError, raising=False)
+    with pytest.raises(LookupError, match="login of db"):
+        runtime.there(None, "login of db")
+    assert runtime.there("", "schema of db") == ""
+    assert runtime.there(5432, "port of db") == "5432"
+    assert runtime.there({"a": True}, "options of db") == '{"a":true}'
 
 
 def test_only_secrets_that_the_option_names_are_connections() -> None:
@@ -56,11 +64,12 @@ def test_only_secrets_that_the_option_names_are_connections() -> None:
         init_containers=(beside,),
     )
     found = calls_of(BACKEND.compile(flow(step), TARGET).to_text())["a"]
-    assert found["env_vars"] == {"DSN": '{{ hidden(conn.get("db").get_uri()) }}'}
+    assert found["env_vars"] == {"DSN": '{{ hidden(conn["db"].get_uri()) }}'}
     assert found["secrets"] == [("Secret", "env", "TOKEN", "other", "token")]
+    login = 'there(conn["hub"].login, "login of hub") | replace("$", "$$")'
     (container,) = found["pod_template_dict"]["spec"]["initContainers"]
     assert container["env"] == [
-        {"name": "A", "value": '{{ conn.get("hub").login | replace("$", "$$") }}'},
+        {"name": "A", "value": f"{{{{ {login} }}}}"},
         {"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
     ]
 
