@@ -44,7 +44,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     body = objects.lines(scope.all_leaves(workflow.steps), indent=1)
     indent = 1 + sum(line.endswith(":") for line in body)
     gate = NO_GATE
-    first = config_parameters(workflow, module, tasks.as_it_is, options.namespace)
+    first = config_parameters(workflow, module, tasks.as_it_is)
     if first is not None:
         gate = Gate(module.name("run_parameters"))
         body.append(statement(gate.before[0], first, indent=indent))

@@ -96,7 +96,7 @@ def param(given: Parameter, task: str = RUN_PARAMETERS) -> Read:
 
 
 def config_parameters(
-    workflow: Workflow, module: Module, text: Callable[[str], Expression], namespace: str | None
+    workflow: Workflow, module: Module, text: Callable[[str], Expression]
 ) -> Call | None:
     """Return the task that reads entries of config maps for parameters; None without such."""
     entries: dict[str, dict[str, Expression]] = {}
@@ -114,5 +114,4 @@ def config_parameters(
         task_id=own_name(RUN_PARAMETERS, workflow),
         python_callable=Code(module.use("config_parameters")),
         op_args=[entries],
-        op_kwargs=None if namespace is None else {"namespace": namespace},
     )

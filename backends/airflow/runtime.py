@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 from couler.backends.airflow.runtime_places import near, pull, states_near
 
 if TYPE_CHECKING:
-    from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
     from airflow.sdk import RetryDecision, RetryPolicy
     from airflow.sdk.exceptions import (
         AirflowFailException,
@@ -35,7 +34,6 @@ BESIDE = ""
 """Stand for what a file defines: an image with busybox, the texts of `process.sh`, `beside.sh`."""
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
     "airflow.sdk": ("RetryDecision", "RetryPolicy"),
     "airflow.sdk.definitions.template": ("literal",),
     "airflow.sdk.log": ("mask_secret",),
@@ -172,31 +170,6 @@ def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any
         name: value if types[name] in ("str", "file", "directory") else decoded(value, types[name])
         for name, value in values.items()
     }
-
-
-def config_parameters(
-    entries: dict[str, dict[str, str]], params: Any, namespace: str | None = None
-) -> dict[str, str]:
-    """Return parameters of which entries of config maps are the values where a run gives none."""
-    hook, found = KubernetesHook(), {}
-    core, namespace = hook.core_v1_client, namespace or hook.get_namespace() or "default"
-    for name, entry in entries.items():
-        value = params[name]
-        if value is None:
-            maps = core.list_namespaced_config_map(
-                namespace, field_selector=f"metadata.name={entry['config_map']}"
-            )
-            data = (maps.items[0].data or {}) if maps.items else {}
-            value = data.get(entry["key"], entry.get("default"))
-        elif entry["type"] == "json":
-            value = as_json(value)
-        if value is None:
-            raise AirflowFailException(
-                f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
-            )
-        found[name] = text(value)
-    typed_values(found, {name: entry["type"] for name, entry in entries.items()})
-    return found
 
 
 def first_of(*values: str | None) -> str | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from couler.backends.airflow.runtime import text
+from couler.backends.airflow.runtime import as_json, text, typed_values
 
 if TYPE_CHECKING:
     import requests
@@ -118,6 +118,28 @@ def cluster_namespace() -> str:
     own = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
     found: str | None = KubernetesHook().get_namespace()
     return found or (own.read_text() if own.exists() else "default")
+
+
+def config_parameters(entries: dict[str, dict[str, str]], params: Any) -> dict[str, str]:
+    """Return parameters of which entries of config maps are the values where a run gives none."""
+    core, namespace, found = KubernetesHook().core_v1_client, cluster_namespace(), {}
+    for name, entry in entries.items():
+        value = params[name]
+        if value is None:
+            maps = core.list_namespaced_config_map(
+                namespace, field_selector=f"metadata.name={entry['config_map']}"
+            )
+            data = (maps.items[0].data or {}) if maps.items else {}
+            value = data.get(entry["key"], entry.get("default"))
+        elif entry["type"] == "json":
+            value = as_json(value)
+        if value is None:
+            raise AirflowFailException(
+                f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
+            )
+        found[name] = text(value)
+    typed_values(found, {name: entry["type"] for name, entry in entries.items()})
+    return found
 
 
 def entered(*required: str) -> Callable[[Any, Any], None]:

@@ -340,6 +340,13 @@ def test_what_cannot_be_had_says_what_to_do(feature: Feature) -> None:
     assert ". " in support.reason, "a reason, and what to do instead"
 
 
+def asked_core(monkeypatch: pytest.MonkeyPatch, **answers: t.Any) -> None:
+    """Let the functions of the worker ask a cluster that answers so."""
+    hook = types.SimpleNamespace(core_v1_client=types.SimpleNamespace(**answers))
+    monkeypatch.setattr(worker, "KubernetesHook", lambda: hook, raising=False)
+    monkeypatch.setattr(worker, "cluster_namespace", lambda: "jobs")
+
+
 @pytest.mark.parametrize(("kind", "masked"), [("secret", ["geheim"]), ("config_map", [])])
 def test_logs_hide_what_is_read_from_a_secret(
     kind: str, masked: list[str], monkeypatch: pytest.MonkeyPatch
@@ -347,10 +354,25 @@ def test_logs_hide_what_is_read_from_a_secret(
     found: list[str] = []
     text = base64.b64encode(b"geheim").decode() if kind == "secret" else "geheim"
     entry = types.SimpleNamespace(data={"token": text})
-    core = types.SimpleNamespace(**{f"read_namespaced_{kind}": lambda *_: entry})
-    hook = types.SimpleNamespace(core_v1_client=core)
-    monkeypatch.setattr(worker, "KubernetesHook", lambda: hook, raising=False)
-    monkeypatch.setattr(worker, "cluster_namespace", lambda: "default")
+    asked_core(monkeypatch, **{f"read_namespaced_{kind}": lambda *_: entry})
     monkeypatch.setattr(worker, "mask_secret", found.append, raising=False)
     assert worker.read_entry(kind, "site", "token") == "geheim"
     assert found == masked
+
+
+def test_parameters_are_read_from_config_maps_where_the_pods_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    maps = {("jobs", "metadata.name=site"): {"n": "3"}}
+
+    def listed(namespace: str, field_selector: str) -> t.Any:
+        data = maps.get((namespace, field_selector))
+        return types.SimpleNamespace(items=[types.SimpleNamespace(data=data)] if data else [])
+
+    asked_core(monkeypatch, list_namespaced_config_map=listed)
+    entry = {"config_map": "site", "key": "n", "type": "int", "default": "1"}
+    found = worker.config_parameters(
+        {"n": entry, "m": {**entry, "key": "m"}}, {"n": None, "m": None}
+    )
+    assert found == {"n": "3", "m": "1"}
+    assert worker.config_parameters({"n": entry}, {"n": 4}) == {"n": "4"}

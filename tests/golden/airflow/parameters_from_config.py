@@ -6,12 +6,13 @@ Compiled by couler for Airflow 3.3. The DAG stands at the end, what it uses befo
 import itertools
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
 from airflow.providers.standard.operators.python import PythonOperator
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG, Param, get_current_context
 from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
 from kubernetes.client import models as k8s
 
@@ -279,31 +280,6 @@ def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any
     }
 
 
-def config_parameters(
-    entries: dict[str, dict[str, str]], params: Any, namespace: str | None = None
-) -> dict[str, str]:
-    """Return parameters of which entries of config maps are the values where a run gives none."""
-    hook, found = KubernetesHook(), {}
-    core, namespace = hook.core_v1_client, namespace or hook.get_namespace() or "default"
-    for name, entry in entries.items():
-        value = params[name]
-        if value is None:
-            maps = core.list_namespaced_config_map(
-                namespace, field_selector=f"metadata.name={entry['config_map']}"
-            )
-            data = (maps.items[0].data or {}) if maps.items else {}
-            value = data.get(entry["key"], entry.get("default"))
-        elif entry["type"] == "json":
-            value = as_json(value)
-        if value is None:
-            raise AirflowFailException(
-                f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
-            )
-        found[name] = text(value)
-    typed_values(found, {name: entry["type"] for name, entry in entries.items()})
-    return found
-
-
 def quoted(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
@@ -398,6 +374,38 @@ def whole(value: str | None) -> int:
     if value is None or not re.fullmatch("[+-]?[0-9]{1,18}", value):
         raise AirflowFailException(f"an end of a range is no whole number: {value!r}")
     return int(value)
+
+
+def cluster_namespace() -> str:
+    """Return where pods run: as the DAG says, or the connection, or else beside the worker."""
+    said: str | None = get_current_context()["dag"].default_args.get("namespace")
+    if said:
+        return said
+    own = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+    found: str | None = KubernetesHook().get_namespace()
+    return found or (own.read_text() if own.exists() else "default")
+
+
+def config_parameters(entries: dict[str, dict[str, str]], params: Any) -> dict[str, str]:
+    """Return parameters of which entries of config maps are the values where a run gives none."""
+    core, namespace, found = KubernetesHook().core_v1_client, cluster_namespace(), {}
+    for name, entry in entries.items():
+        value = params[name]
+        if value is None:
+            maps = core.list_namespaced_config_map(
+                namespace, field_selector=f"metadata.name={entry['config_map']}"
+            )
+            data = (maps.items[0].data or {}) if maps.items else {}
+            value = data.get(entry["key"], entry.get("default"))
+        elif entry["type"] == "json":
+            value = as_json(value)
+        if value is None:
+            raise AirflowFailException(
+                f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
+            )
+        found[name] = text(value)
+    typed_values(found, {name: entry["type"] for name, entry in entries.items()})
+    return found
 
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
