@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 from couler.backends.airflow.module import Module
@@ -30,7 +31,8 @@ def policy_fields(step: Step, module: Module, version: tuple[int, int]) -> dict[
 def _retry(retry: Retry, module: Module, version: tuple[int, int]) -> dict[str, object]:
     backoff = retry.backoff
     fields: dict[str, object] = {"retries": retry.limit}
-    fields["retry_delay"] = seconds(0 if backoff is None else backoff.seconds, module)
+    first_s = 0 if backoff is None else min(backoff.seconds, backoff.cap_s or math.inf)
+    fields["retry_delay"] = seconds(first_s, module)
     if backoff is not None and backoff.factor != 1:
         # Before 3.3 it says whether waits double.
         fields["retry_exponential_backoff"] = version < NEWEST or _short(backoff.factor)

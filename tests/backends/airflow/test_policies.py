@@ -38,6 +38,10 @@ def shown(step: Step, version: tuple[int, int] = (3, 3)) -> dict[str, str]:
             {"retries": "1", "retry_delay": "timedelta(seconds=0.5)"},
         ),
         (
+            Retry(limit=1, backoff=Backoff(seconds=60, factor=1, cap_s=10)),
+            {"retries": "1", "retry_delay": "timedelta(seconds=10)"},
+        ),
+        (
             Retry(limit=1, backoff=Backoff(seconds=60, factor=1.5, cap_s=90)),
             {
                 "retries": "1",
