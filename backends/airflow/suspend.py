@@ -43,12 +43,13 @@ def pause(step: Step, action: Suspend, module: Module, tasks: Tasks) -> Operator
     if not step.outputs:
         return approval(subject, module)
     required = [output.name for output in step.outputs if output.default is None]
+    any_json = [output.name for output in step.outputs if output.type == "json"]
     fields = {
         "subject": subject,
         "options": ["OK"],  # without them it would go on by itself when its time is over
         "params": {output.name: _asked(output, module) for output in step.outputs},
         "do_xcom_push": False,
-        "post_execute": call(module.use("entered"), *required),
+        "post_execute": call(module.use("entered"), *required, any_json=any_json or None),
     }
     name = module.take(_HITL, "HITLEntryOperator")
     return Operator(name, fields, time_limit="response_timeout")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ MODULES: dict[str, tuple[str, ...]] = {
     "airflow.sdk.exceptions": ("AirflowFailException",),
     "airflow.sdk.log": ("mask_secret",),
     "base64": (),
-    "collections.abc": ("Callable",),
+    "collections.abc": ("Callable", "Sequence"),
     "pathlib": ("Path",),
     "re": (),
     "requests": (),
@@ -98,7 +98,7 @@ def read_entry(kind: str, name: str, key: str, optional: bool = False) -> str | 
     """Return an entry of a secret, which logs then hide, or of a config map; None if optional."""
     read = getattr(KubernetesHook().core_v1_client, f"read_namespaced_{kind}")
     try:
-        value = read(name, cluster_namespace()).data[key]
+        value = (read(name, cluster_namespace()).data or {})[key]
     except Exception as error:
         if optional and (isinstance(error, KeyError) or getattr(error, "status", 0) == 404):
             return None
@@ -142,7 +142,7 @@ def config_parameters(entries: dict[str, dict[str, str]], params: Any) -> dict[s
     return found
 
 
-def entered(*required: str) -> Callable[[Any, Any], None]:
+def entered(*required: str, any_json: Sequence[str] = ()) -> Callable[[Any, Any], None]:
     """Return what hands on the values that a person has entered; some of them must be there."""
 
     def post_execute(context: Any, result: Any) -> None:
@@ -150,7 +150,10 @@ def entered(*required: str) -> Callable[[Any, Any], None]:
         missing = [name for name in required if given.get(name) is None]
         if missing:
             raise AirflowFailException(f"nothing was entered for {', '.join(missing)}")
-        values = {name: text(value) for name, value in given.items()}
+        values = {
+            name: as_json(value) if name in any_json else text(value)
+            for name, value in given.items()
+        }
         context["ti"].xcom_push("return_value", values)
 
     return post_execute

@@ -151,6 +151,18 @@ def test_a_person_approves_or_enters_values() -> None:
     assert 'options=["OK"]' in asked
 
 
+def test_what_a_person_enters_travels_by_its_type() -> None:
+    notes = Output(name="notes", type="json", default="abc")
+    step = Step(name="a", action=Suspend(), outputs=(Output(name="rate", type="float"), notes))
+    assert 'post_execute=entered("rate", any_json=["notes"])' in text_of(flow(step))
+    pushed: dict[str, t.Any] = {}
+    context = {"ti": types.SimpleNamespace(xcom_push=pushed.__setitem__)}
+    hand_on = worker.entered("rate", any_json=["notes", "more"])
+    hand_on(context, {"params_input": {"rate": 0.5, "notes": "abc", "more": [1], "why": "abc"}})
+    values = {"rate": "0.5", "notes": '"abc"', "more": "[1]", "why": "abc"}
+    assert pushed == {"return_value": values}
+
+
 def test_a_run_that_waits_for_a_person_begins_with_a_task() -> None:
     text = sample(Feature.SUSPENDED)
     assert 'subject="Start sample?"' in text
@@ -358,6 +370,18 @@ def test_logs_hide_what_is_read_from_a_secret(
     monkeypatch.setattr(worker, "mask_secret", found.append, raising=False)
     assert worker.read_entry(kind, "site", "token") == "geheim"
     assert found == masked
+
+
+@pytest.mark.parametrize("data", [None, {}])
+@pytest.mark.parametrize("kind", ["secret", "config_map"])
+def test_an_entry_that_need_not_be_there_is_none(
+    kind: str, data: dict[str, str] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holder = types.SimpleNamespace(data=data)
+    asked_core(monkeypatch, **{f"read_namespaced_{kind}": lambda *_: holder})
+    assert worker.read_entry(kind, "site", "token", optional=True) is None
+    with pytest.raises(KeyError, match="token"):
+        worker.read_entry(kind, "site", "token")
 
 
 def test_parameters_are_read_from_config_maps_where_the_pods_run(
