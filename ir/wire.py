@@ -117,11 +117,16 @@ def decode(text: str, value_type: ValueType) -> t.Any:
         return text
     try:
         value = freeze_json(json.loads(text))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:  # which is what deep nesting gives
         raise WireError(f"{text[:60]!r} is declared {value_type}, but it is no JSON") from error
     if not matches(value, value_type):
         raise WireError(f"{text[:60]!r} is declared {value_type}, but it is not one")
-    return float(value) if value_type == "float" else value
+    if value_type != "float":
+        return value
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise WireError(f"{text[:60]!r} is declared float, but it is too large for one") from error
 
 
 def check_size(text: str, limit: int, what: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from couler.backends.airflow.runtime import text
+from couler.backends.airflow.runtime import parsed, text
 from couler.backends.airflow.worker import cluster_namespace
 
 if TYPE_CHECKING:
@@ -254,7 +254,7 @@ def read_json(manifest: Any, places: list[list[Any]]) -> None:
         inner = manifest
         for key in path:
             inner = inner[key]
-        inner[last] = json.loads(inner[last])
+        inner[last] = parsed(inner[last])
 
 
 def has_ended(resource: Any, success: list[list[str]], failure: list[list[str]]) -> bool:

@@ -95,3 +95,18 @@ def test_sizes_are_bytes_of_utf_8() -> None:
     check_size("ü" * 5, 10, "the value")
     with pytest.raises(WireError, match=r"the value is 12 bytes; at most 10 travel"):
         check_size("ü" * 6, 10, "the value")
+
+
+@pytest.mark.parametrize(
+    ("text", "value_type"),
+    [
+        ("[" * 20_000, "json"),
+        ("[" * 20_000 + "]" * 20_000, "list"),
+        ("1" + "0" * 400, "float"),
+        ("1" + "0" * 5_000, "int"),
+        ("[1e999]", "list"),
+    ],
+)
+def test_what_is_beyond_what_is_kept_is_refused(text: str, value_type: ValueType) -> None:
+    with pytest.raises(WireError, match=f"is declared {value_type}, but it"):
+        decode(text, value_type)

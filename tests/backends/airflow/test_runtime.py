@@ -97,6 +97,12 @@ def test_comparing_is_that_of_the_ir(left: t.Any, sign: Operator, right: t.Any) 
 @example("1.0", "int")
 @example("NaN", "float")
 @example("[Infinity]", "list")
+@example("1e999", "float")
+@example("1e999", "json")
+@example('{"a": [-1e999]}', "dict")
+@example("1" + "0" * 400, "float")
+@example("[" * 20_000, "json")
+@example("[" * 20_000 + "]" * 20_000, "list")
 def test_decoding_is_that_of_the_ir(value: t.Any, kind: ValueType) -> None:
     text = value if isinstance(value, str) else json.dumps(value)
     assume(kind != "str")  # texts are not decoded

@@ -197,7 +197,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
 def as_list(name: str, value: str) -> list[Any]:
     """Read a list from its text."""
     try:
-        read = json.loads(value)
+        read = parsed(value)
     except ValueError:
         read = value
     if not isinstance(read, list):
@@ -262,6 +262,16 @@ def as_json(value: Any) -> str:
 def quoted(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
+
+
+def parsed(value: str) -> Any:
+    """Return what JSON stands for; a ValueError if it is none, is not finite or nests too deep."""
+    try:
+        read = json.loads(value)
+        json.dumps(read, allow_nan=False)
+    except RecursionError:
+        raise ValueError("it nests too deep") from None
+    return read
 
 
 def process(

@@ -191,7 +191,7 @@ def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
 def as_list(name: str, value: str) -> list[Any]:
     """Read a list from its text."""
     try:
-        read = json.loads(value)
+        read = parsed(value)
     except ValueError:
         read = value
     if not isinstance(read, list):
@@ -279,14 +279,27 @@ def plain(value: str | None) -> str | None:
 def decoded(value: str | None, kind: str = "json") -> Any:
     """Return the value of a declared type that a text stands for."""
     try:
-        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+        read = parsed(value or "")
     except ValueError:
         raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
     of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
     is_bool = isinstance(read, bool)
     if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
         raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
-    return float(read) if kind == "float" else read
+    try:
+        return float(read) if kind == "float" else read
+    except OverflowError:
+        raise AirflowFailException(f"{value!r} is declared float, but too large for one") from None
+
+
+def parsed(value: str) -> Any:
+    """Return what JSON stands for; a ValueError if it is none, is not finite or nests too deep."""
+    try:
+        read = json.loads(value)
+        json.dumps(read, allow_nan=False)
+    except RecursionError:
+        raise ValueError("it nests too deep") from None
+    return read
 
 
 def process(

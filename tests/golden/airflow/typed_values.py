@@ -187,14 +187,27 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
 def decoded(value: str | None, kind: str = "json") -> Any:
     """Return the value of a declared type that a text stands for."""
     try:
-        read = json.loads(value or "", parse_constant=int)  # which refuses NaN and infinities
+        read = parsed(value or "")
     except ValueError:
         raise AirflowFailException(f"{value!r} is declared {kind}, but it is no JSON") from None
     of_kind = {"int": int, "float": int | float, "bool": bool, "list": list, "dict": dict}
     is_bool = isinstance(read, bool)
     if kind != "json" and not (isinstance(read, of_kind[kind]) and is_bool == (kind == "bool")):
         raise AirflowFailException(f"{value!r} is declared {kind}, but it is not one")
-    return float(read) if kind == "float" else read
+    try:
+        return float(read) if kind == "float" else read
+    except OverflowError:
+        raise AirflowFailException(f"{value!r} is declared float, but too large for one") from None
+
+
+def parsed(value: str) -> Any:
+    """Return what JSON stands for; a ValueError if it is none, is not finite or nests too deep."""
+    try:
+        read = json.loads(value)
+        json.dumps(read, allow_nan=False)
+    except RecursionError:
+        raise ValueError("it nests too deep") from None
+    return read
 
 
 def compare(left: Any, sign: str, right: Any) -> bool:
