@@ -40,12 +40,25 @@ _TEXTS = {
     "bool": "^(true|false)$",
 }
 """What text may stand for a number or a boolean, as command lines give it."""
+_DRAFT = {"$schema": "http://json-schema.org/draft-04/schema#"}
+"""The last draft of JSON Schema in which 5.0 is no integer."""
 
 
 def shared_types(workflow: Workflow) -> set[str]:
     """Return the types of several parameters, whose schema stands in the file once."""
     counts = Counter(one.type for one in workflow.parameters if not one.choices)
     return {name for name, count in counts.items() if count > 1}
+
+
+def _own_schema(given: Parameter, shared: Container[str]) -> dict[str, object] | None:
+    """Return the schema that stands before the DAG, if that of a parameter does."""
+    if given.config is not None or given.type not in _TEXTS:
+        return None
+    if given.type == "int":
+        return {"type": ["integer", "string"], "pattern": _TEXTS["int"], **_DRAFT}
+    if given.type not in shared or given.choices:
+        return None
+    return {"type": [_TYPES[given.type], "string"], "pattern": _TEXTS[given.type]}
 
 
 def parameter(given: Parameter, module: Module, shared: Container[str] = ()) -> Call:
@@ -65,11 +78,11 @@ def parameter(given: Parameter, module: Module, shared: Container[str] = ()) -> 
         "description": given.description,
     }
     name = module.take("airflow.sdk", "Param")
-    if given.type in shared and pattern is not None and given.config is None:
-        table = {"type": fields.pop("type"), "pattern": fields.pop("pattern")}
-        known = Unpacked(Code(module.shared_table(_TYPES[given.type], table)))
+    own = _own_schema(given, shared)
+    if own is not None:
+        known = Unpacked(Code(module.shared_table(_TYPES[given.type], own)))
         made = call(name, *(() if given.required else (value_of(given.default),)))
-        more = call(name, description=given.description).keywords
+        more = call(name, enum=choices, description=given.description).keywords
         return Call(name, made.arguments, (("", known), *more))
     if given.config is not None:
         return call(name, None, **fields)

@@ -43,6 +43,7 @@ def test_wrong_parameters_are_refused(run: Run) -> None:
             Parameter(name="flag", type="bool", default=False),
             Parameter(name="names", type="list", default=("a",)),
             Parameter(name="size", default="s", choices=("s", "m")),
+            Parameter(name="level", type="int", default=1, choices=(1, 2)),
         ],
     )
     wrong: list[tuple[dict[str, Any], str]] = [
@@ -50,15 +51,17 @@ def test_wrong_parameters_are_refused(run: Run) -> None:
         ({"n": "many"}, "Invalid input for param n"),
         ({"n": True}, "Invalid input for param n"),
         ({"n": 1.5}, "Invalid input for param n"),
+        ({"n": 2.0}, "Invalid input for param n"),
         ({"n": 1, "x": "nan"}, "Invalid input for param x"),
         ({"n": 1, "flag": "yes"}, "Invalid input for param flag"),
         ({"n": 1, "names": "a"}, "Invalid input for param names"),
         ({"n": 1, "size": "xl"}, "Invalid input for param size"),
+        ({"n": 1, "level": 2.0}, "Invalid input for param level"),
     ]
     for conf, message in wrong:
         with pytest.raises(AirflowError, match=message):
             run(workflow, conf)
-    found = run(workflow, {"n": "-7", "x": "1e3", "flag": "true"})
+    found = run(workflow, {"n": "-7", "x": "1e3", "flag": "true", "level": 2})
     assert found.xcoms["show", -1] == {"result": "-7"}
 
 

@@ -107,6 +107,7 @@ def test_what_several_steps_have_stands_there_once() -> None:
     assert text.count("k8s.V1ResourceRequirements(") == 2
     assert text.count('**process(with_packages(["numpy"], ["python"]))') == 2
     assert text.count("Param(1, **INTEGER)") == text.count("Param(2, **INTEGER)") == 1
+    assert text.count("INTEGER = {") == 1
     assert "**NUMBER" not in text
 
 

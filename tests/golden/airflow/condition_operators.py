@@ -269,6 +269,12 @@ def process(
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+INTEGER = {
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+}
+
 
 def when_as_number(ti: Any, params: Any) -> bool:
     return compare(output(ti, "nine"), "<", 10)
@@ -313,7 +319,7 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     params={
-        "n": Param(10, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$"),
+        "n": Param(10, **INTEGER),
         "flag": Param(True, type=["boolean", "string"], pattern="^(true|false)$"),
         "list": Param([1, 2], type="array"),
     },

@@ -381,7 +381,11 @@ def whole(value: str | None) -> int:
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
-INTEGER = {"type": ["integer", "string"], "pattern": "^-?(0|[1-9][0-9]*)$"}
+INTEGER = {
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+}
 
 with DAG(
     dag_id="foreach-range-of-outputs",

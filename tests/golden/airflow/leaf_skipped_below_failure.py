@@ -376,6 +376,11 @@ def ended_before(task: Any) -> set[str]:
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
 LEAVES = ["unmet"]
+INTEGER = {
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+}
 
 
 def when_off(ti: Any, params: Any) -> bool:
@@ -392,7 +397,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    params={"n": Param(1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$")},
+    params={"n": Param(1, **INTEGER)},
     user_defined_macros={"PROCESS": PROCESS},
 ) as dag:
     bad = KubernetesPodOperator(

@@ -213,6 +213,12 @@ def process(
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+INTEGER = {
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+}
+
 with DAG(
     dag_id="parameters",
     schedule=None,
@@ -225,7 +231,7 @@ with DAG(
     },
     params={
         "text": Param(type="string"),
-        "n": Param(1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$"),
+        "n": Param(1, **INTEGER),
         "x": Param(
             0.5,
             type=["number", "string"],

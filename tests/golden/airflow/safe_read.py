@@ -218,6 +218,12 @@ def process(
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+INTEGER = {
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+}
+
 
 def when_a(ti: Any, params: Any) -> bool:
     return int(params["n"]) > 10
@@ -241,7 +247,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    params={"n": Param(11, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$")},
+    params={"n": Param(11, **INTEGER)},
     user_defined_macros={"PROCESS": PROCESS, "output": output},
 ):
     a = KubernetesPodOperator(

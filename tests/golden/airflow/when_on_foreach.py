@@ -382,6 +382,11 @@ def namesakes(tasks: dict[str, Any]) -> set[str]:
 
 YES_ITEMS = [{"item": "a"}, {"item": "b"}]
 NO_ITEMS = [{"item": "a"}, {"item": "b"}]
+INTEGER = {
+    "type": ["integer", "string"],
+    "pattern": "^-?(0|[1-9][0-9]*)$",
+    "$schema": "http://json-schema.org/draft-04/schema#",
+}
 
 
 def when_yes(ti: Any, params: Any) -> bool:
@@ -402,7 +407,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    params={"n": Param(1, type=["integer", "string"], pattern="^-?(0|[1-9][0-9]*)$")},
+    params={"n": Param(1, **INTEGER)},
     user_defined_macros={
         "YES_ITEMS": YES_ITEMS,
         "PROCESS": PROCESS,
