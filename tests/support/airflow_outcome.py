@@ -1,9 +1,13 @@
-"""The outcome of a run under Airflow at the paths of the workflow's own steps."""
+"""The outcome of a run under Airflow at the paths of the workflow's own steps.
+
+It is read from the tasks alone: whether a step ran, and how it ended, is what its tasks say.
+"""
 
 from __future__ import annotations
 
+import re
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.backends.airflow.outputs import RUN_OUTPUTS
@@ -18,10 +22,9 @@ from couler.backends.airflow.places import (
     item_count,
     own_name,
 )
-from couler.backends.airflow.reading import find_output
-from couler.backends.local.status import failed_leaves, refuse_start
-from couler.backends.local.values import RunFacts, View, as_type, from_json, resolve, to_json
-from couler.errors import MissingOutputError, WireError
+from couler.backends.airflow.reading import find_output, last_steps
+from couler.backends.local.status import failed_leaves
+from couler.errors import WireError
 from couler.ir.graph import Graph
 from couler.ir.paths import StepPath
 from couler.ir.wire import decode
@@ -38,8 +41,25 @@ _STATES = {
 }
 
 
+_ITEM_OR_ROUND = re.compile(r"\.(item|(item|round)_[0-9]+)(?=\.|$)")
+
+
 class AirflowOutcome:
     """Statuses and outputs by path.
+
+    Attributes
+    ----------
+    status
+        Of the run.
+    states
+        Of each step by its path.
+    outputs
+        Of each step by its path: what its tasks have handed on, or its defaults.
+    inlined
+        Paths of groups of which no task gives the outputs: what reads one reads a step inside. They
+        are compared where they are read.
+    run_outputs
+        Of the workflow.
 
     Parameters
     ----------
@@ -63,6 +83,7 @@ class AirflowOutcome:
         self.status = "succeeded" if state == "success" else "failed"
         self.states: dict[str, str] = {}
         self.outputs: dict[str, dict[str, object]] = {}
+        self.inlined: set[str] = set()
         self.run_outputs: dict[str, object] = xcoms.get((own_name(RUN_OUTPUTS, workflow), -1)) or {}
         self._states = states
         self._xcoms = xcoms
@@ -78,36 +99,59 @@ class AirflowOutcome:
                     self.states[str(path)] = "failed"
 
     def _scope(self, scope: Tasks, steps: tuple[Step, ...], path: StepPath) -> dict[str, t.Any]:
-        graph = Graph.of(steps)
         by_name = {step.name: step for step in steps}
         states: dict[str, t.Any] = {}
-        for name in graph.topological_order:
+        for name in Graph.of(steps).topological_order:
             step = by_name[name]
-            refusal = refuse_start(step, states)
             spot = Spot(step, f"{scope.prefix}{name}", scope.axis(step), frozenset(by_name))
-            if refusal is not None and not spot.is_plain:
-                states[name] = refusal.state
-            else:
-                states[name] = self._step(spot, scope, path / name)
-            if states[name] != "succeeded" and step.foreach is None:
+            states[name] = self._step(spot, scope, path / name)
+            if isinstance(step.action, Group) and not spot.has_end:
+                self.inlined.add(str(path / name))
+            elif states[name] != "succeeded" and step.foreach is None:
                 self._default(step, path / name)
             self.states[str(path / name)] = states[name]
         return states
 
     def _step(self, spot: Spot, scope: Tasks, path: StepPath) -> str:
-        """Return the state of a step whose dependencies are met."""
         step = spot.step
         if spot.is_plain and step.foreach is None:
             return self._task(step, path, spot.base, scope.index)
-        gate = spot.maker if step.foreach and has_maker(step.foreach) else f"{spot.base}.when"
-        if not spot.is_iterated and isinstance(step.action, Group):
-            gate = f"{spot.base}.{own_name('when', step.action)}"
-        state = self._states.get((gate, scope.index), "success")
-        if state != "success":
-            return _STATES[state]
+        refusal = self._refusal(spot, scope)
+        if refusal is not None:
+            return _STATES[refusal]
         if step.foreach is not None:
             return self._items(spot, scope, path)
         return self._item(spot, scope.within(spot.item), path)
+
+    def _refusal(self, spot: Spot, scope: Tasks) -> str | None:
+        """Return the state of a step of several tasks that did not start, None for one that did.
+
+        It is that of the task that the others wait for, if there is one.
+        """
+        foreach = spot.step.foreach
+        inside = self._inside(spot.base, scope.index)
+        if spot.is_plain and foreach is not None and not has_maker(foreach):
+            ends = set(inside.values())
+            return next((one for one in ("skipped", "upstream_failed") if ends == {one}), None)
+        first = self._states.get((spot.first, scope.index))
+        if first is None:
+            return "upstream_failed" if set(inside.values()) == {"upstream_failed"} else None
+        if first == "success":
+            return None
+        inside.pop((spot.first, scope.index), None)
+        steps = set(_places(spot.step))
+        for (task, _), state in inside.items():
+            is_own = _ITEM_OR_ROUND.sub("", task[len(spot.base) :]) not in steps
+            assert state in _ends(task, is_own, first), f"{task} is {state} where {first}"
+        return first
+
+    def _inside(self, base: str, index: int) -> dict[tuple[str, int], str]:
+        """Return the states of the tasks of a step; in an item of a mapped group of that item."""
+        return {
+            (task, number): state
+            for (task, number), state in self._states.items()
+            if (task == base or task.startswith(f"{base}.")) and index in (-1, number)
+        }
 
     def _items(self, spot: Spot, scope: Tasks, path: StepPath) -> str:
         foreach = spot.step.foreach
@@ -116,11 +160,6 @@ class AirflowOutcome:
             count = len(self._xcoms[spot.maker, scope.index])
         else:
             count = item_count(foreach)
-        if spot.is_plain and count:
-            states = {state for (name, _), state in self._states.items() if name == spot.base}
-            for only in ("skipped", "upstream_failed"):
-                if states == {only}:
-                    return _STATES[only]
         states = set()
         for number in range(count):
             at = path.at_item(number)
@@ -147,7 +186,6 @@ class AirflowOutcome:
         step = spot.step
         if step.loop is None:
             return self._round(spot, tasks, path)
-        state = "succeeded"
         for number in range(step.loop.max_iterations):
             round_ = tasks.within(f"{tasks.prefix}round_{number}")
             gate = round_.prefix[:-1]
@@ -156,13 +194,18 @@ class AirflowOutcome:
             if self._states[gate, tasks.index] not in ("success", "failed"):
                 break
             at = path.at_round(number)
-            state = self._round(spot, round_, at)
-            self.states[str(at)] = state
-            if state != "succeeded":
+            self.states[str(at)] = self._round(spot, round_, at)
+            if self.states[str(at)] != "succeeded":
                 self._default(step, at)
             self.outputs[str(path)] = self.outputs.get(str(at), {})
-        if self._states[f"{tasks.prefix}{spot.bound}", tasks.index] == "failed":
-            state = "failed"
+        if spot.items is None:
+            end = self._states[f"{tasks.prefix}{spot.bound}", tasks.index]
+            state = {"skipped": "succeeded"}.get(end, "failed")
+        else:
+            self.outputs.pop(str(path), None)
+            self._keep(step, path, f"{tasks.prefix}end", tasks.index)
+            end = self._states[f"{tasks.prefix}end", tasks.index]
+            state = {"success": "succeeded"}.get(end, "failed")
         if state == "failed":
             self.outputs.pop(str(path), None)
         return state
@@ -172,34 +215,12 @@ class AirflowOutcome:
         if not isinstance(step.action, Group):
             return self._task(step, path, tasks.prefix[:-1], tasks.index)
         inside = self._scope(tasks, step.action.steps, path)
-        end = own_name("end", step.action)
-        failed = bool(failed_leaves(Graph.of(step.action.steps), inside))
-        if spot.has_end:
-            task = f"{tasks.prefix}{end}"
-            self._keep(step, path, task, tasks.index)
-            failed = failed or self._states[task, tasks.index] == "failed"
-        elif not failed:
-            self._group_outputs(step, step.action, path)
-        return "failed" if failed else "succeeded"
-
-    def _group_outputs(self, step: Step, group: Group, path: StepPath) -> None:
-        """Evaluate the outputs of a group that no task gives out."""
-        steps = {
-            inner.name: {
-                name: from_json(value)
-                for name, value in self.outputs.get(str(path / inner.name), {}).items()
-            }
-            for inner in group.steps
-        }
-        view = View(RunFacts("", ""), steps=steps)
-        for output in step.outputs:
-            if output.value is None:
-                continue
-            try:
-                found = to_json(as_type(resolve(output.value, view), output.type))
-            except (MissingOutputError, KeyError):
-                found = output.default
-            self.outputs.setdefault(str(path), {})[output.name] = found
+        if not spot.has_end:
+            ends = {inside[name] for name in last_steps(step.action.steps)}
+            return "failed" if {"failed", "omitted"} & ends else "succeeded"
+        end = f"{tasks.prefix}{own_name('end', step.action)}"
+        self._keep(step, path, end, tasks.index)
+        return {"success": "succeeded"}.get(self._states[end, tasks.index], "failed")
 
     def _default(self, step: Step, path: StepPath) -> None:
         """Keep the defaults of a step that gave nothing."""
@@ -228,6 +249,25 @@ class AirflowOutcome:
             except WireError:  # it fails those that decode it, not the step that gave it
                 value = text
             self.outputs.setdefault(str(path), {})[name] = value
+
+
+def _places(step: Step, place: str = "") -> Iterator[str]:
+    """Yield what ids of a step and of those inside it have behind that of the step."""
+    yield place
+    for inner in step.action.steps if isinstance(step.action, Group) else ():
+        yield from _places(inner, f"{place}.{inner.name}")
+
+
+def _ends(task: str, is_own: bool, first: str) -> set[str]:
+    """Return how a task of a step can end that did not start.
+
+    Below a failure a task of the compiler's own can have run: one that looks at the ends of others,
+    and one that fails so that what comes after a group does not run.
+    """
+    ends = {"skipped", "upstream_failed"}
+    if is_own and first != "skipped":
+        ends |= {"failed", "success"} if "-needs" in task.rpartition(".")[2] else {"failed"}
+    return ends
 
 
 @dataclass(frozen=True)
