@@ -156,7 +156,7 @@ class Iterations:
         """Return the lines of one item."""
         if spot.step.loop is not None:
             return self._rounds(spot, inside, name, gate, indent)
-        return self._scopes.group(spot, inside.scope, name, indent, gate=gate)
+        return self._scopes.item(spot, inside, name, gate, indent)
 
     def _rounds(self, spot: Spot, inside: Place, name: str, gate: Gate, indent: int) -> list[str]:
         """Return the lines of a loop: its rounds one after another, and what ends it.

@@ -14,7 +14,15 @@ from functools import cache
 from importlib import resources
 from types import FunctionType
 
-from couler.backends.airflow import cluster, filing, runtime, runtime_ends, runtime_places, worker
+from couler.backends.airflow import (
+    cluster,
+    filing,
+    runtime,
+    runtime_ends,
+    runtime_limits,
+    runtime_places,
+    worker,
+)
 from couler.backends.airflow.python import (
     INDENT,
     WIDTH,
@@ -30,7 +38,7 @@ from couler.backends.airflow.quoting import quoted, text_block, width
 from couler.backends.airflow.shared_text import Part, Shared, share
 from couler.backends.airflow.versions import NEWEST, Version, place
 
-_SOURCES = (runtime, runtime_places, runtime_ends, filing, worker, cluster)
+_SOURCES = (runtime, runtime_limits, runtime_places, runtime_ends, filing, worker, cluster)
 FUNCTIONS: dict[str, FunctionType] = {
     name: one
     for source in _SOURCES

@@ -71,7 +71,7 @@ def run_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
 
 def _template(output: Output, scope: Scope, module: Module) -> str:
     assert output.value is not None, "outputs of workflows have values"
-    code = scope.input(output.value, output.type).code
+    code = scope.fitting(output, scope.input(output.value, output.type).code)
     if output.default is not None:
         code = f"first_of({code}, {quoted(encode(output.default, output.type))})"
     return "{{ " + module.use_in_templates(code) + " }}"

@@ -12,6 +12,7 @@ import typing as t
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from couler.backends.airflow.doubts import has_doubts
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
@@ -147,7 +148,9 @@ class Spot:
     def has_end(self) -> bool:
         """Whether a round ends with a task that gives its outputs and state."""
         is_group = isinstance(self.step.action, Group)
-        return is_group and (self.is_iterated or ends_in_any_case(self.step))
+        return is_group and (
+            self.is_iterated or ends_in_any_case(self.step) or has_doubts(self.step)
+        )
 
     @property
     def gate(self) -> str:

@@ -11,7 +11,7 @@ import ast
 import re
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from couler.backends.airflow.quoting import quoted as quoted
 from couler.backends.airflow.quoting import width
@@ -121,10 +121,12 @@ class Choice:
     then: Expression
     test: Code
     otherwise: Expression
+    in_brackets: bool = False
 
     def flat(self) -> str:
         """Return it on one line."""
-        return f"{self.then.flat()} if {self.test.text} else {self.otherwise.flat()}"
+        flat = f"{self.then.flat()} if {self.test.text} else {self.otherwise.flat()}"
+        return f"({flat})" if self.in_brackets else flat
 
 
 @dataclass(frozen=True)
@@ -217,10 +219,14 @@ def _in_lines(expression: Expression, flat: str, indent: int, before: int) -> st
         case Comprehension():
             item = laid_out(expression.item, indent=indent + 1)
             return f"[\n{inner}{item}\n{inner}for one in {expression.over.text}\n{close}]"
+        case Choice(in_brackets=True):
+            inside = laid_out(replace(expression, in_brackets=False), indent=indent + 1)
+            return f"(\n{inner}{inside}\n{close})"
         case Choice():
             head = laid_out(expression.then, indent=indent, before=before)
             tail = laid_out(expression.otherwise, indent=indent, before=len("else "), after=1)
-            return f"{head}\n{close}if {expression.test.text}\n{close}else {tail}"
+            test = laid_out(expression.test, indent=indent, before=len("if "))
+            return f"{head}\n{close}if {test}\n{close}else {tail}"
         case Call():
             body = "".join(entry("", one) for one in expression.arguments)
             body += "".join(entry(_keyword(name), one) for name, one in expression.keywords)
@@ -288,8 +294,11 @@ def _tree(node: ast.expr, code: str) -> Expression:
         case ast.BoolOp():
             word = "and" if isinstance(node.op, ast.And) else "or"
             return Junction(word, tuple(_tree(one, code) for one in node.values))
-    text = ast.get_source_segment(code, node) or code
-    return Code(f"({text})" if isinstance(node, ast.IfExp) else text)
+        case ast.IfExp():
+            test = Code(ast.get_source_segment(code, node.test) or code)
+            then, otherwise = _tree(node.body, code), _tree(node.orelse, code)
+            return Choice(then, test, otherwise, in_brackets=True)
+    return Code(ast.get_source_segment(code, node) or code)
 
 
 def statement(target: str, expression: Expression, *, indent: int = 0) -> str:

@@ -11,6 +11,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from couler.backends.airflow.doubts import TEXTS, can_fail, can_grow, find_output, may_give_more
 from couler.backends.airflow.literals import form_of, plain_json, type_of
 from couler.backends.airflow.places import (
     Spot,
@@ -48,7 +49,6 @@ from couler.ir.workflow import Container, Group, Output, Script, Step
 MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
 """Functions that can refuse what they read; the kind is that of lists which `gathered` decodes."""
 
-_TEXTS: tuple[ValueType, ...] = ("str", "file", "directory")
 _WIDEST = 80
 """A longer comparison is a call, which can be laid out."""
 _TRUE, _FALSE = ' in (True, "true")', ' in (False, "false")'
@@ -86,7 +86,7 @@ class Read:
         """Return what a reader of a type gets."""
         if self.json is not None and want == "json":
             return Read(self.json, "json", is_plain=self.is_plain)
-        if self.type in _TEXTS and want == "json":
+        if self.type in TEXTS and want == "json":
             if self.constant is not None:
                 return of_text(dump_json(self.constant), "json")
             return Read(f"quoted({self.code})", "json", is_plain=self.is_plain)
@@ -188,9 +188,31 @@ class Scope:
         assert output.value is not None, "outputs of groups have values"
         unsure = self.is_unsure or output.default is not None
         code = replace(self, is_unsure=unsure).read(output.value).to(output.type).code
+        code = self.fitting(output, code)
         if output.default is None:
             return code
         return f"first_of({code}, {quoted(encode(output.default, output.type))})"
+
+    def fitting(self, output: Output, code: str) -> str:
+        """Return the expression for an output that fails if it is too large to travel."""
+        assert output.value is not None, "outputs of groups and workflows have values"
+        if not can_grow(output.value, output.type, self.steps, self._types):
+            return code
+        return f"fitting({quoted(output.name)}, {code})"
+
+    def refusable(self, step: Step) -> dict[str, str]:
+        """Return the expressions for the inputs of a step that can be refused."""
+        steps = {**(self.outer.steps if self.outer else {}), **self.steps}
+        loop = None if self.loop is None else self.loop.step
+        return {
+            one.name: self.input(one.value, one.type).code
+            for one in step.inputs
+            if one.value and can_fail(one.value, one.type, steps, self._types, loop)
+        }
+
+    @property
+    def _types(self) -> dict[str, ValueType]:
+        return {name: read.type for name, read in self.params.items()}
 
     def input(self, value: Value, want: ValueType) -> Read:
         """Return what an input of a type gets."""
@@ -250,7 +272,7 @@ class Scope:
                 break
         if len(reads) == 1:
             return reads[0]
-        same = {"str" if one.type in _TEXTS else one.type for one in reads}
+        same = {"str" if one.type in TEXTS else one.type for one in reads}
         is_plain = all(one.is_clean for one in reads)
         if len(same) == 1 and all(one.json is None for one in reads):
             code = _first_code([one.code for one in reads])
@@ -273,11 +295,13 @@ class Scope:
         elif spot.is_plain or (spot.has_end and step.loop is None) or not self._can_have_failed:
             return code
         leaves = value_of(self.leaves(step)).flat()
+        if MAY_FAIL.search(code):  # what is not needed must not fail
+            return f'({code} if not ended_so(ti, "failure", {place}, {leaves}) else None)'
         return f"unless_failed(ti, {place}, {leaves}, {code})"
 
     def _where_it_ran(self, spot: Spot, code: str) -> str:
         """Return what a group without an end gives: nothing where it did not run, or failed."""
-        if not (self._can_have_failed or _may_give_more(spot.step)):
+        if not (self._can_have_failed or may_give_more(spot.step)):
             return code
         ends = value_of([spot.gate, *self.leaves(spot.step)]).flat()
         return f"if_it_ran(ti, {ends}, {code})"
@@ -348,7 +372,7 @@ class Scope:
     def _gathered(self, spot: Spot, declared: Output) -> Read:
         place, rows = self.gathered_from(spot.step)
         code = f"gathered(ti, {quoted(place)}, {quoted(declared.name)}, {rows.flat()}"
-        if declared.type not in _TEXTS:
+        if declared.type not in TEXTS:
             code += f", kind={quoted(declared.type)}"
         if declared.default is not None:
             code += f", default={quoted(encode(declared.default, declared.type))}"
@@ -426,7 +450,7 @@ class Scope:
         if read.json is not None:
             return f"decoded({read.json})"
         kind = "" if read.type == "json" else f", {quoted(read.type)}"
-        return read.code if read.type in _TEXTS else f"decoded({read.code}{kind})"
+        return read.code if read.type in TEXTS else f"decoded({read.code}{kind})"
 
 
 def _first_code(codes: Sequence[str]) -> str:
@@ -437,21 +461,6 @@ def _first_code(codes: Sequence[str]) -> str:
     for code in reversed(earlier):  # what is not needed must not fail
         whole = f"({code} if {code} is not None else {whole})"
     return whole
-
-
-def _may_give_more(step: Step) -> bool:
-    """Return whether a group gives something although none of its steps ran."""
-    assert isinstance(step.action, Group)
-    steps = {one.name: one for one in step.action.steps}
-    for output in step.outputs:
-        if not isinstance(output.value, StepRef):
-            return True
-        inner = steps[output.value.step]
-        is_group = isinstance(inner.action, Group) and inner.loop is None and inner.foreach is None
-        declared = find_output(inner, output.value.output)
-        if declared.default is not None or (is_group and _may_give_more(inner)):
-            return True
-    return False
 
 
 def last_steps(steps: Iterable[Step]) -> list[str]:
@@ -481,8 +490,3 @@ def makes_lists(step: Step) -> bool:
 def is_static(foreach: Foreach) -> bool:
     """Return whether the items are known beforehand."""
     return not is_dynamic(foreach)
-
-
-def find_output(step: Step, name: str) -> Output:
-    """Return a step's output by name; standard output stands for an undeclared `result`."""
-    return next((one for one in step.outputs if one.name == name), Output(name=name))

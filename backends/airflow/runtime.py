@@ -117,25 +117,6 @@ def gathered(
     return as_json([None if one is None else decoded(one, kind) for one in texts])
 
 
-def check_lists(
-    place: str,
-    rows: Any,
-    kinds: dict[str, str],
-    defaults: dict[str, str] | None = None,
-    ti: Any = None,
-) -> None:
-    """Fail if a list of what items gave is too large to travel; skip if there were none."""
-    for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
-        if texts is None or (texts and texts == [None] * len(texts)):
-            raise AirflowSkipException(f"{place} was skipped")
-        if kind in ("str", "file", "directory"):
-            texts = [quoted(one) for one in texts]
-        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
-        if size > 96 * 1024:
-            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
-
-
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
     """Return what the items of a step give; None if it was skipped or omitted."""
     own, states = near(ti, step), states_near(ti)

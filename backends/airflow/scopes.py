@@ -232,20 +232,42 @@ class Scopes:
             and place.rule is None
             and not (place.waits and any(map(_asks_for_more, step.action.steps)))
         ):
-            return lines + self.group(spot, place.scope, name, indent + 1)
+            return lines + self.item(spot, place, name, NO_GATE, indent + 1)
         return lines + self.gated(spot, place, name, start, indent + 1)
 
+    def item(self, spot: Spot, place: Place, name: str, gate: Gate, indent: int) -> list[str]:
+        """Return the lines inside of a group that runs where its gate is open.
+
+        Where an input can be refused, another gate evaluates it.
+        """
+        if not place.scope.refusable(spot.step):
+            return self.group(spot, place.scope, name, indent, gate=gate)
+        start = self._tasks.skip(None, gate.looked_at)
+        return self.gated(spot, place, name, start, indent, outer=gate)
+
     def gated(
-        self, spot: Spot, place: Place, name: str, start: Expression | None, indent: int
+        self,
+        spot: Spot,
+        place: Place,
+        name: str,
+        start: Expression | None,
+        indent: int,
+        *,
+        outer: Gate | None = None,
     ) -> list[str]:
         """Return the lines inside of a group, the first of them for a task that can skip it."""
         assert isinstance(spot.step.action, Group)
         gate_id = spot.gate.rpartition(".")[2]
         variable = self._module.name(f"{name}_when")
         is_looked_at = place.scope.is_late_inside(spot.step)
-        gate = Gate(variable, spot.gate, can_skip=True, is_looked_at=is_looked_at)
-        line = self.when(variable, gate_id, start, place, indent)
-        return [line, *self.group(spot, place.scope, name, indent, gate=gate)]
+        can_skip = outer is None or outer.can_skip
+        gate = Gate(variable, spot.gate, can_skip=can_skip, is_looked_at=is_looked_at)
+        codes = place.scope.refusable(spot.step)
+        inputs = self._module.outputs(f"{name}_inputs", codes) if codes else None
+        lines = [self.when(variable, gate_id, start, place, indent, inputs)]
+        if outer is not None and outer.before:
+            lines.append(edge(outer.before, variable, indent=indent))
+        return [*lines, *self.group(spot, place.scope, name, indent, gate=gate)]
 
     def group(
         self,
@@ -283,15 +305,22 @@ class Scopes:
         return [*lines, statement(end, made, indent=indent), edge(before, end, indent=indent)]
 
     def when(
-        self, name: str, task_id: str, start: Expression | None, place: Place, indent: int
+        self,
+        name: str,
+        task_id: str,
+        start: Expression | None,
+        place: Place,
+        indent: int,
+        inputs: str | None = None,
     ) -> str:
-        """Return the line of a task that stands for a condition."""
+        """Return the line of a task for a condition, or for what evaluates inputs by a function."""
         gate = call(
             self._module.take(PYTHON, "PythonOperator"),
             task_id=task_id,
-            python_callable=Code(self._module.use("passed")),
+            python_callable=Code(inputs or self._module.use("passed")),
             trigger_rule=place.rule,
             pre_execute=start,
+            do_xcom_push=False if inputs else None,
         )
         return statement(name, gate, indent=indent)
 

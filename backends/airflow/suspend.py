@@ -11,7 +11,8 @@ import typing as t
 from dataclasses import replace
 
 from couler.backends.airflow.operators import PYTHON, SENSOR, Operator, short
-from couler.backends.airflow.python import Call, Code, call, value_of
+from couler.backends.airflow.python import Call, Code, Expression, call, value_of
+from couler.ir.wire import encode
 from couler.ir.workflow import Output, Step, Suspend
 
 if t.TYPE_CHECKING:
@@ -37,7 +38,12 @@ def pause(step: Step, action: Suspend, module: Module, tasks: Tasks) -> Operator
         Write what it needs.
     """
     if action.seconds is not None:
-        waiting = _wait(action.seconds, step.timeout_s, module)
+        defaults = {
+            output.name: tasks.as_it_is(encode(output.default, output.type))
+            for output in step.outputs
+            if output.default is not None
+        }
+        waiting = _wait(action.seconds, step.timeout_s, defaults or None, module)
         return replace(waiting, fields={**waiting.fields, "doc_md": action.message})
     subject = tasks.as_it_is(action.message or f"Go on with {step.name}?")
     if not step.outputs:
@@ -70,7 +76,12 @@ def _time(seconds: float, limit_s: float | None) -> float:
     return seconds if limit_s is None else min(seconds, limit_s)
 
 
-def _wait(seconds: float, limit_s: float | None, module: Module) -> Operator:
+def _wait(
+    seconds: float,
+    limit_s: float | None,
+    outputs: dict[str, Expression] | None,
+    module: Module,
+) -> Operator:
     """Return a function that waits, or for longer a sensor that is called when the time is over.
 
     What is put off for a shorter time the local executor takes for ended.
@@ -78,11 +89,15 @@ def _wait(seconds: float, limit_s: float | None, module: Module) -> Operator:
     limit = None if limit_s is None or limit_s > seconds else short(limit_s)
     time = short(_time(seconds, limit_s))
     if time <= LONGEST_WAIT_S:
-        given = {"python_callable": Code(module.use("wait")), "op_args": [short(seconds)]}
+        given = {
+            "python_callable": Code(module.use("wait")),
+            "op_args": [short(seconds)] if outputs is None else [short(seconds), outputs],
+        }
         return Operator(module.take(PYTHON, "PythonOperator"), given)
+    passed = {"limit_s": limit, "outputs": outputs}
     fields = {
         "python_callable": Code(module.use("has_waited")),
-        "op_kwargs": None if limit is None else {"limit_s": limit},
+        "op_kwargs": {name: one for name, one in passed.items() if one is not None} or None,
         "mode": "reschedule",
         "poke_interval": time,
     }

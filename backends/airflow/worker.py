@@ -14,17 +14,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from couler.backends.airflow.runtime import as_json, text, typed_values
+from couler.backends.airflow.runtime_limits import fitting
 
 if TYPE_CHECKING:
     import requests
     from airflow.providers.cncf.kubernetes.hooks.kubernetes import KubernetesHook
-    from airflow.sdk import get_current_context
+    from airflow.sdk import PokeReturnValue, get_current_context
     from airflow.sdk.exceptions import AirflowFailException
     from airflow.sdk.log import mask_secret
 
 MODULES: dict[str, tuple[str, ...]] = {
     "airflow.providers.cncf.kubernetes.hooks.kubernetes": ("KubernetesHook",),
-    "airflow.sdk": ("get_current_context",),
+    "airflow.sdk": ("PokeReturnValue", "get_current_context"),
     "airflow.sdk.exceptions": ("AirflowFailException",),
     "airflow.sdk.log": ("mask_secret",),
     "base64": (),
@@ -151,7 +152,7 @@ def entered(*required: str, any_json: Sequence[str] = ()) -> Callable[[Any, Any]
         if missing:
             raise AirflowFailException(f"nothing was entered for {', '.join(missing)}")
         values = {
-            name: as_json(value) if name in any_json else text(value)
+            name: fitting(name, as_json(value) if name in any_json else text(value))
             for name, value in given.items()
         }
         context["ti"].xcom_push("return_value", values)
@@ -166,13 +167,20 @@ def label_texts(labels: Any) -> Any:
     return labels.map(lambda one: one["couler-item"])
 
 
-def wait(seconds: float) -> None:
-    """Wait so long."""
+def wait(seconds: float, outputs: dict[str, str] | None = None) -> dict[str, str] | None:
+    """Wait so long, and hand outputs on."""
     time.sleep(seconds)
+    return outputs
 
 
-def has_waited(limit_s: float | None = None, task_reschedule_count: int = 0) -> bool:
+def has_waited(
+    limit_s: float | None = None,
+    outputs: dict[str, str] | None = None,
+    task_reschedule_count: int = 0,
+) -> Any:
     """Return whether a sensor is called for the second time; fail if that is past its limit."""
     if task_reschedule_count and limit_s is not None:
         raise RuntimeError(f"the pause did not end within {limit_s} s")
-    return task_reschedule_count > 0
+    if outputs is None:
+        return task_reschedule_count > 0
+    return PokeReturnValue(task_reschedule_count > 0, outputs)

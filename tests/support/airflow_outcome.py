@@ -10,6 +10,7 @@ import typing as t
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from couler.backends.airflow.doubts import find_output
 from couler.backends.airflow.outputs import RUN_OUTPUTS
 from couler.backends.airflow.places import (
     Axis,
@@ -22,7 +23,7 @@ from couler.backends.airflow.places import (
     item_count,
     own_name,
 )
-from couler.backends.airflow.reading import find_output, last_steps
+from couler.backends.airflow.reading import last_steps
 from couler.backends.local.status import failed_leaves
 from couler.errors import WireError
 from couler.ir.graph import Graph
@@ -214,6 +215,9 @@ class AirflowOutcome:
         step = spot.step
         if not isinstance(step.action, Group):
             return self._task(step, path, tasks.prefix[:-1], tasks.index)
+        gate = f"{tasks.prefix}{own_name('when', step.action)}"
+        if self._states.get((gate, tasks.index)) == "failed":
+            return "failed"
         inside = self._scope(tasks, step.action.steps, path)
         if not spot.has_end:
             ends = {inside[name] for name in last_steps(step.action.steps)}

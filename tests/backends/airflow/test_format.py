@@ -21,6 +21,7 @@ from couler.ir.workflow import Container, Group, Output, Parameter, Script, Step
 from couler.stages.checks import check_engine
 from tests.backends.airflow.ruff import formatted, linted
 from tests.corpus import cases
+from tests.corpus.build import compare, first_of, flow, group, out, part, ref, sh
 
 pytestmark = pytest.mark.checkout  # which has ruff
 
@@ -151,3 +152,14 @@ def test_groups_that_are_mapped_over_an_output() -> None:
     assert source is not None
     assert "@task_group" in source
     check(source)
+
+
+def test_functions_that_evaluate_outputs_of_groups() -> None:
+    options = (part(ref("a"), "k"), part(ref("b"), "k"), part(ref("c"), "k"))
+    inner = (sh(name, "true", when=compare("a", "==", "b")) for name in "abc")
+    group_ = group("of-several", *inner, outputs=[out("x", source=first_of(*options))])
+    text = compiled(flow("sample", group_))
+    assert text is not None
+    assert "        else (\n" in text
+    assert formatted(text) == text
+    assert not problems(text)

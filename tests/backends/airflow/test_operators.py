@@ -98,6 +98,15 @@ def test_a_short_pause_is_a_function() -> None:
     assert "execution_timeout=timedelta(seconds=2)" in cut
 
 
+def test_a_pause_gives_its_defaults() -> None:
+    outputs = (Output(name="x", default="{{ d }}"), Output(name="n", type="int", default=3))
+    given = '{"x": literal("{{ d }}"), "n": "3"}'
+    assert f"op_args=[1, {given}]" in text_of(does(Suspend(seconds=1), outputs=outputs))
+    long = text_of(does(Suspend(seconds=600), outputs=outputs, timeout_s=90))
+    assert f'op_kwargs={{"limit_s": 90, "outputs": {given}}}' in long
+    assert "PokeReturnValue(task_reschedule_count > 0, outputs)" in long
+
+
 def test_a_long_pause_is_a_sensor_that_is_called_twice() -> None:
     text = text_of(does(Suspend(seconds=600)))
     assert "python_callable=has_waited," in text

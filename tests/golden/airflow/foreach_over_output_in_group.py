@@ -238,25 +238,6 @@ def gathered(
     return as_json([None if one is None else decoded(one, kind) for one in texts])
 
 
-def check_lists(
-    place: str,
-    rows: Any,
-    kinds: dict[str, str],
-    defaults: dict[str, str] | None = None,
-    ti: Any = None,
-) -> None:
-    """Fail if a list of what items gave is too large to travel; skip if there were none."""
-    for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
-        if texts is None or (texts and texts == [None] * len(texts)):
-            raise AirflowSkipException(f"{place} was skipped")
-        if kind in ("str", "file", "directory"):
-            texts = [quoted(one) for one in texts]
-        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
-        if size > 96 * 1024:
-            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
-
-
 def text(value: Any) -> str:
     """Return the text by which a value travels: text as it is, anything else as JSON."""
     if isinstance(value, str):
@@ -325,6 +306,27 @@ def process(
     }
 
 
+def check_lists(
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    given = defaults or {}
+    lists = {name: gather(ti, place, name, rows, given.get(name)) for name in kinds}
+    if None in lists.values() or {one for texts in lists.values() for one in texts or ()} == {None}:
+        raise AirflowSkipException(f"{place} was skipped")
+    for name, kind in kinds.items():
+        texts = lists[name] or []
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
+
+
 def own_number(ti: Any, place: str) -> int:
     """Return the number that a task has in the last part of a place."""
     part = ti.task_id.split(".")[place.count(".")]
@@ -360,6 +362,14 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
+
+def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
+    return {
+        "outer": gathered(ti, "work.outer", "result", "work.outer-items", kind="int"),
+        "inner": gathered(ti, "work.inner", "result", "work.inner-items", kind="int"),
+    }
+
+
 with DAG(
     dag_id="foreach-over-output-in-group",
     schedule=None,
@@ -370,7 +380,7 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text, "gathered": gathered},
+    user_defined_macros={"PROCESS": PROCESS, "output": output, "text": text},
 ):
     list_ = KubernetesPodOperator(
         task_id="list",
@@ -436,6 +446,8 @@ with DAG(
         )
         inner >> inner_lists
         more >> inner_items
+        work_end = PythonOperator(task_id="end", python_callable=work_outputs)
+        [outer_lists, inner_lists] >> work_end
     list_ >> work
     end = KubernetesPodOperator(
         task_id="end",
@@ -446,8 +458,8 @@ with DAG(
                 "-c",
                 'echo "$1 $2"',
                 "sh",
-                '{{ gathered(ti, "work.outer", "result", "work.outer-items", kind="int") | replace("$", "$$") }}',
-                '{{ gathered(ti, "work.inner", "result", "work.inner-items", kind="int") | replace("$", "$$") }}',
+                '{{ output(ti, "work.end", "outer") | replace("$", "$$") }}',
+                '{{ output(ti, "work.end", "inner") | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),

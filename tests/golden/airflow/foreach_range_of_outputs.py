@@ -239,25 +239,6 @@ def gathered(
     return as_json([None if one is None else decoded(one, kind) for one in texts])
 
 
-def check_lists(
-    place: str,
-    rows: Any,
-    kinds: dict[str, str],
-    defaults: dict[str, str] | None = None,
-    ti: Any = None,
-) -> None:
-    """Fail if a list of what items gave is too large to travel; skip if there were none."""
-    for name, kind in kinds.items():
-        texts = gather(ti, place, name, rows, (defaults or {}).get(name))
-        if texts is None or (texts and texts == [None] * len(texts)):
-            raise AirflowSkipException(f"{place} was skipped")
-        if kind in ("str", "file", "directory"):
-            texts = [quoted(one) for one in texts]
-        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
-        if size > 96 * 1024:
-            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
-
-
 def text(value: Any) -> str:
     """Return the text by which a value travels: text as it is, anything else as JSON."""
     if isinstance(value, str):
@@ -324,6 +305,27 @@ def process(
         "volume_mounts": [mount],
         "do_xcom_push": bool(outputs or beside),
     }
+
+
+def check_lists(
+    place: str,
+    rows: Any,
+    kinds: dict[str, str],
+    defaults: dict[str, str] | None = None,
+    ti: Any = None,
+) -> None:
+    """Fail if a list of what items gave is too large to travel; skip if there were none."""
+    given = defaults or {}
+    lists = {name: gather(ti, place, name, rows, given.get(name)) for name in kinds}
+    if None in lists.values() or {one for texts in lists.values() for one in texts or ()} == {None}:
+        raise AirflowSkipException(f"{place} was skipped")
+    for name, kind in kinds.items():
+        texts = lists[name] or []
+        if kind in ("str", "file", "directory"):
+            texts = [quoted(one) for one in texts]
+        size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
+        if size > 96 * 1024:
+            raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")
 
 
 def own_number(ti: Any, place: str) -> int:

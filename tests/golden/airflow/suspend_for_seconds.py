@@ -200,9 +200,10 @@ def process(
     }
 
 
-def wait(seconds: float) -> None:
-    """Wait so long."""
+def wait(seconds: float, outputs: dict[str, str] | None = None) -> dict[str, str] | None:
+    """Wait so long, and hand outputs on."""
     time.sleep(seconds)
+    return outputs
 
 
 # Above: what the tasks need, the same in all such files. Below: this workflow.

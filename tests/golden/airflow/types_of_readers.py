@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 from airflow.providers.cncf.kubernetes.operators.pod import KubernetesPodOperator
+from airflow.providers.standard.operators.python import PythonOperator
 from airflow.sdk import DAG, TaskGroup
 from airflow.sdk.exceptions import AirflowFailException
 from kubernetes.client import models as k8s
@@ -254,7 +255,24 @@ def process(
     }
 
 
+def fitting(name: str, value: str | None) -> str | None:
+    """Return a value that is made here; fail if it is too large to travel."""
+    size = len((value or "").encode())
+    if size > 64 * 1024:
+        raise AirflowFailException(f"{name} takes {size} bytes, and 65536 may travel")
+    return value
+
+
 # Above: what the tasks need, the same in all such files. Below: this workflow.
+
+
+def work_inputs(ti: Any, params: Any) -> dict[str, Any]:
+    return {"a": plain(output(ti, "quoted"))}
+
+
+def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
+    return {"all": fitting("all", quoted(output(ti, "work.inside")))}
+
 
 with DAG(
     dag_id="types-of-readers",
@@ -306,6 +324,7 @@ with DAG(
     )
     [text_2, quoted_2, number] >> reads
     with TaskGroup("work") as work:
+        work_when = PythonOperator(task_id="when", python_callable=work_inputs, do_xcom_push=False)
         inside = KubernetesPodOperator(
             task_id="inside",
             image="busybox:1.36",
@@ -321,6 +340,9 @@ with DAG(
                 outputs=["result=-"],
             ),
         )
+        work_when >> inside
+        work_end = PythonOperator(task_id="end", python_callable=work_outputs)
+        [inside, work_when] >> work_end
     [quoted_2, text_2] >> work
     end = KubernetesPodOperator(
         task_id="end",
@@ -331,7 +353,7 @@ with DAG(
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ plain(quoted(output(ti, "work.inside"))) | replace("$", "$$") }}',
+                '{{ plain(output(ti, "work.end", "all")) | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
