@@ -107,7 +107,7 @@ class Files:
         step: Step,
         scope: Scope,
         command: Sequence[Expression] | Call,
-        outputs: list[str],
+        outputs: list[Expression],
         beside: list[str] | None,
     ) -> Call:
         """Return what a pod needs to run a process with its files.
@@ -147,7 +147,7 @@ class Files:
             line
             for given in step.inputs
             if is_file(given.type)
-            for line in (self._take(given, scope), self._mode(given))
+            for line in (self._take(given, scope), self._mode(given, scope))
         )
 
     def _keeps(self, step: Step, scope: Scope) -> Expression | None:
@@ -156,7 +156,7 @@ class Files:
             line
             for output in step.outputs
             if is_file(output.type)
-            for line in (self._keep(output), self._put(output, scope))
+            for line in (self._keep(output, scope), self._put(output, scope))
         )
 
     def _needs_volume(self, step: Step) -> bool:
@@ -192,7 +192,7 @@ class Files:
         )
 
     def _take(self, given: Input, scope: Scope) -> Listing:
-        path = given.path or f"inputs/{given.name}"
+        path = self._path(given, scope)
         kind = _kind(given)
         if is_elsewhere(given):
             assert given.at is not None, "what has no location is not elsewhere"
@@ -216,16 +216,18 @@ class Files:
             return self._writer.value(read)
         return self._writer.value(Read(way.format(read.code), is_plain=read.is_clean))
 
-    def _mode(self, given: Input) -> Listing | None:
+    def _path(self, one: Input | Output, scope: Scope) -> Expression:
+        assert one.path is not None or isinstance(one, Input), "verification asks for the path"
+        return self._writer.text(one.path or f"inputs/{one.name}", scope)
+
+    def _mode(self, given: Input, scope: Scope) -> Listing | None:
         if given.mode is None:
             return None
-        path = given.path or f"inputs/{given.name}"
-        words = ["mode", path, f"{given.mode:o}"]
+        words = ("mode", self._path(given, scope), f"{given.mode:o}")
         return _words(*words, "-R" if given.recurse_mode else "")
 
-    def _keep(self, output: Output) -> Listing:
-        assert output.path is not None, "verification asks for the path of a file"
-        words = ["keep", _kind(output), output.name, output.path]
+    def _keep(self, output: Output, scope: Scope) -> Listing:
+        words = ("keep", _kind(output), output.name, self._path(output, scope))
         root = f", {quoted(self._root)}" if self._root else ""
         code = f"place(ti, {quoted(output.name)}{root})"
         if not self._root and re.fullmatch(r"[\w-]+", output.name):
@@ -236,12 +238,12 @@ class Files:
     def _put(self, output: Output, scope: Scope) -> Listing | None:
         if output.at is None:
             return None
-        assert output.path is not None, "verification asks for the path of a file"
+        path = self._path(output, scope)
         if is_elsewhere(output):
             words = self._elsewhere(output.at, output.archive, scope)
-            return _words("put", _kind(output), output.path, *words)
+            return _words("put", _kind(output), path, *words)
         key = self._writer.text(self._key(repository_key(output.at)), scope)
-        return _words("keep", _kind(output), "", output.path, key)
+        return _words("keep", _kind(output), "", path, key)
 
     def _elsewhere(
         self, location: Location, archive: Archive | None, scope: Scope

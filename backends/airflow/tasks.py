@@ -183,7 +183,7 @@ class Tasks:
 
     def _process(self, step: Step, action: Container | Script, scope: Scope) -> Operator:
         """Return the operator of a container or a script."""
-        outputs = [_word(output) for output in step.outputs if not is_file(output.type)]
+        outputs = [self._text(_word(output)) for output in step.outputs if not is_file(output.type)]
         fields: dict[str, object] = {"image": self._quoted(action.image)}
         env = self._environment(step, scope)
         command = [self._word(word, step, scope) for word in _command(action)]

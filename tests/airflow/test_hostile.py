@@ -34,5 +34,7 @@ def test_texts_arrive(
             if isinstance(value, dict) and "result" in value
         }
         assert list(batch.differences(printed)) == []
+        outputs = run.xcoms["files", -1]
+        assert outputs == {**batch.outputs(), "result": outputs["result"]}
     with capsys.disabled():
         sys.stdout.write(f" {len(found)} texts unchanged ")

@@ -9,9 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from couler.ir.artifacts import RawLocation
 from couler.ir.storage import EnvVar
 from couler.ir.values import Template
-from couler.ir.workflow import Script, Step, Workflow
+from couler.ir.workflow import Input, Script, Step, Workflow
 from tests.corpus.build import (
     SHELL_IMAGE,
     flow,
@@ -76,6 +77,14 @@ names = sorted(name for name in os.environ if name.startswith("TEXT_"))
 print(json.dumps([os.environ[name] for name in names]))
 """
 SHOW_INPUTS = SHOW_ENV.replace("TEXT_", "COULER_INPUT_")
+SHOW_FILES = """
+import json, os, pathlib, sys
+os.chdir(os.environ["COULER_WORK"])
+names = sys.argv[1:]
+for place, name in enumerate(names):
+    pathlib.Path(name + "o").write_text(str(place))
+print(json.dumps([pathlib.Path(name + "i").read_bytes().decode() for name in names]))
+"""
 MARK = "<{{ $(HOME) "
 
 
@@ -89,10 +98,11 @@ class Batch:
     """
 
     def __init__(self, given: Sequence[str]) -> None:
-        share = -(-len(given) // 8)
+        share = -(-len(given) // 9)
         parts = [list(given[at : at + share]) for at in range(0, len(given), share)]
-        parts += [[]] * (8 - len(parts))
-        args, env, inputs, source, parameters, rows, made, joined = parts
+        parts += [[]] * (9 - len(parts))
+        args, env, inputs, source, parameters, rows, made, joined, files = parts
+        self.paths = [f"f{at}{one}" for at, one in enumerate(map(_file_name, files))]
         self.shown: dict[str, list[str]] = {
             "args": args,
             "env": env,
@@ -100,6 +110,7 @@ class Batch:
             "parameters": parameters,
             "maker": made,
             "joined": [MARK + text for text in joined],
+            "files": files,
         }
         """What each step prints, as a JSON list."""
         self.rows = [rows[at : at + 8] for at in range(0, len(rows), 8)]
@@ -130,6 +141,7 @@ class Batch:
             words("maker", "python", "-c", SHOW, *made, result="list"),
             words("made", "python", "-c", SHOW, ref("maker"), result="list"),
             words("joined", "python", "-c", SHOW, *map(_joined, joined), result="list"),
+            _files(self.paths, files),
             parameters=[
                 parameter("mark", MARK),
                 *(parameter(name, text) for name, text in known.items()),
@@ -146,6 +158,26 @@ class Batch:
         [found] = json.loads(printed["made"])
         yield from _differences("made", self.made, json.loads(found))
         yield from _differences("source", [self.source], [printed["source"]])
+
+    def outputs(self) -> dict[str, str]:
+        """Return what the files that are outputs hold."""
+        return {f"o{at}": str(at) for at, _ in enumerate(self.paths)}
+
+
+def _files(paths: Sequence[str], texts: Sequence[str]) -> Step:
+    """Return a step with files of hostile names, whose content are the texts."""
+    taken = [
+        Input(name=f"i{at}", type="file", path=f"{path}i", at=RawLocation(content=text))
+        for at, (path, text) in enumerate(zip(paths, texts, strict=True))
+    ]
+    given = [out(f"o{at}", path=f"{path}o") for at, path in enumerate(paths)]
+    command = ("python", "-c", SHOW_FILES, *paths)
+    return words("files", *command, inputs=taken, outputs=given, result="list")
+
+
+def _file_name(text: str) -> str:
+    """Return a text as a name of a file, which has no more than one line."""
+    return text.replace("/", "").replace("\n", "")
 
 
 def _differences(place: str, wanted: list[str], found: t.Any) -> Iterator[str]:

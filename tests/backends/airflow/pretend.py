@@ -37,6 +37,8 @@ class Pretended:
         self._dag = self._tasks.pop("").arguments
         self._folder = folder
         self.printed: dict[str, str] = {}
+        self.outputs: dict[str, list[str]] = {}
+        """What the wrapper of each task is told of its outputs."""
 
     def run(self) -> dict[str, str]:
         """Return what tasks print, less one final newline; items have their index behind them."""
@@ -45,14 +47,24 @@ class Pretended:
             if "arguments" not in task.arguments:  # it runs no process
                 continue
             if task.over is None:
-                self.printed[name] = self._process(task, returned, -1)
+                self.printed[name] = self._process(name, task, returned, -1)
                 returned[name] = {"result": self.printed[name]}
             items = next(iter(task.over.values())) if task.over else ()
             for index in range(len(items)):
-                self.printed[f"{name}[{index}]"] = self._process(task, returned, index)
+                self.printed[f"{name}[{index}]"] = self._process(name, task, returned, index)
         return self.printed
 
-    def _process(self, task: Operator, returned: Mapping[str, t.Any], index: int) -> str:
+    def _with_files(self, words: list[str]) -> list[str]:
+        """Write the files whose content is given; return the command."""
+        while words[0] != "--":
+            count = int(words[0])
+            verb, path, content = words[1 : count + 1]
+            assert verb == "text"
+            (self._folder / path).write_bytes(content.encode())
+            words = words[count + 1 :]
+        return words[1:]
+
+    def _process(self, name: str, task: Operator, returned: Mapping[str, t.Any], index: int) -> str:
         context = {
             "ti": Instance(returned, index),
             # Each is what `Param` was called with.
@@ -69,17 +81,20 @@ class Pretended:
             return environment.from_string(text).render(context)
 
         fields = task.arguments
-        given = {name: rendered(text) for name, text in (fields.get("env_vars") or {}).items()}
         variables: dict[str, str] = {}
-        for name, text in given.items():  # a kubelet expands them in this order
-            variables[name] = expand(text, variables)
-        arguments = [rendered(word) for word in fields["arguments"]]
-        command = arguments[arguments.index("--") + 1 :]
-        words = [expand(word, variables) for word in command]
+        for variable, text in (fields.get("env_vars") or {}).items():  # in a kubelet's order
+            variables[variable] = expand(rendered(text), variables)
+        words = [expand(rendered(word), variables) for word in fields["arguments"]]
+        end = words.index("--")
+        outputs, words = words[:end], words[end + 1 :]
+        variables["COULER_WORK"] = str(self._folder)
+        if words[:3] == ["/couler/busybox", "sh", "-c"]:
+            words = self._with_files(words[5:])
         script = variables.pop("COULER_SCRIPT", None)
         if script is not None:
             (self._folder / "script").write_bytes(script.encode())
             words.append(str(self._folder / "script"))
+        self.outputs[name] = outputs
         done = subprocess.run(
             [sys.executable if words[0] == "python" else words[0], *words[1:]],
             env={"PATH": os.environ["PATH"], **variables},

@@ -27,8 +27,10 @@ def test_texts_arrive_or_are_refused(tmp_path: Path, capsys: pytest.CaptureFixtu
     workflow = resolve_defaults(batch.workflow)
     assert list(BACKEND.check(workflow, Target())) == []
     source = BACKEND.compile(workflow, Target()).to_text()
-    printed = Pretended(source, tmp_path).run()
-    assert list(batch.differences(printed)) == []
+    pretended = Pretended(source, tmp_path)
+    assert list(batch.differences(pretended.run())) == []
+    places = [f"o{at}={path}o" for at, path in enumerate(batch.paths)]
+    assert pretended.outputs["files"] == ["result=-", *places]
     steps = tuple(
         Step(name=f"s{at}", action=Container(image="a", command=("a", text)))
         for at, text in enumerate(impossible)
