@@ -9,7 +9,10 @@ from couler.ir.workflow import Container, Group, Step, Workflow
 
 
 def lowered(workflow: Workflow) -> Workflow:
-    """Return the workflow as Airflow runs it, with steps of the same names in the same places."""
+    """Return the workflow as Airflow runs it, with steps of the same names in the same places.
+
+    Sets of containers without an order stay; checks refuse them.
+    """
     workflow = leave_out_local_forms(workflow)
     handlers = tuple(
         one.model_copy(update={"steps": _steps(one.steps)}) for one in workflow.exit_handlers
@@ -43,11 +46,8 @@ def order(containers: ContainerSet) -> tuple[list[PodContainer], PodContainer] |
     return (list(before.values())[:-1], last) if len(before) == len(by_name) else None
 
 
-def as_pod(step: Step, containers: ContainerSet) -> Step:
+def _as_pod(step: Step, before: list[PodContainer], last: PodContainer) -> Step:
     """Return the step whose process is the last container, and whose pod runs the others before."""
-    ordered = order(containers)
-    assert ordered is not None, "other sets are refused"
-    before, last = ordered
     shared = [one.model_copy(update={"depends_on": (), "mirror_mounts": True}) for one in before]
     return step.model_copy(
         update={
@@ -70,7 +70,8 @@ def _steps(steps: tuple[Step, ...]) -> tuple[Step, ...]:
 
 def _step(step: Step) -> Step:
     if isinstance(step.action, ContainerSet):
-        return as_pod(step, step.action)
+        ordered = order(step.action)
+        return step if ordered is None else _as_pod(step, *ordered)
     if isinstance(step.action, Group):
         inner = step.action.model_copy(update={"steps": _steps(step.action.steps)})
         return step.model_copy(update={"action": inner})

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from couler.backends.airflow.outputs import declare_results
 from couler.backends.airflow.overrides import kind_asked, known_arguments, own_arguments
-from couler.backends.airflow.pods import sees_work_folder
 from couler.backends.airflow.settings import CLEANUPS, tags
 from couler.backends.airflow.specs import BASE, patches
-from couler.backends.airflow.tasks import uses_work_dir
+from couler.backends.airflow.tasks import is_wrapped
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.locks import Mutex, locks_of
 from couler.ir.pods import PodSettings
@@ -40,7 +38,6 @@ Add = Callable[[str, str], Diagnostic]
 
 def check_pods(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield what pods cannot be given, and what runs cannot be told."""
-    workflow = declare_results(workflow)
     yield from _check_workflow(workflow)
     for scope in scopes(workflow):
         for step in scope.steps:
@@ -133,15 +130,12 @@ def _check_commands(step: Step, add: Add) -> Iterator[Diagnostic]:
                 "wrapper, which ends it with the step and sees how it ends, and that must know "
                 "what the image runs. State its command.",
             )
-    if not isinstance(action, Container) or action.command:
-        return
-    is_wrapped = step.outputs or step.sidecars or uses_work_dir(step) or sees_work_folder(step)
-    if is_wrapped or step.working_dir is not None:
+    if isinstance(action, Container) and not action.command and is_wrapped(step):
         yield add(
             COMMAND_CODE,
-            "has no command, but inputs, outputs, a folder or containers beside it. It is run by a "
-            "wrapper, which sees to these, and that must know what the image runs. State its "
-            "command.",
+            "has no command, but inputs, outputs, a folder, or containers beside it or before it "
+            "in a set. It is run by a wrapper, which sees to these, and that must know what the "
+            "image runs. State its command.",
         )
 
 

@@ -12,7 +12,7 @@ from couler.backends.airflow.versions import NEWEST
 from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.locks import locks_of
-from couler.ir.walk import scopes
+from couler.ir.walk import scopes, steps_by_path
 from couler.ir.workflow import Job, Step, Suspend, Workflow
 
 APPROVAL_CODE = "CLR355"
@@ -22,6 +22,13 @@ BOUND_CODE = "CLR358"
 
 FIRST_WITH_APPROVAL = (3, 1)
 """The first version in which a person can answer a task."""
+
+
+def check_sets(workflow: Workflow) -> Iterator[Diagnostic]:
+    """Yield what sets of containers ask for that a pod of Airflow cannot do."""
+    for path, step in steps_by_path(workflow):
+        if isinstance(step.action, ContainerSet):
+            yield from _check_set(step, step.action, path)
 
 
 def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
@@ -50,8 +57,6 @@ def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
                     )
                 case Job():
                     yield from _check_job(step, path)
-                case ContainerSet():
-                    yield from _check_set(step, step.action, path)
 
 
 def _check_bounds(step: Step, path: str, version: tuple[int, int]) -> Iterator[Diagnostic]:
@@ -111,15 +116,6 @@ def _check_set(step: Step, containers: ContainerSet, path: str) -> Iterator[Diag
             f'step "{path}" has containers that run beside the last, or after it; a pod of Airflow '
             "has one that all others run before. Let the last depend on all others, or make "
             "steps of them.",
-            path,
-            step,
-        )
-    last = ordered[1] if (ordered := order(containers)) else None
-    if last is not None and not last.command and (step.inputs or step.outputs):
-        yield _problem(
-            CONTAINERS_CODE,
-            f'step "{path}" takes or gives values by the container "{last.name}", which has no '
-            "command: Airflow puts a wrapper around it and has to know it. Give the command.",
             path,
             step,
         )

@@ -193,13 +193,12 @@ class Tasks:
         unpacked: tuple[Unpacked, ...] = ()
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
-        is_wrapped = outputs or step.sidecars or isinstance(action, Script)
         beside = [one.name for one in step.sidecars] or None
         words_ = self._installing(action) or [*command, *arguments]
         if has_files(step):
             wrapped = self._files.process(step, scope, words_, outputs, beside)
             unpacked = (Unpacked(wrapped),)
-        elif is_wrapped or {"COULER_WORK", "COULER_DIR"} & env.keys():
+        elif is_wrapped(step):
             wrapped = call(
                 self._module.use("process"), words_, outputs=outputs or None, beside=beside
             )
@@ -370,6 +369,13 @@ def uses_work_dir(step: Step) -> bool:
     elif isinstance(action, Script):
         texts.append(action.source)
     return any("COULER_WORK" in part for text in texts for part in _literal_parts(text))
+
+
+def is_wrapped(step: Step) -> bool:
+    """Return whether a wrapper runs the process of a step, which must know its command."""
+    needs_folder = uses_work_dir(step) or sees_work_folder(step) or step.working_dir is not None
+    is_read = step.outputs or step.sidecars or isinstance(step.action, Script)
+    return bool(is_read) or needs_folder or has_files(step)
 
 
 def _is_in_lines(text: str) -> bool:

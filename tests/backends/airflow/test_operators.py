@@ -317,6 +317,19 @@ def test_sets_that_are_no_row_are_refused(containers: tuple[PodContainer, ...]) 
     assert codes(does(ContainerSet(containers=containers))) == ["CLR357"]
 
 
+def test_sets_are_checked_as_what_is_compiled() -> None:
+    """Their last container is that of the step, and the others those before it."""
+    image = PodContainer(name="main", image="alpine:3", depends_on=("first",))
+    assert codes(does(ContainerSet(containers=(container("first"), image)))) == ["CLR372"]
+    alone = image.model_copy(update={"depends_on": ()})
+    assert codes(does(ContainerSet(containers=(alone,)))) == []
+    own = (container("couler"), container("main", "couler"))
+    assert codes(does(ContainerSet(containers=own))) == ["CLR371"]
+    kept = Output(name="f", type="file", path="/data/x")
+    one = ContainerSet(containers=(container("main"),))
+    assert codes(does(one, outputs=(kept,))) == ["CLR350"]
+
+
 def test_items_of_a_foreach_have_labels_where_the_operator_has_a_field_for_them() -> None:
     over = Foreach(over={"item": Literal(value=("a", "b"))})
     url = ItemRef()
