@@ -198,6 +198,15 @@ class AirflowStack:
         path = self._run_path(dag_id, run_id) + "/taskInstances"
         return list(self._pages(path, "task_instances"))
 
+    def is_put_off(self, dag_id: str, task: str) -> bool:
+        """Return whether the scheduler knows that a task waits for a trigger and holds no process.
+
+        A task that goes on before that is taken by the local executor for one that has ended.
+        """
+        head = f"TaskInstance Finished: dag_id={dag_id}, task_id={task},"
+        lines = (self.home / "scheduler.log").read_text(errors="replace").splitlines()
+        return any(head in line for line in lines)
+
     def log(self, dag_id: str, run_id: str, instance: Instance, attempt: int) -> str:
         """What an attempt of a task has written."""
         task, index = instance
