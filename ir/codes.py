@@ -149,6 +149,7 @@ CODES: dict[str, str] = {
     "CLR376": "patch of what Airflow sets in a pod",
     "CLR377": "override that Airflow has no place for",
     "CLR378": "use of a secret that a connection has not",
+    "CLR379": "foreach of Airflow over too many items",
     "CLR380": "DAG file that Airflow cannot load",
     "CLR385": "character that no process can be given",
     # 401-449: policies and quantities

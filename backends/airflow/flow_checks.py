@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from couler.backends.airflow.jobs import belongs_to_run
 from couler.backends.airflow.places import Spot, axis, is_dynamic, item_count
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.wire import MAX_ITEMS
 from couler.ir.workflow import Group, Job, Step, Workflow
 
 NESTED_CODE = "CLR340"
@@ -14,6 +15,7 @@ WIDTH_CODE = "CLR341"
 SIZE_CODE = "CLR342"
 JOB_CODE = "CLR343"
 NAME_CODE = "CLR344"
+ITEMS_CODE = "CLR379"
 
 _KEPT = ("upstream_join_id", "downstream_join_id")
 """Names that Airflow gives to nodes of its own in each group."""
@@ -82,6 +84,12 @@ def _problems_of(
             "list, but Airflow maps no task inside of a mapped group. State one as literals."
         )
         yield NESTED_CODE, message
+    if foreach is not None and not is_dynamic(foreach) and item_count(foreach) > MAX_ITEMS:
+        message = (
+            f"{name} has {item_count(foreach):,} items, but with Airflow a foreach has at most "
+            f"{MAX_ITEMS:,}, also where they are known. Let each be a larger part of the work."
+        )
+        yield ITEMS_CODE, message
     if foreach is not None and foreach.max_parallel is not None and not spot.is_plain:
         message = (
             f"{name} bounds how many items run at a time, but Airflow bounds the items of single "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 
 from couler.backends.airflow.overrides import kind_asked, known_arguments, own_arguments
 from couler.backends.airflow.settings import CLEANUPS, tags
@@ -55,6 +56,12 @@ def _check_workflow(workflow: Workflow) -> Iterator[Diagnostic]:
             "ends a run that still goes on when the next is due, which Airflow's scheduler does "
             'not. Write concurrency="forbid" or "allow".',
         )
+    if schedule is not None and schedule.concurrency == "forbid":
+        message = (
+            "lets no time start while a run goes on, but of the times that pass meanwhile Airflow "
+            "starts the last when the run has ended. Make sure that a late run does no harm."
+        )
+        yield replace(add(SCHEDULE_CODE, message), severity="warning")
     if schedule is not None and schedule.starting_deadline_s is not None:
         yield add(
             SCHEDULE_CODE,

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import typing as t
+
 import pytest
 
 from couler.backends.airflow.flow_checks import check_flow, task_count
 from couler.backends.airflow.places import Spot, axis, free
+from couler.ir.values import Literal, Range
 from couler.ir.workflow import Step
 from tests.corpus.build import compare, flow, group, last, param, sh, while_
 
@@ -77,3 +80,21 @@ def test_many_tasks_are_counted() -> None:
     outer = group("outer", inner, loop=again)
     assert task_count([outer], within_mapped=False) == 1600
     assert [one.severity for one in check_flow(flow("f", outer))] == ["warning"]
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        Range(count=Literal(value=1_001)),
+        Range(count=Literal(value=1_001), format="n%d"),
+        [0] * 1_001,
+    ],
+    ids=["range", "texts", "list"],
+)
+def test_items_that_are_known_have_a_bound(items: t.Any) -> None:
+    inner = each("cell", items)
+    [found] = check_flow(flow("f", inner))
+    assert (found.code, found.step, found.severity) == ("CLR379", "cell", "error")
+    nested = [*check_flow(flow("f", each("row", STATIC, inner)))]
+    assert ("CLR379", "row/cell") in {(one.code, one.step) for one in nested}
+    assert not [*check_flow(flow("f", each("cell", Range(count=Literal(value=1_000)))))]

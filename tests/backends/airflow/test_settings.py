@@ -146,3 +146,10 @@ def test_labels_of_a_mapped_operator_cannot_be_overridden() -> None:
 def test_arguments_of_pods_are_for_processes() -> None:
     assert "namespace" in known_arguments(echo("a"))
     assert "schedule" in known_arguments(flow(echo("a")))
+
+
+def test_a_late_run_is_told_of() -> None:
+    schedule = Schedule(cron=("0 3 * * *",), concurrency="forbid")
+    [found] = AirflowBackend().check(flow(echo("a"), schedule=schedule), Target())
+    assert (found.code, found.severity) == ("CLR373", "warning")
+    assert "the last when the run has ended" in found.message
