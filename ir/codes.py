@@ -136,6 +136,7 @@ CODES: dict[str, str] = {
     "CLR356": "field of a resource that Airflow's worker cannot find",
     "CLR357": "containers that do not run one after another",
     "CLR358": "bound on steps that wait without a worker of Airflow",
+    "CLR359": "name of a resource after a run of Airflow",
     "CLR361": "path outside the folder of a step",
     "CLR362": "settings for an engine that has none",
     "CLR363": "program that this machine does not have",

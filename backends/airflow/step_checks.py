@@ -12,13 +12,19 @@ from couler.backends.airflow.versions import NEWEST
 from couler.ir.actions import ContainerSet
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.locks import locks_of
-from couler.ir.walk import scopes, steps_by_path
-from couler.ir.workflow import Job, Step, Suspend, Workflow
+from couler.ir.manifests import place_text
+from couler.ir.values import ParamRef, RunRef, Value, walk
+from couler.ir.walk import Scope, scopes, steps_by_path
+from couler.ir.workflow import Group, Job, Step, Suspend, Workflow
 
 APPROVAL_CODE = "CLR355"
 PATH_CODE = "CLR356"
 CONTAINERS_CODE = "CLR357"
 BOUND_CODE = "CLR358"
+NAME_CODE = "CLR359"
+
+Names = dict[tuple[str, ...], set[str]]
+"""Names of inputs, by the path of the group that has them."""
 
 FIRST_WITH_APPROVAL = (3, 1)
 """The first version in which a person can answer a task."""
@@ -42,7 +48,9 @@ def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
             f"{version} has no task. Compile for Airflow 3.1 or later, or leave suspended= out.",
             source=workflow.source,
         )
+    ids: Names = {}
     for scope in scopes(workflow):
+        ids.update(_run_ids(scope, ids))
         for step in scope.steps:
             path = scope.path_of(step)
             yield from _check_bounds(step, path, options.version)
@@ -57,6 +65,7 @@ def check_steps(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
                     )
                 case Job():
                     yield from _check_job(step, path)
+                    yield from _check_name(step, step.action, path, ids.get(scope.path, set()))
 
 
 def _check_bounds(step: Step, path: str, version: tuple[int, int]) -> Iterator[Diagnostic]:
@@ -107,6 +116,46 @@ def _check_job(step: Step, path: str) -> Iterator[Diagnostic]:
                 path,
                 step,
             )
+
+
+def _check_name(step: Step, job: Job, path: str, ids: set[str]) -> Iterator[Diagnostic]:
+    """Yield the names and labels that have the id of the run, which can be no part of them."""
+    for given in job.values:
+        *parents, field = given.path
+        is_name = parents[-1:] == ["metadata"] and field in ("name", "generateName")
+        is_label = parents[-2:] == ["metadata", "labels"]
+        if (is_name or is_label) and _is_of_run_id(given.value, ids):
+            yield _problem(
+                NAME_CODE,
+                f'step "{path}" has the id of the run in {place_text(given.path)}, and one of '
+                "Airflow, such as manual__2026-01-31T09:00:00+00:00, has letters that no name and "
+                "no label of Kubernetes can have. Begin the name by generateName, and put the id "
+                "into an annotation.",
+                path,
+                step,
+            )
+
+
+def _run_ids(scope: Scope, known: Names) -> Names:
+    """Return for the groups of a scope the inputs that have the id of the run."""
+    here = known.get(scope.path, set())
+    return {
+        (*scope.path, step.name): {
+            one.name
+            for one in step.inputs
+            if one.value is not None and _is_of_run_id(one.value, here)
+        }
+        for step in scope.steps
+        if isinstance(step.action, Group)
+    }
+
+
+def _is_of_run_id(value: Value, inputs: set[str]) -> bool:
+    return any(
+        (isinstance(one, RunRef) and one.field == "id")
+        or (isinstance(one, ParamRef) and one.name in inputs)
+        for one in walk(value)
+    )
 
 
 def _check_set(step: Step, containers: ContainerSet, path: str) -> Iterator[Diagnostic]:

@@ -121,6 +121,23 @@ def test_the_api_refuses_values_of_other_types_and_names_that_are_none(
     assert cluster.pods() == []
 
 
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        {"name": "train-manual__2026-01-31T09:00:00+00:00"},
+        {"generateName": "Train-"},
+        {"name": "train", "labels": {"run": "manual__2026-01-31T09:00:00+00:00"}},
+    ],
+)
+def test_names_and_labels_of_all_objects_are_checked(
+    cluster: FakeCluster, metadata: dict[str, Any]
+) -> None:
+    for folder in ("/apis/batch/v1/namespaces/default/jobs", "/api/v1/namespaces/default/secrets"):
+        code, answer = request(cluster, "POST", folder, {"metadata": metadata})
+        assert (code, answer["reason"]) == (422, "Invalid")
+        assert "Invalid value: " in answer["message"]
+
+
 def test_a_log_can_be_followed_and_has_the_time_of_each_line(cluster: FakeCluster) -> None:
     start(cluster, shell("p", "echo a; sleep 0.3; echo b >&2; sleep 0.1; printf 'c\\rd'"))
     cluster.wait(PODS, "p", "phase", "Running", limit_s=10)

@@ -17,14 +17,16 @@ from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.features import Feature
 from couler.ir.locks import Mutex
+from couler.ir.manifests import ManifestValue
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Foreach
 from couler.ir.storage import ConfigKey, EnvVar, SecretKey
-from couler.ir.values import ItemRef, Literal, ParamRef
+from couler.ir.values import ItemRef, Literal, ParamRef, RunRef, Template
 from couler.ir.workflow import (
     Container,
     Group,
     Http,
+    Input,
     Job,
     Output,
     Parameter,
@@ -143,6 +145,36 @@ def test_what_keeps_a_worker_has_bounds() -> None:
     assert codes(does(Suspend(seconds=60), mutex="disk")) == []
     assert codes(does(Suspend(seconds=600), mutex="disk", timeout_s=5)) == []
     assert codes(does(Http(url="https://example.org/"), mutex="disk")) == []
+
+
+RUN_ID = Template(parts=("train-", RunRef(field="id")))
+
+
+@pytest.mark.parametrize(
+    ("place", "is_refused"),
+    [
+        (("metadata", "name"), True),
+        (("metadata", "generateName"), True),
+        (("spec", "template", "metadata", "labels", "run"), True),
+        (("metadata", "annotations", "run"), False),
+        (("spec", "name"), False),
+    ],
+)
+def test_no_name_and_no_label_has_the_id_of_a_run(
+    place: tuple[str, ...], *, is_refused: bool
+) -> None:
+    manifest: dict[str, t.Any] = {"apiVersion": "v1", "kind": "Pod"}
+    inner = manifest
+    for key in place[:-1]:
+        inner = inner.setdefault(key, {})
+    inner[place[-1]] = None
+    for value in (RUN_ID, ParamRef(name="run")):
+        job = Job(manifest=manifest, values=(ManifestValue(path=place, value=value),))
+        step = Step(name="a", action=job)
+        if isinstance(value, ParamRef):
+            given = Input(name="run", value=RUN_ID)
+            step = Step(name="g", inputs=(given,), action=Group(steps=(step,)))
+        assert codes(flow(step)) == (["CLR359"] if is_refused else [])
 
 
 def test_a_person_approves_or_enters_values() -> None:

@@ -1,4 +1,4 @@
-"""What the API server refuses of a pod: the mistakes that a compiler could make."""
+"""What the API server refuses of objects: the mistakes that a compiler could make."""
 
 from __future__ import annotations
 
@@ -11,6 +11,24 @@ _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
 
+def check_metadata(kind: str, sent: Json) -> None:
+    """Refuse an object whose name is no subdomain of RFC 1123, or with a label that can be none.
+
+    Raises
+    ------
+    ApiError
+        As a cluster words it.
+    """
+    metadata = sent.get("metadata") or {}
+    name = metadata.get("name") or f"{metadata.get('generateName', '')}x"
+    if not _SUBDOMAIN.fullmatch(name):
+        raise _invalid(f"metadata.name: Invalid value: {name!r}", kind)
+    for key, value in (metadata.get("labels") or {}).items():
+        _check_string(value, "metadata.labels")
+        if not _VALUE.fullmatch(value):
+            raise _invalid(f"metadata.labels: Invalid value: {value!r} of {key}", kind)
+
+
 def check_pod(pod: Json) -> None:
     """Refuse a pod as a cluster would.
 
@@ -20,15 +38,8 @@ def check_pod(pod: Json) -> None:
         A value has a type that it cannot have, or a name is none.
     """
     metadata, spec = pod.get("metadata") or {}, pod.get("spec") or {}
-    for key in ("labels", "annotations"):
-        for value in (metadata.get(key) or {}).values():
-            _check_string(value, f"metadata.{key}")
-    for key, value in (metadata.get("labels") or {}).items():
-        if not _VALUE.fullmatch(value):
-            raise _invalid(f"metadata.labels: Invalid value: {value!r} of {key}")
-    name = metadata.get("name") or f"{metadata.get('generateName', '')}x"
-    if not _SUBDOMAIN.fullmatch(name):
-        raise _invalid(f"metadata.name: Invalid value: {name!r}")
+    for value in (metadata.get("annotations") or {}).values():
+        _check_string(value, "metadata.annotations")
     if not spec.get("containers"):
         raise _invalid("spec.containers: Required value")
     volumes = {one["name"] for one in spec.get("volumes") or ()}
@@ -76,5 +87,5 @@ def _wrong_type(field: str, value: object) -> ApiError:
     )
 
 
-def _invalid(message: str) -> ApiError:
-    return ApiError(422, "Invalid", f"Pod is invalid: {message}")
+def _invalid(message: str, kind: str = "Pod") -> ApiError:
+    return ApiError(422, "Invalid", f"{kind} is invalid: {message}")

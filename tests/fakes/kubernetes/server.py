@@ -13,6 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import NoReturn, Protocol
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from tests.fakes.kubernetes.checks import check_metadata
 from tests.fakes.kubernetes.container import Container
 from tests.fakes.kubernetes.discovery import discover
 from tests.fakes.kubernetes.execution import PROTOCOL, Execution
@@ -242,6 +243,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command == "POST":
             if resource.group == "authorization.k8s.io":
                 return 201, {**sent, "status": {"allowed": True}}
+            check_metadata(resource.kind, sent)
             status = self.server.statuses.get(resource)
             if status is not None:
                 sent = {**sent, "status": status(sent)}
