@@ -24,6 +24,7 @@ from tests.corpus.build import (
     part,
     ref,
     sh,
+    text,
     while_,
 )
 from tests.fakes.kubernetes.cluster import FakeCluster
@@ -121,6 +122,20 @@ INPUTS = flow(
         sh("b", "echo $1", param("w")),
         inputs=[given("w", part(ref("list"), 0, "k"))],
     ),
+    group(
+        "nested",
+        group(
+            "inner",
+            sh("b", "echo $1", param("w")),
+            inputs=[given("w", part(param("v"), "k"))],
+            outputs=[out("x", source=text(ref("b"), "!"))],
+        ),
+        sh("c", "echo $1", or_else(ref("inner", "x"), "d"), depends_on=[on_completion("inner")]),
+        inputs=[given("v", item(), "json")],
+        foreach=ref("list"),
+        outputs=[out("y", source=text(ref("c"), "?"))],
+    ),
+    sh("read-nested", "echo $1", ref("nested", "y")),
     group(
         "rounds",
         sh("b", "echo '{\"k\": 1}'"),
