@@ -10,6 +10,7 @@ from couler.backends.airflow.places import own_name, waits_otherwise
 from couler.backends.airflow.python import Chain, Code, call, statement
 from couler.backends.airflow.reading import last_steps
 from couler.backends.airflow.suspend import approval
+from couler.backends.airflow.texts import untouched_all
 from couler.ir.walk import predecessors
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -52,7 +53,7 @@ def removal_lines(
         module.take(PYTHON, "PythonOperator"),
         task_id=own_name("remove-resources", workflow),
         python_callable=Code(module.use("delete_resources")),
-        op_kwargs={"created": created},
+        op_kwargs={"created": untouched_all(dict(created), module)},
     )
     return [
         statement(ends, Code("dag.leaves"), indent=indent),

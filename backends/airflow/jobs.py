@@ -43,10 +43,10 @@ def job(step: Step, action: Job, scope: Scope, module: Module, tasks: Tasks) -> 
     outputs = {one.name: read_path(one.json_path) for one in step.outputs if one.json_path}
     given: dict[str, object] = {
         "manifest": manifest,
-        "json_at": is_json or None,
+        "json_at": _past_jinja(is_json, tasks) or None,
         "success": parts(action.success_condition) or None,
         "failure": parts(action.failure_condition) or None,
-        "outputs": outputs or None,
+        "outputs": _past_jinja(outputs, tasks) or None,
         "limit_s": None if step.timeout_s is None else short(step.timeout_s),
     }
     function = "run_resource"

@@ -315,6 +315,29 @@ def test_paths_that_are_more_than_a_path_are_refused() -> None:
     assert codes(does(Job(manifest=RESOURCE), outputs=(output,))) == []
 
 
+def test_jobs_hand_no_text_to_jinja() -> None:
+    manifest = FrozenDict(
+        apiVersion="v1",
+        kind="ConfigMap",
+        metadata=FrozenDict(generateName="a-", namespace="{{ ns }}"),
+        data=FrozenDict({"{{ k }}": 1}),
+    )
+    job = Job(
+        manifest=manifest,
+        set_owner_reference=True,
+        values=(ManifestValue(path=("data", "{{ k }}"), value=ParamRef(name="p"), type="int"),),
+    )
+    output = Output(name="o", json_path="{.data['{{ x }}']}")
+    workflow = flow(
+        Step(name="a", action=job, outputs=(output,)),
+        parameters=(Parameter(name="p", default=1, type="int"),),
+    )
+    text = text_of(workflow)
+    assert """"outputs": {"o": ["data", literal("{{ x }}")]}""" in text
+    assert """"json_at": [["data", literal("{{ k }}")]]""" in text
+    assert text.count("""{"namespace": literal("{{ ns }}")}""") == 1
+
+
 def container(name: str, *before: str) -> PodContainer:
     return PodContainer(name=name, image="alpine:3", command=("true",), depends_on=before)
 
