@@ -109,7 +109,7 @@ _FLOW: dict[Feature, Support] = {
     Feature.FOREACH_MAX_PARALLEL: NATIVE,
     Feature.EXIT_HANDLER: Lowered(
         "a group of tasks at the end, and a last one that gives the run its state; a run that is "
-        "cancelled starts none"
+        "cancelled, or too late (CLR346), starts none"
     ),
     Feature.EXIT_HANDLER_READS_OUTPUT: _CARRIED,
 }
@@ -292,7 +292,8 @@ _PODS: dict[Feature, Support] = {
 
 _WORKFLOW: dict[Feature, Support] = {
     Feature.WORKFLOW_TIMEOUT: Lowered(
-        "dagrun_timeout; Airflow shows what had not ended then as skipped"
+        "dagrun_timeout; Airflow shows what had not ended then as skipped, and starts no exit "
+        "handler (CLR346)"
     ),
     Feature.SCHEDULE: NATIVE,
     Feature.SCHEDULE_SEVERAL: NATIVE,

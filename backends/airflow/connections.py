@@ -61,14 +61,16 @@ def check_connections(workflow: Workflow, options: Options) -> Iterator[Diagnost
     if not names:
         return
     secrets = {need.name for need in needs(workflow) if need.kind == "secret"}
-    for name in sorted(names - secrets):
-        yield Diagnostic(
-            CONNECTION_CODE,
-            f'airflow: the option `connections` names "{name}", and the workflow has no secret of '
-            f"this name.{did_you_mean(name, secrets)}",
-            source=workflow.source,
-            severity="warning",
-        )
+    for name in sorted(names - secrets):  # which may be for other workflows
+        meant = did_you_mean(name, secrets - names)
+        if meant:
+            yield Diagnostic(
+                CONNECTION_CODE,
+                f'airflow: the option `connections` names "{name}", and the workflow has no secret '
+                f"of this name.{meant}",
+                source=workflow.source,
+                severity="warning",
+            )
     for what in _bad_uses_of_all(workflow, names):
         yield _refused("the workflow", what, source=workflow.source)
     for scope in scopes(workflow):
@@ -78,40 +80,51 @@ def check_connections(workflow: Workflow, options: Options) -> Iterator[Diagnost
                 yield _refused(f'step "{path}"', what, step=path, source=step.source)
 
 
-def _refused(who: str, what: str, **where: t.Any) -> Diagnostic:
+def _refused(who: str, use: _Use, **where: t.Any) -> Diagnostic:
     return Diagnostic(
         CONNECTION_CODE,
-        f"airflow: {who} takes {what}, which is a connection of Airflow by the option "
-        "`connections`. Of a connection, variables can have single entries that are there.",
+        f'airflow: {who} takes {use.what} from the secret "{use.secret}", which the option '
+        "`connections` makes a connection of Airflow. A connection gives environment variables "
+        f"single entries, and nothing else. {use.mend}",
         **where,
     )
 
 
-def _bad_uses_of_all(workflow: Workflow, names: frozenset[str]) -> Iterator[str]:
+class _Use(t.NamedTuple):
+    """What takes from a secret what a connection does not give."""
+
+    what: str
+    secret: str
+    mend: str = "Take it out of the option, or name another secret here, one of Kubernetes."
+
+
+def _bad_uses_of_all(workflow: Workflow, names: frozenset[str]) -> Iterator[_Use]:
     for volume in workflow.volumes:
         if isinstance(volume, SecretVolume | CsiVolume) and volume.secret in names:
-            yield f'the volume "{volume.name}" from the secret "{volume.secret}"'
+            yield _Use(f'the volume "{volume.name}"', volume.secret)
     pulls = () if workflow.pod is None else workflow.pod.image_pull_secrets
     for name in pulls:
         if name in names:
-            yield f'images by the secret "{name}"'
+            yield _Use("the right to pull images", name)
 
 
-def _bad_uses(step: Step, names: frozenset[str]) -> Iterator[str]:
+def _bad_uses(step: Step, names: frozenset[str]) -> Iterator[_Use]:
     owners: tuple[Step | PodContainer, ...] = (step, *pod_containers(step))
     for owner in owners:
         for source in owner.env_from:
-            if source.secret in names:
-                yield f'all entries of the secret "{source.secret}"'
+            if source.secret is not None and source.secret in names:
+                mend = "Name them one by one, each for a variable."
+                yield _Use("all entries", source.secret, mend)
         for variable in owner.env:
             secret = variable.secret
             if secret is not None and secret.secret in names and secret.optional:
-                yield f'an optional entry of the secret "{secret.secret}"'
+                mend = "Leave `optional` out: the entry must be there."
+                yield _Use(f'the optional entry "{secret.key}"', secret.secret, mend)
     headers = step.action.headers if isinstance(step.action, Http) else ()
     for header in headers:
         if header.secret is not None and header.secret.secret in names:
-            yield f'a header from the secret "{header.secret.secret}"'
+            yield _Use(f'the header "{header.name}"', header.secret.secret)
     for location in locations(step):
         for key in location_references(location):
             if isinstance(key, SecretKey) and key.secret in names:
-                yield f'files by the secret "{key.secret}"'
+                yield _Use("the credentials of a location", key.secret)

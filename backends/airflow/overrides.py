@@ -7,9 +7,10 @@ its DAG. Texts are taken as they are: what Jinja finds in them is meant for it.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from couler.backends.airflow.python import Expression, Table, value_of
+from couler.ir.diagnostics import did_you_mean
 from couler.ir.manifests import thawed
 from couler.ir.workflow import Container, Script, Step, Workflow
 
@@ -78,6 +79,34 @@ _TRUTHS = frozenset(
 _OBJECTS = frozenset(
     ("access_control", "annotations", "default_args", "labels", "node_selector", "owner_links")
 )
+
+
+_INSTEAD = {
+    "arguments": "Give the step args.",
+    "cmds": "Give the step a command.",
+    "dag_id": "It is the name of the workflow.",
+    "dagrun_timeout": "Give the workflow a timeout.",
+    "execution_timeout": "Give the step a timeout.",
+    "task_id": "It is the name of the step.",
+}
+_NOT_JSON = ("end_date", "post_execute", "pre_execute", "python_callable", "start_date")
+
+
+def instead(name: str, known: Iterable[str]) -> str:
+    """Return what to write in place of an argument that cannot be given.
+
+    Examples
+    --------
+    >>> instead("execution_timeout", ())
+    ' Give the step a timeout.'
+    >>> instead("on_failure_callback", ())
+    ' Overrides have values of JSON alone: no functions, no dates.'
+    """
+    if name in _INSTEAD:
+        return f" {_INSTEAD[name]}"
+    if name.endswith(("_callback", "_policy")) or name in _NOT_JSON:
+        return " Overrides have values of JSON alone: no functions, no dates."
+    return did_you_mean(name, known)
 
 
 def kind_asked(name: str, value: object) -> str | None:

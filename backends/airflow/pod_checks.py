@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
-from couler.backends.airflow.overrides import kind_asked, known_arguments, own_arguments
+from couler.backends.airflow.overrides import instead, kind_asked, known_arguments, own_arguments
 from couler.backends.airflow.settings import CLEANUPS, tags
 from couler.backends.airflow.specs import BASE, patches
 from couler.backends.airflow.tasks import is_wrapped
-from couler.ir.diagnostics import Diagnostic, did_you_mean
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.locks import Mutex, locks_of
 from couler.ir.pods import PodSettings
 from couler.ir.storage import NewClaimVolume
@@ -180,8 +180,8 @@ def _check_overrides(owner: Step | Workflow, add: Add) -> Iterator[Diagnostic]:
         if name not in known:
             yield add(
                 OVERRIDE_CODE,
-                f'has "{name}" among its overrides for airflow, which is no argument of {whose} '
-                f"that can be given there.{did_you_mean(name, known)}",
+                f'has "{name}" among its overrides for airflow, where {whose} can have no such '
+                f"argument.{instead(name, known)}",
             )
         elif wanted is not None:
             yield add(

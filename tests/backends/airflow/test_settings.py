@@ -136,6 +136,7 @@ def test_unknown_overrides_are_refused_with_the_nearest() -> None:
     ]
     assert 'Did you mean "tags"?' in found[0].message
     assert 'Did you mean "pool"?' in found[1].message
+    assert "It is the name of the step." in found[2].message
 
 
 def test_labels_of_a_mapped_operator_cannot_be_overridden() -> None:
