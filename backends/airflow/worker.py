@@ -92,7 +92,10 @@ def request(
         raise RuntimeError(f"{method} {url} was answered with {status}")
     if outputs and len(content) > 65536:
         raise ValueError("the response takes more than 65536 bytes, which do not travel")
-    return {name: content.decode() for name in outputs} if outputs else None
+    try:
+        return {name: content.decode() for name in outputs} if outputs else None
+    except UnicodeDecodeError as error:
+        raise ValueError("the response is no text in UTF-8, which alone travels") from error
 
 
 def read_entry(kind: str, name: str, key: str, optional: bool = False) -> str | None:

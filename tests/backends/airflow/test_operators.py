@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import types
 import typing as t
 
@@ -477,3 +478,27 @@ def test_parameters_are_read_from_config_maps_where_the_pods_run(
     )
     assert found == {"n": "3", "m": "1"}
     assert worker.config_parameters({"n": entry}, {"n": 4}) == {"n": "4"}
+
+
+def test_a_response_that_is_no_text_does_not_travel(monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = types.SimpleNamespace(read=lambda _: b"caf\xe9")
+    answer = types.SimpleNamespace(raw=raw, status_code=200, headers={})
+    session = types.SimpleNamespace(request=lambda *_, **__: contextlib.nullcontext(answer))
+    requests = types.SimpleNamespace(Session=lambda: Session(session))
+    monkeypatch.setattr(worker, "requests", requests, raising=False)
+    assert worker.request("http://a/") is None, "nobody reads it"
+    with pytest.raises(ValueError, match="the response is no text in UTF-8"):
+        worker.request("http://a/", outputs=["result"])
+
+
+class Session:
+    """A session that answers as another object does."""
+
+    def __init__(self, other: types.SimpleNamespace) -> None:
+        self.request = other.request
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass

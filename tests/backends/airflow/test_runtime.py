@@ -163,6 +163,18 @@ def test_a_missing_key_is_named() -> None:
         runtime.part_of('{"a": 1}', "b")
 
 
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ({"x": "[1]", "y": "[1, 2]"}, "differ in length: x has 1, y has 2"),
+        ({"x": json.dumps([0] * 1001)}, "more than 1000 items: x has 1001"),
+    ],
+)
+def test_lists_that_cannot_be_mapped_are_named(lists: dict[str, str], message: str) -> None:
+    with pytest.raises(RefusedError, match=message):
+        runtime.make_rows(None, lists)
+
+
 def test_typed_values() -> None:
     given = {"n": "1", "x": "1", "s": "1", "l": "[1]"}
     types = {"n": "int", "x": "float", "s": "str", "l": "list"}

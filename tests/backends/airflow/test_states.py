@@ -8,8 +8,16 @@ from collections.abc import Mapping
 
 import pytest
 
-from couler.backends.airflow.runtime import ended_so, if_started, open_gate, run_failed
+from couler.backends.airflow import runtime
+from couler.backends.airflow.runtime import (
+    check_end,
+    ended_so,
+    if_started,
+    open_gate,
+    run_failed,
+)
 from couler.backends.airflow.runtime_places import states_near
+from tests.backends.airflow.test_runtime import RefusedError
 
 States = Mapping[tuple[str, int], str]
 
@@ -124,6 +132,14 @@ def test_a_gate_answers_for_what_it_asks_about() -> None:
     ti.tasks["x-needs_"].upstream_task_ids.append("b")
     assert not run_failed(ti, ["x"])
     assert run_failed(ti, ["x", "b"])
+
+
+def test_a_run_that_failed_names_the_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runtime, "AirflowFailException", RefusedError, raising=False)
+    states = {("a", -1): "failed", ("b", -1): "success", ("x-needs_", -1): "failed"}
+    check_end(["b"], Instance(states))
+    with pytest.raises(RefusedError, match=r"failed: a$"):
+        check_end(["a", "b"], Instance(states))
 
 
 @pytest.mark.parametrize(("rule", "is_failed"), [("all_done", False), ("none_failed", True)])

@@ -269,8 +269,13 @@ def right_before(task: Any) -> set[str]:
 
 def check_end(leaves: list[str], ti: Any) -> None:
     """Fail if the run has failed, or the group that these tasks end."""
-    if run_failed(ti, leaves):
-        raise AirflowFailException("a task failed, and none that ran after it has handled it")
+    if not run_failed(ti, leaves):
+        return
+    states, tasks = states_near(ti), ti.task.dag.task_dict
+    failed = [one for one in states if "failed" in states[one] and not is_gate(tasks.get(one))]
+    raise AirflowFailException(
+        f"no task that ran after a failure has handled it; failed: {', '.join(sorted(failed))}"
+    )
 
 
 def own_number(ti: Any, place: str) -> int:

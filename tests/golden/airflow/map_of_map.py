@@ -180,9 +180,12 @@ fi
 def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
     """Keep the rows of lists of one length; return a label for each."""
     read = {name: as_list(name, value) for name, value in lists.items()}
-    lengths = {len(value) for value in read.values()}
-    if len(lengths) > 1 or max(lengths) > 1000:
-        raise AirflowFailException(f"lists of {sorted(lengths)} items: one length, at most 1000")
+    lengths = {name: len(value) for name, value in read.items()}
+    shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+    if len(set(lengths.values())) > 1:
+        raise AirflowFailException(f"lists that are read together differ in length: {shown}")
+    if max(lengths.values()) > 1000:
+        raise AirflowFailException(f"a list has more than 1000 items: {shown}")
     rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
     ti.xcom_push(key="rows", value=rows)
     return labels(rows)
