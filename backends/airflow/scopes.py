@@ -21,6 +21,7 @@ from couler.backends.airflow.python import (
     Call,
     Code,
     Expression,
+    Listing,
     block,
     call,
     edge,
@@ -203,11 +204,12 @@ class Scopes:
             lines.append(edge(ends, name, indent=indent))
             exits.append(name)
             exit_leaves += inner.all_leaves(handler.steps)
+        leaves = Listing((Code("*LEAVES"), *map(value_of, exit_leaves)))
         status = call(
             self._module.take(PYTHON, "PythonOperator"),
             task_id=own_name("run-status", workflow),
             python_callable=Code(self._module.use("check_end")),
-            op_args=[[*scope.all_leaves(workflow.steps), *exit_leaves]],
+            op_args=[leaves if exit_leaves else Code("LEAVES")],
             trigger_rule="all_done",
         )
         last = self._module.name("run_status")

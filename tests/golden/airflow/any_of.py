@@ -491,7 +491,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["one-success", "a-failure", "any-end", "after-skip"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     [one_success, a_failure, any_end, after_skip] >> run_status

@@ -489,7 +489,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["off"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     off >> run_status

@@ -507,7 +507,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["env", "work.inside", "attempts", "exit-end.env"]],
+        op_args=[[*LEAVES, "exit-end.env"]],
         trigger_rule="all_done",
     )
     [env, work, attempts, exit_end] >> run_status

@@ -394,7 +394,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["work", "exit-broken.after", "exit-fine.say"]],
+        op_args=[[*LEAVES, "exit-broken.after", "exit-fine.say"]],
         trigger_rule="all_done",
     )
     [work, exit_broken, exit_fine] >> run_status

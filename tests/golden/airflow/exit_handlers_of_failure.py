@@ -492,7 +492,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["never", "exit-good.say", "exit-bad.say", "exit-bad.off"]],
+        op_args=[[*LEAVES, "exit-good.say", "exit-bad.say", "exit-bad.off"]],
         trigger_rule="all_done",
     )
     [never, exit_good, exit_bad] >> run_status

@@ -471,7 +471,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["work", "exit-good.second", "exit-bad.say", "exit-always.say"]],
+        op_args=[[*LEAVES, "exit-good.second", "exit-bad.say", "exit-always.say"]],
         trigger_rule="all_done",
     )
     [work, exit_good, exit_bad, exit_always] >> run_status

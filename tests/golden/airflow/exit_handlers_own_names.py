@@ -427,7 +427,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["work.two", "exit-own.say", "exit-outside.say"]],
+        op_args=[[*LEAVES, "exit-own.say", "exit-outside.say"]],
         trigger_rule="all_done",
     )
     [work, exit_own, exit_outside] >> run_status

@@ -383,7 +383,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["repair"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     repair >> run_status

@@ -443,7 +443,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["report"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     report >> run_status

@@ -845,7 +845,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["all"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     all_ >> run_status

@@ -595,7 +595,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["after", "handle"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     [after, handle] >> run_status

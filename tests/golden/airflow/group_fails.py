@@ -475,7 +475,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["reads", "handles"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     [reads, handles] >> run_status

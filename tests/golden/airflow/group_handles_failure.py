@@ -402,7 +402,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["after"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     after >> run_status

@@ -425,7 +425,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["after", "second"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     [after, second] >> run_status

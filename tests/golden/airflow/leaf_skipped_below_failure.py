@@ -446,7 +446,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["unmet"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     unmet >> run_status

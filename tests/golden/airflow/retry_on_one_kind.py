@@ -503,7 +503,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["attempts"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     attempts >> run_status

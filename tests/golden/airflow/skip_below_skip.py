@@ -440,7 +440,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["c", "unmet"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     [c, unmet] >> run_status

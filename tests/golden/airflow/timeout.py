@@ -412,7 +412,7 @@ with DAG(
     run_status = PythonOperator(
         task_id="run-status",
         python_callable=check_end,
-        op_args=[["look", "in-time"]],
+        op_args=[LEAVES],
         trigger_rule="all_done",
     )
     [look, in_time] >> run_status
