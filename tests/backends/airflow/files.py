@@ -99,7 +99,7 @@ def calls_of(text: str) -> Pods:
 
 
 def _stand_in(name: str) -> t.Any:
-    if name.endswith("Operator") or name in ("DAG", "TaskGroup"):
+    if name.endswith(("Operator", "Sensor")) or name in ("DAG", "TaskGroup"):
         return type(name, (Operator,), {})
     if name == "literal":
         return Literal
