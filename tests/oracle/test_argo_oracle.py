@@ -414,12 +414,13 @@ def test_volumes_and_shared_folders_outlive_a_pod(tmp_path: Path) -> None:
     assert (tmp_path / "shared" / "n").read_text() == "x\nx\n"
 
 
-def test_resources_are_not_emulated(argo: argo_oracle.Session) -> None:
-    run = argo.run(
-        HEAD + "  templates: [{name: main, resource: {action: create, manifest: "
-        "'{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}'}}]"
-    )
-    assert run.phase == "Failed"
+def test_resources_are_created_if_the_cluster_has_their_kind(argo: argo_oracle.Session) -> None:
+    create = HEAD + "  templates: [{name: main, resource: {action: create, manifest: '%s'}}]"
+    made = "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {k: v}}"
+    assert argo.run(create % made).phase == "Succeeded"
+    assert argo.config_map("a") == {"k": "v"}
+    unknown = "{apiVersion: example.com/v1, kind: Widget, metadata: {name: a}}"
+    assert argo.run(create % unknown).phase == "Failed"
 
 
 TEMPLATE_AND_CRON = """
