@@ -111,7 +111,7 @@ def test_the_api_refuses_values_of_other_types_and_names_that_are_none(
         "spec.containers.command": with_container(command="sh"),
         "Invalid value: 'a_b'": with_container(name="a_b"),
         "Not found: 'v'": with_container(volumeMounts=[{"name": "v", "mountPath": "/v"}]),
-        "Invalid value: 'P'": shell("P", "true"),
+        "Invalid value: 'p_q'": shell("p_q", "true"),
         "metadata.labels": shell("p", "true", labels={"a": "b c"}),
     }
     for message, pod in wrong.items():
