@@ -19,8 +19,6 @@ from couler.ir.workflow import Group, Step, Workflow
 LENGTH_CODE = "CLR349"
 _LONGEST = 250
 """Characters of the id of a task, with those of the groups around it."""
-_LONGEST_GROUP = 200
-"""Characters of the name of a group, without them."""
 
 
 def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
@@ -28,16 +26,7 @@ def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from _check(workflow.steps, "", "")
     groups = exit_groups(workflow)
     for handler in workflow.exit_handlers:
-        group = groups[handler.name]
-        if len(group) > _LONGEST_GROUP:
-            message = (
-                f'airflow: exit handler "{handler.name}" becomes the group "{group[:20]}...'
-                f'{group[-20:]}", whose name has {len(group)} characters; Airflow takes '
-                f"{_LONGEST_GROUP}. Shorten it."
-            )
-            yield Diagnostic(LENGTH_CODE, message, source=workflow.source)
-        else:
-            yield from _check(handler.steps, f"{group}.", f"exit:{handler.name}/")
+        yield from _check(handler.steps, f"{groups[handler.name]}.", f"exit:{handler.name}/")
 
 
 def _check(
@@ -47,14 +36,6 @@ def _check(
     for step in steps:
         items = axis(step, within_mapped=within_mapped)
         spot = Spot(step, prefix + task_name(step.name), items, beside)
-        is_group = spot.is_iterated or isinstance(step.action, Group)
-        if is_group and len(step.name) > _LONGEST_GROUP:
-            message = (
-                f'airflow: step "{path}{step.name}" becomes a group of tasks, whose name has '
-                f"{len(step.name)} characters; Airflow takes {_LONGEST_GROUP}. Shorten it."
-            )
-            yield Diagnostic(LENGTH_CODE, message, path + step.name, step.source)
-            continue
         longest = max(_ids(spot), key=len)
         if len(longest) > _LONGEST:
             message = (

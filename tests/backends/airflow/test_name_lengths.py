@@ -13,7 +13,7 @@ from couler.errors import CoulerError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Dependency, Foreach
 from couler.ir.values import Literal, StepRef
-from couler.ir.workflow import Container, ExitHandler, Group, Output, Step, Workflow
+from couler.ir.workflow import Container, Group, Output, Step, Workflow
 from couler.stages.checks import check_engine
 from tests.backends.airflow.absences import REFUSED
 from tests.backends.airflow.files import places_of
@@ -48,21 +48,6 @@ def test_tasks_of_the_compiler_are_counted(length: int, *, is_refused: bool) -> 
     each = Foreach(over={"item": Literal(value=(1, 2))})
     step = Step(name=outer, action=Group(steps=(echo(inner),)), foreach=each)
     assert found_in(step) == ([("CLR349", f"{outer}/{inner}")] if is_refused else [])
-
-
-@pytest.mark.parametrize(("length", "is_refused"), [(200, False), (201, True)])
-def test_names_of_groups(length: int, *, is_refused: bool) -> None:
-    step = Step(name="g" * length, action=Group(steps=(echo("a"),)))
-    assert found_in(step) == ([("CLR349", "g" * length)] if is_refused else [])
-
-
-@pytest.mark.parametrize(("length", "is_refused"), [(195, False), (196, True)])
-def test_names_of_exit_handlers(length: int, *, is_refused: bool) -> None:
-    """The group is `exit-NAME`."""
-    handler = ExitHandler(name="h" * length, on="any", steps=(echo("b"),))
-    workflow = flow(echo("a"), exit_handlers=(handler,))
-    found = [one.code for one in BACKEND.check(workflow, Target())]
-    assert found == ["CLR349"] * is_refused
 
 
 @pytest.mark.parametrize("is_taken", [False, True])
