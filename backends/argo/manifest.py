@@ -19,7 +19,7 @@ from couler.backends.argo.locks import synchronization
 from couler.backends.argo.loops import limit_template
 from couler.backends.argo.lower import lower, steps_read_at_exit
 from couler.backends.argo.metrics import metrics
-from couler.backends.argo.names import Names
+from couler.backends.argo.names import Names, TemplateNames
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.own import facts_of_run
 from couler.backends.argo.pods import Tree
@@ -238,7 +238,7 @@ _NO_BODY = _Body([], 1, {}, {})
 def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     workflow = lower(read_where_kept(leave_out_local_forms(workflow)))
     kept = frozenset(steps_read_at_exit(workflow))
-    names = Names()
+    names = TemplateNames()
     entrypoint = names.take(ENTRYPOINT)
     on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT
     volumes = {volume.name: volume for volume in workflow.volumes}

@@ -62,3 +62,20 @@ class Names:
         self._taken.add(name)
         self._last[base] = count
         return name
+
+
+class TemplateNames(Names):
+    """Hands out names for templates, of which Argo makes the names of pods: in lower case.
+
+    Kubernetes takes nothing else there (RFC 1123), while Argo's linter takes any letter.
+
+    Examples
+    --------
+    >>> names = TemplateNames()
+    >>> names.take("train"), names.take("Train")
+    ('train', 'train-2')
+    """
+
+    def take(self, wanted: str) -> str:
+        """Return a legal name in lower case, near to the wanted one, that was not taken before."""
+        return super().take(wanted.lower())

@@ -20,6 +20,7 @@ from couler.ir.workflow import (
     Action,
     Container,
     ExitHandler,
+    Group,
     Hook,
     Http,
     Input,
@@ -39,6 +40,23 @@ def templates(workflow: Workflow) -> dict[str, t.Any]:
     assert list(ArgoBackend().check(workflow, Target())) == []
     text = ArgoBackend().compile(workflow, Target(), format="json").to_text()
     return {one["name"]: one for one in json.loads(text)["spec"]["templates"]}
+
+
+def test_templates_are_named_in_lower_case() -> None:
+    """Argo names pods after templates, and the API server takes no capital in a pod's name."""
+    inner = (Step(name="Fit", action=TRUE),)
+    workflow = Workflow(
+        name="w",
+        steps=(
+            Step(name="Train", action=TRUE),
+            Step(name="train", action=TRUE, depends_on=("Train",)),
+            Step(name="Folds", action=Group(steps=inner)),
+        ),
+        exit_handlers=(ExitHandler(name="Tell", on="any", steps=inner),),
+    )
+    made = templates(workflow)
+    assert [name for name in made if name != name.lower()] == []
+    assert [task["name"] for task in made["main"]["dag"]["tasks"]] == ["Train", "train", "Folds"]
 
 
 @pytest.mark.parametrize("name", NAMED)

@@ -7,8 +7,6 @@ import re
 from tests.fakes.kubernetes.store import ApiError, Json
 
 _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
-_POD = re.compile(_SUBDOMAIN.pattern, re.IGNORECASE)
-"""Argo names pods after their templates, as these are written; a cluster takes lower case alone."""
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _VALUE = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?")
 
@@ -23,7 +21,7 @@ def check_metadata(kind: str, sent: Json) -> None:
     """
     metadata = sent.get("metadata") or {}
     name = metadata.get("name") or f"{metadata.get('generateName', '')}x"
-    if not (_POD if kind == "Pod" else _SUBDOMAIN).fullmatch(name):
+    if not _SUBDOMAIN.fullmatch(name):
         raise _invalid(f"metadata.name: Invalid value: {name!r}", kind)
     for key, value in (metadata.get("labels") or {}).items():
         _check_string(value, "metadata.labels")
