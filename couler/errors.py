@@ -165,6 +165,10 @@ class EngineError(CoulerError):
     exit_code = 4
 
 
+class LostRunError(EngineError, LookupError):
+    """The engine has a run no more, or never had it."""
+
+
 class StateError(CoulerError):
     """What is kept of runs, in the database or beside it, cannot be read or written."""
 

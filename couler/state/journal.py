@@ -231,9 +231,16 @@ class Journal:
         message: str | None = None,
         outputs: Mapping[str, Json] | None = None,
         finished: datetime | None = None,
+        place: Mapping[str, Json] | None = None,
     ) -> None:
         """Note how the run stands; what is None stays as it is."""
-        values = {"status": status, "message": message, "outputs": outputs, "finished": finished}
+        values = {
+            "status": status,
+            "message": message,
+            "outputs": outputs,
+            "finished": finished,
+            "place": place,
+        }
         self._run_values |= {name: value for name, value in values.items() if value is not None}
 
     def session_ended(self, status: SessionStatus, *, finished: datetime | None = None) -> None:

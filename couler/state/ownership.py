@@ -98,10 +98,11 @@ def owner_of(folder: Path) -> Owner | None:
 def shown_status(run: RunRecord) -> ShownStatus:
     """Return how a run stands: `interrupted` if it is recorded as running and nobody owns it.
 
-    A run of an engine that keeps no folder here, and one of another machine, is taken at its
-    word: its lock says nothing here.
+    A run of an engine elsewhere goes on whether or not somebody follows it, and one of another
+    machine is taken at its word: its lock says nothing here.
     """
-    if run.status != "running" or run.folder is None or run.host != socket.gethostname():
+    is_elsewhere = run.target is not None or run.host != socket.gethostname()
+    if run.status != "running" or run.folder is None or is_elsewhere:
         return run.status
     return "running" if owner_of(Path(run.folder)) else "interrupted"
 

@@ -69,6 +69,10 @@ class RunRecord:
         Name of the machine whose process runs it or submitted it.
     program
         The file that defines the workflow; None for one that came from elsewhere.
+    target
+        How its engine is reached, if that is elsewhere, without secrets; None for this machine.
+    place
+        Where its engine has it; None for this machine, and until the engine has taken it.
     """
 
     id: str
@@ -86,6 +90,8 @@ class RunRecord:
     folder: str | None = None
     host: str | None = None
     program: str | None = None
+    target: Mapping[str, Json] | None = None
+    place: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,8 @@ runs = sa.Table(
     sa.Column("host", sa.Text),
     sa.Column("program", Sentence),
     sa.Column("created", UtcTime, nullable=False),
+    sa.Column("target", JsonText),
+    sa.Column("place", JsonText),
     sa.Index(None, "created"),
     sa.Index(None, "workflow_digest"),
 )

@@ -1,0 +1,324 @@
+"""What an engine elsewhere does for its runs: take them, tell of them, end them, repeat them.
+
+A backend whose engine runs workflows elsewhere has a method `connect` (`RemoteBackend`). What it
+returns (`Remote`) speaks the engine's own protocol and hides the engine's own names: it takes and
+gives paths of steps, states, values and times as docs/semantics.md has them. Everything that is
+the same for all engines (records, tables, plans of a restart, exit codes) lies above it, in
+`couler.control`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from couler.backends.base import Artifact, Target
+from couler.errors import ConfigurationError
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.paths import StepPath
+from couler.ir.workflow import Workflow
+
+Json: t.TypeAlias = t.Any
+"""A JSON value."""
+
+RunState: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled"]
+
+StepState: t.TypeAlias = t.Literal[
+    "waiting",
+    "running",
+    "retrying",
+    "suspended",
+    "succeeded",
+    "cached",
+    "failed",
+    "skipped",
+    "omitted",
+]
+"""How an instance of a step stands; the last five are ends."""
+
+ENDS: frozenset[StepState] = frozenset({"succeeded", "cached", "failed", "skipped", "omitted"})
+
+AttemptState: t.TypeAlias = t.Literal["running", "succeeded", "failed", "error", "cancelled"]
+"""How an attempt stands: `failed` has an exit code, `error` could not run or was lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """Where an engine is and how to get in: what a named target of the settings states.
+
+    Attributes
+    ----------
+    engine
+        Name of the backend.
+    target
+        What to compile for.
+    fields
+        What the engine needs to be reached, such as its address; a backend refuses fields that it
+        does not know. Credentials are references (`couler.rest.credentials`), never values.
+    name
+        Name of the target; None for one that is put together from flags.
+    """
+
+    engine: str
+    target: Target = field(default_factory=Target)
+    fields: Mapping[str, Json] = field(default_factory=dict)
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A run that is to be begun.
+
+    Attributes
+    ----------
+    run_id
+        Name of the run. The engine's object has it, so that to submit twice is to submit once.
+    workflow
+        What runs, as it was compiled: after the passes, without defaults.
+    artifact
+        What the backend made of it.
+    parameters
+        Values of its parameters by name, as texts on the wire; those not given have their
+        defaults.
+    """
+
+    run_id: str
+    workflow: Workflow
+    artifact: Artifact
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteRun:
+    """A run that the engine has.
+
+    Attributes
+    ----------
+    run_id
+        Name of the run.
+    workflow
+        What runs, as in its latest `Submission` or `Restart`.
+    place
+        Where the engine has it: what `submit` or `restart` returned.
+    """
+
+    run_id: str
+    workflow: Workflow
+    place: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """What of a run that has ended is to run again.
+
+    Attributes
+    ----------
+    workflow, artifact
+        The workflow as it is now, and what the backend made of it.
+    parameters
+        As of `Submission`.
+    again
+        Paths of instances of steps that run something, as `Observed` had them, that run again.
+        What they are in (groups, foreachs, loops, the run) opens again; what is neither in here
+        nor inside of one keeps its end and outputs.
+    """
+
+    workflow: Workflow
+    artifact: Artifact
+    parameters: Mapping[str, str]
+    again: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedAttempt:
+    """One try of a step, as the engine tells of it."""
+
+    number: int
+    """Counts from 1."""
+    status: AttemptState
+    started: datetime | None = None
+    finished: datetime | None = None
+    exit_code: int | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """How an instance of a step stood when the engine was asked.
+
+    Attributes
+    ----------
+    path
+        Its place in the user's workflow.
+    status
+        How it stands.
+    started, finished
+        When, aware; None where the engine does not tell.
+    attempts
+        Its tries, the first first; empty for groups, foreachs, loops, and what did not run.
+    message
+        Why it failed, waits or did not run, in the engine's words.
+    exit_code
+        Of the last attempt's process.
+    outputs
+        By name: `{"text": ..., "type": ...}`, text on the wire and the declared type, or a list
+        of these for what is gathered; of a file, text is its location.
+    """
+
+    path: StepPath
+    status: StepState
+    started: datetime | None = None
+    finished: datetime | None = None
+    attempts: tuple[ObservedAttempt, ...] = ()
+    message: str | None = None
+    exit_code: int | None = None
+    outputs: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """How a run stood when the engine was asked.
+
+    Attributes
+    ----------
+    status
+        How it stands.
+    steps
+        Instances that have begun or ended, with what they are in; those that ended first come
+        first.
+    outputs
+        Outputs of the workflow, as JSON values, once it succeeded.
+    message
+        Why it failed or does not begin, where no step tells it.
+    started, finished
+        When, aware.
+    """
+
+    status: RunState
+    steps: tuple[Observed, ...] = ()
+    outputs: Mapping[str, Json] = field(default_factory=dict)
+    message: str | None = None
+    started: datetime | None = None
+    finished: datetime | None = None
+
+
+@t.runtime_checkable
+class Remote(t.Protocol):
+    """An engine elsewhere, connected; every method may ask it something.
+
+    All methods raise `EngineError` where the engine refuses or cannot be reached in time,
+    `ConfigurationError` where a credential cannot be had, and `LostRunError` where the engine has
+    such a run no more. No call waits without a limit.
+    """
+
+    def submit(self, submission: Submission) -> Mapping[str, Json]:
+        """Begin a run and return where it is, as JSON without secrets.
+
+        A run of that name which the engine has already is left as it is and returned.
+        """
+        ...
+
+    def observe(self, run: RemoteRun) -> Observation:
+        """Return how a run stands now."""
+        ...
+
+    def follow(self, run: RemoteRun) -> Iterator[Observation]:
+        """Yield how a run stands, now and whenever something has changed, until it is over.
+
+        Connections that break and servers that restart are borne for a while.
+        """
+        ...
+
+    def logs(
+        self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
+    ) -> Iterator[str]:
+        """Yield the lines that an instance has written, of its last attempt or the one of a number.
+
+        Parameters
+        ----------
+        run
+            The run.
+        path
+            An instance that runs something.
+        attempt
+            From 1; None for the last one.
+        follow
+            Go on until it ends.
+        """
+        ...
+
+    def cancel(self, run: RemoteRun) -> None:
+        """End a run; its exit handlers run. Nothing happens to one that has ended."""
+        ...
+
+    def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, Json]:
+        """Run parts of a run that has ended again, and return where it is from now on."""
+        ...
+
+    def resume(
+        self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None
+    ) -> None:
+        """Let a step go on that waits for a person, with what is entered, by name."""
+        ...
+
+    def delete(self, run: RemoteRun) -> None:
+        """Take a run away from the engine; nothing happens if it has it no more."""
+        ...
+
+
+@t.runtime_checkable
+class RemoteBackend(t.Protocol):
+    """A backend whose engine runs workflows elsewhere."""
+
+    def connect(self, connection: Connection, environment: Mapping[str, str]) -> Remote:
+        """Return the engine; it is first asked when a method of it is called.
+
+        Parameters
+        ----------
+        connection
+            Where it is.
+        environment
+            The variables of the environment, for credentials and the usual settings of the engine.
+
+        Raises
+        ------
+        ConfigurationError
+            An extra is missing, or a field is unknown, missing or wrong.
+        """
+        ...
+
+
+@t.runtime_checkable
+class Scheduling(t.Protocol):
+    """A `Remote` that runs workflows by a schedule."""
+
+    def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
+        """Put a scheduled workflow in place, or renew it, and return where it is."""
+        ...
+
+    def pause(self, place: Mapping[str, Json]) -> None:
+        """Let the schedule begin no more runs."""
+        ...
+
+    def unpause(self, place: Mapping[str, Json]) -> None:
+        """Let the schedule begin runs again."""
+        ...
+
+
+def refuse_unknown_fields(connection: Connection, known: Collection[str]) -> None:
+    """Refuse fields of a connection that an engine does not know.
+
+    Raises
+    ------
+    ConfigurationError
+        Names the nearest.
+    """
+    for name in connection.fields:
+        if name not in known:
+            place = f'the target "{connection.name}"' if connection.name else "the target"
+            raise ConfigurationError(
+                f'{place}: {connection.engine} has no setting "{name}"; it has: '
+                f"{', '.join(sorted(known))}.{did_you_mean(name, known)}"
+            )
