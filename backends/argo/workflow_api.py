@@ -1,0 +1,124 @@
+"""What both ways to reach Argo can do: the Kubernetes API, and the Argo Server.
+
+What is the same for both, such as names of steps and states of nodes, lies above it, in
+`ArgoRemote`; what only one of them knows, such as how a node is resumed, lies below.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator, Mapping
+
+Json: t.TypeAlias = t.Any
+"""A JSON value; of objects, a dict as Kubernetes has it."""
+
+RUN_LABEL = "couler/run"
+"""Label of every workflow that is submitted here; its value is the name of the run."""
+
+WORKFLOW_LABEL = "couler/workflow"
+"""Label with the name of the workflow in the program, as far as labels can have it."""
+
+MAIN_CONTAINER = "main"
+
+
+class WorkflowApi(t.Protocol):
+    """Argo, seen through one of its interfaces, in one namespace.
+
+    Every call has limits of time, and is repeated where that is safe. What is refused raises
+    `couler.rest.client.RestError`, whose `code` is the status, or None where no whole answer came;
+    a workflow that is not there raises `LostRunError`.
+    """
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of all that it sees."""
+        ...
+
+    @property
+    def address(self) -> str:
+        """Where it is, without credentials, for messages."""
+        ...
+
+    def create(self, workflow: Json) -> Json:
+        """Create a Workflow and return it as the cluster has it; 409 if one has its name."""
+        ...
+
+    def get(self, name: str) -> Json:
+        """Return a Workflow."""
+        ...
+
+    def list(self, labels: Mapping[str, str]) -> list[Json]:
+        """Return the Workflows that have all these labels."""
+        ...
+
+    def watch(self, name: str, since: str) -> Iterator[Json | None]:
+        """Yield a Workflow whenever it has changed, and None when it is deleted.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        since
+            The `metadata.resourceVersion` after which changes are asked for.
+
+        Notes
+        -----
+        It ends when the server ends the stream, which all do after a while, and raises when it
+        breaks; code 410 says that `since` is too old. It is begun anew by who reads it.
+        """
+        ...
+
+    def replace(self, workflow: Json) -> Json:
+        """Put a whole Workflow, status and all, in the place of the one with its name.
+
+        409 if it has changed since its `metadata.resourceVersion`.
+        """
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a Workflow and what belongs to it; nothing happens if there is none."""
+        ...
+
+    def stop(self, name: str) -> None:
+        """End a Workflow; its exit handlers run."""
+        ...
+
+    def terminate(self, name: str) -> None:
+        """End a Workflow at once, without its exit handlers."""
+        ...
+
+    def resume(self, name: str, node_id: str | None, entered: Mapping[str, str]) -> None:
+        """Let a node of type Suspend go on, or a whole Workflow that is suspended.
+
+        Parameters
+        ----------
+        name
+            Name of the Workflow.
+        node_id
+            The node; None for the Workflow.
+        entered
+            Values of the node's output parameters.
+        """
+        ...
+
+    def logs(self, name: str, pod: str, *, follow: bool) -> Iterator[str]:
+        """Yield the lines of the container `main` of a pod; 404 if the pod is gone.
+
+        Parameters
+        ----------
+        name
+            Name of the Workflow.
+        pod
+            Name of the pod.
+        follow
+            Go on until the container ends.
+        """
+        ...
+
+    def apply(self, manifest: Json) -> Json:
+        """Create an object that is no Workflow, or change the one with its kind and name."""
+        ...
+
+    def set_suspended(self, cron_workflow: str, suspended: bool) -> None:
+        """Let a CronWorkflow begin no more runs, or begin them again."""
+        ...
