@@ -1,0 +1,374 @@
+"""A client of an engine's HTTP interface.
+
+Every call has limits of time and size. What may be repeated is repeated while the server is away
+or busy. What goes wrong is one `RestError` that names the engine, the call and the reason.
+"""
+
+from __future__ import annotations
+
+import json
+import ssl
+import time
+import typing as t
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from email.utils import parsedate_to_datetime
+from importlib import import_module
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from couler.errors import ConfigurationError, EngineError
+from couler.rest.credentials import Credential
+from couler.rest.patience import Patience
+from couler.rest.refusals import reason_of
+
+if t.TYPE_CHECKING:
+    import httpx2
+
+Json: t.TypeAlias = t.Any
+Parameters: t.TypeAlias = Mapping[str, str | int | bool]
+
+_BUSY = frozenset({429, 502, 503, 504})
+"""Codes of servers that may answer otherwise later, whatever was asked."""
+
+_SAFE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
+"""Methods that may be repeated though the server may have done what was asked (RFC 9110, 9.2.2)."""
+
+_LARGEST = 256 << 20
+"""How many bytes of an answer are taken."""
+
+
+class RestError(EngineError):
+    """A server refused, or could not be reached.
+
+    Attributes
+    ----------
+    code
+        Its status; None if no whole answer came.
+    reason
+        What it says, in its words.
+    """
+
+    def __init__(self, message: str, *, code: int | None, reason: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+
+
+class _BrokenError(Exception):
+    """No whole answer came. `sent` tells whether the server may have heard the question."""
+
+    def __init__(self, reason: str, *, sent: bool) -> None:
+        super().__init__(reason)
+        self.sent = sent
+
+
+class RestClient:
+    """Calls a server.
+
+    Parameters
+    ----------
+    engine
+        Name of the engine, for messages.
+    address
+        Such as `https://airflow.example:8080/base`; paths of calls come after it.
+    extra
+        The extra that brings what this needs, for the message where it is missing.
+    token
+        What is sent as `Authorization: Bearer`; None for nothing.
+    ca
+        A file of certificates to trust, in place of the system's.
+    insecure
+        Do not check the certificate of the server.
+    timeout_s
+        How long a call may take that is not repeated, in seconds.
+    patience
+        How long a server may be away or busy.
+
+    Raises
+    ------
+    ConfigurationError
+        The extra is missing, the address is none, or the file of certificates cannot be read.
+    """
+
+    def __init__(
+        self,
+        engine: str,
+        address: str,
+        *,
+        extra: str,
+        token: Credential | None = None,
+        ca: str | None = None,
+        insecure: bool = False,
+        timeout_s: float = 30.0,
+        patience: Patience | None = None,
+    ) -> None:
+        self.engine = engine
+        self.address = _checked(engine, address)
+        self.token = token
+        self._timeout_s = timeout_s
+        self._patience = patience or Patience()
+        try:
+            self._http = import_module("httpx2")
+        except ImportError as error:
+            raise ConfigurationError(
+                f"calling {engine} needs an extra: pip install 'couler[{extra}]'"
+            ) from error
+        self._client: httpx2.Client = self._http.Client(
+            verify=_trust(ca, insecure),
+            timeout=self._http.Timeout(timeout_s, connect=min(10.0, timeout_s)),
+        )
+
+    def close(self) -> None:
+        """Give the connections back."""
+        self._client.close()
+
+    def __enter__(self) -> t.Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        send: Json = None,
+        params: Parameters | None = None,
+        repeat: bool | None = None,
+        absent: Collection[int] = (),
+    ) -> Json:
+        """Ask for something and return the answer as JSON; None for one without content.
+
+        Parameters
+        ----------
+        method, path
+            The question; the path is quoted already and begins with a slash.
+        send
+            What is sent, as JSON; None for nothing.
+        params
+            Of the query.
+        repeat
+            Whether it may be asked again though the server may have done it; None for what the
+            method says.
+        absent
+            Codes of refusals that are answered with None.
+
+        Raises
+        ------
+        RestError
+            The server refused, or could not be reached in time.
+        ConfigurationError
+            The token cannot be had.
+        """
+        may_repeat = method in _SAFE if repeat is None else repeat
+        waits = self._patience.begin()
+        has_renewed = False
+        while True:
+            try:
+                code, body, after_s = self._ask(method, path, send, params)
+            except _BrokenError as error:
+                if (may_repeat or not error.sent) and waits.wait():
+                    continue
+                raise self._away(method, path, str(error)) from error
+            if code < 300:
+                return self._decoded(method, path, body)
+            if code in absent:
+                return None
+            if code == 401 and not has_renewed and self._renew():
+                has_renewed = True
+                continue
+            if (code in _BUSY or (code == 500 and method == "GET")) and waits.wait(after_s):
+                continue
+            raise self._refused(method, path, code, reason_of(body))
+
+    def lines(
+        self,
+        path: str,
+        *,
+        params: Parameters | None = None,
+        accept: str = "application/json",
+        idle_s: float = 300.0,
+        absent: Collection[int] = (),
+    ) -> Iterator[str]:
+        """Yield the lines of an answer as they come, without their ends.
+
+        It is asked once: what a stream has given before it broke is known only to the caller.
+
+        Parameters
+        ----------
+        path, params
+            What is asked for, by GET.
+        accept
+            The type of the answer.
+        idle_s
+            How long nothing may come.
+        absent
+            Codes of refusals that are answered with nothing.
+
+        Raises
+        ------
+        RestError
+            The server refused, or the answer broke off (`code` is None then).
+        """
+        headers = {"Accept": accept, **self._authorization()}
+        timeout = self._http.Timeout(self._timeout_s, read=idle_s)
+        with (
+            self._explained("GET", path),
+            self._client.stream(
+                "GET", self.address + path, params=params, headers=headers, timeout=timeout
+            ) as answer,
+        ):
+            if answer.status_code in absent:
+                return
+            if answer.status_code >= 300:
+                body = self._read(answer, time.monotonic() + self._timeout_s)
+                raise self._refused("GET", path, answer.status_code, reason_of(body))
+            rest = b""
+            for piece in answer.iter_bytes():
+                # Not iter_lines: it ends lines at characters that are no ends for JSON.
+                *whole, rest = (rest + piece).split(b"\n")
+                if len(rest) > _LARGEST:
+                    raise self._away("GET", path, "a line of the answer has no end")
+                yield from (_text(line) for line in whole)
+            if rest:
+                yield _text(rest)
+
+    @contextmanager
+    def _explained(self, method: str, path: str) -> Iterator[None]:
+        try:
+            yield
+        except self._http.TransportError as error:
+            raise self._away(method, path, _told(error)) from error
+        except _BrokenError as error:
+            raise self._away(method, path, str(error)) from error
+
+    def _ask(
+        self, method: str, path: str, send: Json, params: Parameters | None
+    ) -> tuple[int, bytes, float | None]:
+        """Ask once; return the status, the whole answer, and how long the server asks to wait."""
+        content = None if send is None else json.dumps(send, ensure_ascii=False).encode()
+        headers = {"Accept": "application/json", **self._authorization()}
+        if content is not None:
+            headers["Content-Type"] = "application/json"
+        until = time.monotonic() + self._timeout_s
+        try:
+            with self._client.stream(
+                method, self.address + path, content=content, params=params, headers=headers
+            ) as answer:
+                body = self._read(answer, until)
+                return answer.status_code, body, _after_s(answer.headers.get("Retry-After"))
+        except (self._http.ConnectError, self._http.ConnectTimeout) as error:
+            raise _BrokenError(_told(error), sent=False) from error
+        except self._http.TransportError as error:
+            raise _BrokenError(_told(error), sent=True) from error
+
+    def _read(self, answer: httpx2.Response, until: float) -> bytes:
+        """Return a whole answer. Each read has its limit, and all of them together as well."""
+        pieces: list[bytes] = []
+        size = 0
+        for piece in answer.iter_bytes():
+            pieces.append(piece)
+            size += len(piece)
+            if size > _LARGEST:
+                raise _BrokenError(f"the answer is larger than {_LARGEST >> 20} MiB", sent=True)
+            if time.monotonic() > until:
+                raise _BrokenError(f"no whole answer in {self._timeout_s:g} s", sent=True)
+        return b"".join(pieces)
+
+    def _authorization(self) -> dict[str, str]:
+        return {} if self.token is None else {"Authorization": f"Bearer {self.token.read()}"}
+
+    def _renew(self) -> bool:
+        """Forget a token that is not taken, if another may be had."""
+        if self.token is None or not self.token.can_change:
+            return False
+        self.token.forget()
+        return True
+
+    def _decoded(self, method: str, path: str, body: bytes) -> Json:
+        if not body.strip():
+            return None
+        try:
+            return json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise RestError(
+                f"{self.engine}: {method} {self.address}{path} was answered with something that is "
+                "no JSON. Is this the address of the server's interface?",
+                code=None,
+                reason="no JSON",
+            ) from error
+
+    def _refused(self, method: str, path: str, code: int, reason: str) -> RestError:
+        hint = _HINTS.get(code, "")
+        return RestError(
+            f"{self.engine}: {method} {self.address}{path} was refused with {code}: {reason}{hint}",
+            code=code,
+            reason=reason,
+        )
+
+    def _away(self, method: str, path: str, reason: str) -> RestError:
+        return RestError(
+            f"{self.engine}: {method} {self.address}{path} got no answer: {reason}",
+            code=None,
+            reason=reason,
+        )
+
+
+_HINTS = {
+    401: ". Give the target a token that is valid",
+    403: ". The account of the token may not do this",
+}
+
+
+def _checked(engine: str, address: str) -> str:
+    try:
+        parts = urlsplit(address)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname)
+        has_user = parts.username is not None or parts.password is not None
+        is_address = is_address and (parts.port is None or parts.port > 0)
+    except ValueError:
+        is_address, has_user = False, False
+    if has_user:
+        raise ConfigurationError(
+            f"{engine}: an address must not have a user or a password in it, since it is shown and "
+            "recorded; credentials are references"
+        )
+    if not is_address or parts.query or parts.fragment:
+        raise ConfigurationError(
+            f"{engine}: {address!r} is no address such as https://{engine}.example:8080"
+        )
+    return address.rstrip("/")
+
+
+def _trust(ca: str | None, insecure: bool) -> ssl.SSLContext | bool:
+    if insecure:
+        return False
+    if ca is None:
+        return True
+    place = Path(ca).expanduser()
+    try:
+        return ssl.create_default_context(cafile=str(place))
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigurationError(f"the certificates {place} cannot be read: {error}") from error
+
+
+def _after_s(text: str | None) -> float | None:
+    """Return the seconds of a header `Retry-After`: a number, or a date (RFC 9110, 10.2.3)."""
+    if text is None:
+        return None
+    if text.strip().isdecimal():
+        return float(text)
+    try:
+        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
+    except ValueError:
+        return None
+
+
+def _told(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", errors="replace").removesuffix("\r")

@@ -1,0 +1,76 @@
+"""How long to wait before a call is made again, and when to give up."""
+
+from __future__ import annotations
+
+import random
+import time
+import typing as t
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Exponential waits with full jitter, as long as they take less than a limit together.
+
+    Attributes
+    ----------
+    first_s
+        The longest that the first wait may be, in seconds; each of the next may be twice as long.
+    cap_s
+        The longest that any wait may be.
+    total_s
+        After so long without success the caller gives up.
+
+    Notes
+    -----
+    Full jitter (a wait is drawn evenly from zero to its bound) keeps many clients that lost one
+    server from coming back at the same moment: Marc Brooker, "Exponential Backoff And Jitter", AWS
+    Architecture Blog, 2015.
+    """
+
+    first_s: float = 0.5
+    cap_s: float = 15.0
+    total_s: float = 60.0
+
+    def begin(self) -> Waits:
+        """Return the waits of one call."""
+        return Waits(self)
+
+
+class Waits:
+    """The waits of a call that is made again and again."""
+
+    def __init__(
+        self,
+        patience: Patience,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._patience = patience
+        self._clock, self._sleep, self._draw = clock, sleep, draw
+        self._begun = clock()
+        self.count = 0
+
+    def wait(self, asked_s: float | None = None) -> bool:
+        """Wait before the call is made again; return whether it may be.
+
+        Parameters
+        ----------
+        asked_s
+            How long the server asks to wait (`Retry-After`), which counts more than the own wait.
+        """
+        left = self._patience.total_s - (self._clock() - self._begun)
+        bound = min(self._patience.cap_s, self._patience.first_s * 2.0 ** min(self.count, 60))
+        wait = self._draw() * bound if asked_s is None else asked_s
+        if wait > left or left <= 0:
+            return False
+        self.count += 1
+        self._sleep(wait)
+        return True
+
+
+IMPATIENT: t.Final = Patience(first_s=0.0, cap_s=0.0, total_s=0.0)
+"""Gives up at once."""

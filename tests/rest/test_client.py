@@ -1,0 +1,240 @@
+"""A client that meets every fault of a server with one clear error, or by asking again."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+from couler.errors import ConfigurationError
+from couler.rest.client import RestClient, RestError
+from couler.rest.credentials import Credential
+from couler.rest.patience import IMPATIENT, Patience, Waits
+from tests.rest.faulty_server import FaultyServer, cut, half, says
+
+QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
+
+
+@pytest.fixture
+def server() -> Iterator[FaultyServer]:
+    with FaultyServer().running() as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: FaultyServer) -> Iterator[RestClient]:
+    with RestClient("argo", server.address, extra="argo", patience=QUICK) as made:
+        yield made
+
+
+def test_an_answer_is_json_or_nothing(server: FaultyServer, client: RestClient) -> None:
+    server.answers = [says(200, {"a": [1]}), says(204, b""), says(404, {"message": "gone"})]
+    assert client.call("GET", "/x", params={"n": 1, "on": True}) == {"a": [1]}
+    assert client.call("POST", "/y", send={"b": "ä"}) is None
+    assert client.call("DELETE", "/z", absent=(404,)) is None
+    assert [(method, path) for method, path, _ in server.asked] == [
+        ("GET", "/x?n=1&on=true"),
+        ("POST", "/y"),
+        ("DELETE", "/z"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("code", "body", "told"),
+    [
+        (400, {"message": "bad"}, "was refused with 400: bad"),
+        (401, {"detail": "who are you"}, "401: who are you. Give the target a token that is valid"),
+        (403, {"message": "no"}, "403: no. The account of the token may not do this"),
+        (404, {"code": 5, "message": "not found"}, "404: not found"),
+        (409, {"message": "exists"}, "409: exists"),
+        (410, {"reason": "Expired"}, "410: Expired"),
+        (422, {"detail": [{"loc": ["body", "conf"], "msg": "no map"}]}, "422: body.conf: no map"),
+        (302, b"", "302: no reason is given"),
+    ],
+)
+def test_a_refusal_is_told_once_and_not_asked_again(
+    server: FaultyServer, client: RestClient, code: int, body: object, told: str
+) -> None:
+    server.answers = [says(code, body)]
+    with pytest.raises(RestError, match=r"argo: GET http://127.0.0.1") as refused:
+        client.call("GET", "/x")
+    assert told in str(refused.value)
+    assert refused.value.code == code
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize("code", [429, 500, 502, 503, 504])
+def test_a_busy_server_is_asked_again(server: FaultyServer, client: RestClient, code: int) -> None:
+    server.answers = [says(code, b"busy"), says(code, b"busy"), says(200, 7)]
+    assert client.call("GET", "/x") == 7
+    assert len(server.asked) == 3
+
+
+def test_a_failure_in_the_server_is_no_reason_to_do_it_twice(
+    server: FaultyServer, client: RestClient
+) -> None:
+    server.answers = [says(500, {"message": "boom"}), says(200, 7)]
+    with pytest.raises(RestError, match=r"500: boom"):
+        client.call("POST", "/x", send={})
+
+
+def test_a_question_that_may_have_been_heard_is_not_repeated(
+    server: FaultyServer, client: RestClient
+) -> None:
+    server.answers = [cut, says(200, 7)]
+    with pytest.raises(RestError, match=r"POST .* got no answer"):
+        client.call("POST", "/x", send={})
+    server.answers = [cut, says(200, 7)]
+    assert client.call("POST", "/x", send={}, repeat=True) == 7
+
+
+def test_half_an_answer_is_none(server: FaultyServer, client: RestClient) -> None:
+    server.answers = [half(b'{"a": 1}'), says(200, 7)]
+    assert client.call("GET", "/x") == 7
+
+
+def test_what_is_no_json_is_said(server: FaultyServer, client: RestClient) -> None:
+    server.answers = [says(200, b"<html>a page</html>")]
+    with pytest.raises(RestError, match=r"no JSON. Is this the address of the server's interface"):
+        client.call("GET", "/x")
+
+
+def test_patience_has_an_end(server: FaultyServer) -> None:
+    server.answers = [says(503, {"message": "starting"})]
+    impatient = RestClient("argo", server.address, extra="argo", patience=IMPATIENT)
+    with impatient, pytest.raises(RestError, match=r"503: starting"):
+        impatient.call("GET", "/x")
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_is_silent_is_given_up(server: FaultyServer) -> None:
+    server.answers = [server.silent]
+    client = RestClient("argo", server.address, extra="argo", timeout_s=0.2, patience=IMPATIENT)
+    with client, pytest.raises(RestError, match=r"got no answer: .*timed out"):
+        client.call("GET", "/x")
+
+
+def test_a_server_that_trickles_is_given_up(server: FaultyServer) -> None:
+    def trickle(handler: object) -> None:
+        says_nothing = server.release
+        write = handler.wfile.write  # type: ignore[attr-defined]  # a handler of requests
+        handler.send_response(200)  # type: ignore[attr-defined]
+        handler.send_header("Content-Length", "1000000")  # type: ignore[attr-defined]
+        handler.end_headers()  # type: ignore[attr-defined]
+        try:
+            while not says_nothing.wait(0.02):
+                write(b" ")
+        except OSError:  # the client has gone, as it should
+            handler.close_connection = True  # type: ignore[attr-defined]
+
+    server.answers = [trickle]
+    client = RestClient("argo", server.address, extra="argo", timeout_s=0.3, patience=IMPATIENT)
+    with client, pytest.raises(RestError, match=r"no whole answer in 0.3 s"):
+        client.call("GET", "/x")
+
+
+def test_a_server_that_is_away_is_waited_for_and_then_named() -> None:
+    with socket.socket() as reserved:  # bound, and nobody listens
+        reserved.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{reserved.getsockname()[1]}"
+        patience = Patience(first_s=0.01, cap_s=0.02, total_s=0.1)
+        with (
+            RestClient("airflow", address, extra="airflow-client", patience=patience) as client,
+            pytest.raises(RestError, match=rf"airflow: POST {address}/x got no answer: .*refused"),
+        ):
+            client.call("POST", "/x", send={})
+
+
+def test_a_token_that_ended_is_read_again_once(server: FaultyServer, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("old")
+    token = Credential("the token", {"file": str(file)}, {})
+    with RestClient("argo", server.address, extra="argo", token=token) as client:
+        server.answers = [says(200, 1), says(401, {}), says(200, 2), says(401, {})]
+        assert client.call("GET", "/x") == 1
+        file.write_text("new")
+        assert client.call("POST", "/x") == 2
+        with pytest.raises(RestError) as refused:
+            client.call("GET", "/x")
+    assert [told for _, _, told in server.asked] == [
+        "Bearer old",
+        "Bearer old",
+        "Bearer new",
+        "Bearer new",
+        "Bearer new",
+    ]
+    assert "new" not in str(refused.value)
+
+
+def test_lines_come_as_they_are(server: FaultyServer, client: RestClient) -> None:
+    text = 'a\u2028b\r\n\n{"c": 1}\nlast'
+    server.answers = [says(200, text.encode())]
+    assert list(client.lines("/log")) == ["a\u2028b", "", '{"c": 1}', "last"]
+
+
+def test_lines_that_break_off_are_an_error_after_what_came(
+    server: FaultyServer, client: RestClient
+) -> None:
+    server.answers = [half(b"one\ntwo\nth")]
+    lines = client.lines("/log")
+    assert [next(lines), next(lines)] == ["one", "two"]
+    with pytest.raises(RestError) as broken:
+        next(lines)
+    assert broken.value.code is None
+    server.answers = [says(404, {"message": "no such pod"})]
+    with pytest.raises(RestError, match=r"404: no such pod"):
+        list(client.lines("/log"))
+    assert list(client.lines("/log", absent=(404,))) == []
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "argo.example", "ftp://argo.example", "http://", "http://a:x/", "http://a/?q=1"],
+)
+def test_what_is_no_address_is_refused(address: str) -> None:
+    with pytest.raises(ConfigurationError, match=r"is no address such as https://argo.example"):
+        RestClient("argo", address, extra="argo")
+
+
+def test_an_address_has_no_password() -> None:
+    with pytest.raises(ConfigurationError, match=r"must not have a user") as refused:
+        RestClient("argo", "https://me:s3cr3t@argo.example", extra="argo")
+    assert "s3cr3t" not in str(refused.value)
+
+
+def test_certificates_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"certificates .* cannot be read"):
+        RestClient("argo", "https://argo.example", extra="argo", ca=str(tmp_path / "none.pem"))
+
+
+def test_waits_grow_to_a_cap_and_end() -> None:
+    now, slept = [0.0], []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        now[0] += seconds
+
+    patience = Patience(first_s=1.0, cap_s=4.0, total_s=20.0)
+    waits = Waits(patience, clock=lambda: now[0], sleep=sleep, draw=lambda: 1.0)
+    while waits.wait():
+        assert len(slept) < 50
+    assert slept == [1, 2, 4, 4, 4, 4]
+    assert waits.count == 6
+
+
+def test_what_the_server_asks_counts_more(server: FaultyServer) -> None:
+    slept: list[float] = []
+    waits = Waits(Patience(total_s=100), clock=lambda: 0.0, sleep=slept.append)
+    assert waits.wait(30.0)
+    assert not waits.wait(101.0)
+    assert slept == [30.0]
+    server.answers = [says(429, {"message": "slow down"}, Retry_After="3600"), says(200, 1)]
+    for after in ("3600", formatdate(4e9, usegmt=True)):
+        server.answers[0] = says(429, {"message": "slow down"}, Retry_After=after)
+        client = RestClient("argo", server.address, extra="argo", patience=QUICK)
+        with client, pytest.raises(RestError, match=r"429: slow down"):
+            client.call("GET", "/x")
+        server.answers.insert(0, says(429))
