@@ -291,6 +291,14 @@ class RemoteBackend(t.Protocol):
 
 
 @t.runtime_checkable
+class KnowsPaths(t.Protocol):
+    """A backend some of whose fields of a connection are paths of this machine."""
+
+    path_fields: Collection[str]
+    """Names of these; in a settings file such a path starts at the folder of the file."""
+
+
+@t.runtime_checkable
 class Scheduling(t.Protocol):
     """A `Remote` that runs workflows by a schedule."""
 

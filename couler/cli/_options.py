@@ -11,6 +11,8 @@ from couler.backends.base import Target
 from couler.cli._load import FileType
 from couler.cli._session import Session
 from couler.cli._storages import storages_of
+from couler.errors import CoulerError
+from couler.ir.storages import Storages
 from couler.plugins import find_plugins
 
 
@@ -27,6 +29,22 @@ class EngineType(click.ParamType):  # type: ignore[type-arg]  # not generic befo
         return [CompletionItem(name) for name in names if name.startswith(incomplete)]
 
 
+class TargetType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """The name of a target; completed from the settings."""
+
+    name = "target"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the targets that begin so; nothing where the settings cannot be read."""
+        try:
+            targets = ctx.ensure_object(Session).settings.targets
+        except CoulerError:  # a shell that completes has no place for a message
+            return []
+        return [CompletionItem(name) for name in targets if name.startswith(incomplete)]
+
+
 file_argument = click.argument("file", type=FileType(), metavar="FILE")
 
 engine_option = click.option(
@@ -39,6 +57,14 @@ profile_option = click.option(
 
 engine_version_option = click.option(
     "--engine-version", metavar="V", help="Version of the engine, such as 4.0."
+)
+
+target_option = click.option(
+    "--target",
+    "target_name",
+    type=TargetType(),
+    metavar="NAME",
+    help="A target of the settings, [tool.couler.targets.NAME].",
 )
 
 namespace_option = click.option(
@@ -99,10 +125,12 @@ def target_of(
     namespace: str | None = None,
     options: tuple[str, ...] = (),
     storages: tuple[str, ...] = (),
+    own_storages: Storages | None = None,
 ) -> Target:
     """Return the target that flags and settings describe.
 
     The profile of the settings belongs to the engine of the settings, and to no other.
+    `own_storages` are those of a named target.
     """
     settings = session.settings
     if profile is None and engine is not None and settings.get("engine") in (None, engine):
@@ -112,7 +140,7 @@ def target_of(
         engine_version=engine_version,
         namespace=namespace,
         options=_pairs(options),
-        storages=storages_of(session, engine, storages),
+        storages=storages_of(session, engine, storages, own_storages or {}),
     )
 
 

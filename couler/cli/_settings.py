@@ -11,17 +11,32 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError
 
-NAMES = ("engine", "profile", "format", "home", "jobs", "runtime")
+NAMES = ("engine", "target", "profile", "format", "home", "jobs", "runtime")
 """The settings that exist; each is text."""
 
 STORAGE = "storage"
-"""The setting that is a table: what is stated of storages once for all programs."""
+"""A setting that is a table: what is stated of storages once for all programs."""
+
+TARGETS = "targets"
+"""A setting that is a table: engines elsewhere, by the names that the user gives them."""
+
+_ALL = (*NAMES, STORAGE, TARGETS)
 
 _NUMBERS = ("jobs",)
 """Those that a file may write as a number."""
 
 _PATHS = ("home",)
 """Those that are paths: in a file they start at its folder."""
+
+
+class Stated(t.NamedTuple):
+    """A table of the settings, as it was found."""
+
+    origin: str
+    """Where it stands, for messages."""
+    folder: Path | None
+    """The folder that its relative paths start at."""
+    table: Mapping[str, t.Any]
 
 
 @dataclass(frozen=True)
@@ -31,6 +46,8 @@ class Settings:
     values: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     storages: Mapping[str, Mapping[str, t.Any]] = field(default_factory=dict)
     """What is stated of storages: by kind, or by engine and kind."""
+    targets: Mapping[str, Stated] = field(default_factory=dict)
+    """What is stated of engines elsewhere, by their names."""
 
     def get(self, name: str, flag: str | None = None) -> str | None:
         """Return the flag if it is given, else the setting, else None."""
@@ -75,6 +92,7 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     """
     values: dict[str, tuple[str, str]] = {}
     storages: dict[str, dict[str, t.Any]] = {}
+    targets: dict[str, Stated] = {}
     for origin, base, table in _tables(folder, environment):
         if table.get("engine", _value(values, "engine")) != _value(values, "engine"):
             values.pop("profile", None)
@@ -82,15 +100,17 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
             if name == STORAGE:
                 _add_storages(storages, origin, value)
                 continue
+            if name == TARGETS:
+                targets |= dict(_read_targets(origin, base, value))
+                continue
             if name not in NAMES:
-                near = difflib.get_close_matches(name, (*NAMES, STORAGE), n=1)
+                near = difflib.get_close_matches(name, _ALL, n=1)
                 hint = f' Did you mean "{near[0]}"?' if near else ""
                 raise ConfigurationError(
-                    f'{origin}: there is no setting "{name}"; there are: '
-                    f"{', '.join((*NAMES, STORAGE))}.{hint}"
+                    f'{origin}: there is no setting "{name}"; there are: {", ".join(_ALL)}.{hint}'
                 )
             values[name] = (_text(origin, base, name, value), origin)
-    return Settings(values, storages)
+    return Settings(values, storages, targets)
 
 
 def _add_storages(found: dict[str, dict[str, t.Any]], origin: str, table: object) -> None:
@@ -103,6 +123,21 @@ def _add_storages(found: dict[str, dict[str, t.Any]], origin: str, table: object
                 f"[tool.couler.{STORAGE}.s3], not {fields!r}"
             )
         found[kind] = {**found.get(kind, {}), **fields}
+
+
+def _read_targets(origin: str, base: Path | None, tables: object) -> Iterator[tuple[str, Stated]]:
+    """Yield the tables of engines elsewhere.
+
+    One takes the place of another of its name as a whole: a credential goes to the address that
+    stands beside it.
+    """
+    for name, table in (tables if isinstance(tables, Mapping) else {"": tables}).items():
+        if not isinstance(table, Mapping):
+            raise ConfigurationError(
+                f"{origin}: {TARGETS} has a table for each engine elsewhere, such as "
+                f"[tool.couler.{TARGETS}.production], not {table!r}"
+            )
+        yield name, Stated(f'{origin}, target "{name}"', base, table)
 
 
 def _text(origin: str, base: Path | None, name: str, value: object) -> str:

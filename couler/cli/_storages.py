@@ -22,8 +22,15 @@ storage_option = click.option(
 )
 
 
-def storages_of(session: Session, engine: str | None, given: tuple[str, ...]) -> Storages:
-    """Return the storages that hold for an engine: those of flags before those of the settings.
+def storages_of(
+    session: Session,
+    engine: str | None,
+    given: tuple[str, ...],
+    target: Storages | None = None,
+) -> Storages:
+    """Return the storages that hold for an engine.
+
+    Those of flags go before those of the named target, and these before those of the settings.
 
     The table `storage` of the settings has a table for each kind of storage, and one for each
     engine that has others, which holds such tables again.
@@ -35,8 +42,9 @@ def storages_of(session: Session, engine: str | None, given: tuple[str, ...]) ->
         if kind not in engines:  # a kind that does not exist is refused with the others
             found[kind] = dict(table[kind])
     own: Mapping[str, t.Any] = {} if engine is None else table.get(engine, {})
-    for kind, fields in own.items():
-        found[kind] = {**found.get(kind, {}), **fields}
+    for stated in (own, target or {}):
+        for kind, fields in stated.items():
+            found[kind] = {**found.get(kind, {}), **fields}
     for option in given:
         name, separator, value = option.partition("=")
         kind, dot, field = name.partition(".")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click.testing
@@ -123,3 +124,59 @@ def couler_process(folder: Path) -> Callable[..., Outcome]:
         return Outcome(done.returncode, done.stdout, done.stderr)
 
     return call
+
+
+class Engine:
+    """The folder of a target's engine, see support/scripted_engine.py."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def play(
+        self, *stages: Mapping[str, t.Any], again: t.Sequence[Mapping[str, t.Any]] = ()
+    ) -> None:
+        """Let the next run go through stages."""
+        script = {"stages": stages, "again": again}
+        (self.folder / "script.json").write_text(json.dumps(script))
+
+    def fail(self, text: str | None) -> None:
+        """Refuse everything with a text from now on; nothing if it is None."""
+        if text is None:
+            (self.folder / "fault").unlink()
+        else:
+            (self.folder / "fault").write_text(text)
+
+    def log(self, path: str, text: str) -> None:
+        """Let a step have written something."""
+        file = self.folder / "logs" / path.replace("/", "+")
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text)
+
+    def calls(self, verb: str | None = None) -> list[dict[str, t.Any]]:
+        """Return what was asked of it."""
+        file = self.folder / "calls.jsonl"
+        lines = file.read_text().splitlines() if file.exists() else []
+        calls = [json.loads(line) for line in lines]
+        return [call for call in calls if verb in (None, call["call"])]
+
+
+@pytest.fixture
+def engine(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Engine:
+    """An engine elsewhere, installed as a third party's, and a target `away` that is it."""
+    installed = folder / "installed"
+    information = installed / "scripted-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: scripted\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(
+        "[couler.backends]\nscripted = couler_scripted_engine:ScriptedBackend\n"
+    )
+    source = Path(__file__).parents[1] / "support" / "scripted_engine.py"
+    shutil.copy(source, installed / "couler_scripted_engine.py")
+    monkeypatch.syspath_prepend(str(installed))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(installed), *sys.path[1:]]))
+    away = folder / "away"
+    away.mkdir()
+    (folder / "pyproject.toml").write_text(
+        '[tool.couler.targets.away]\nengine = "scripted"\nfolder = "away"\n'
+    )
+    return Engine(away)

@@ -1,0 +1,250 @@
+"""Named targets: engines elsewhere, as settings state them, and the choice among them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from couler.backends.base import Backend, Target
+from couler.backends.registry import get_backend
+from couler.backends.remote import Connection, KnowsPaths
+from couler.cli._options import target_of
+from couler.cli._session import Session
+from couler.cli._settings import Settings, Stated
+from couler.errors import ConfigurationError
+from couler.ir.diagnostics import did_you_mean
+from couler.rest.credentials import FORMS
+
+_TEXTS = ("engine", "profile", "engine_version", "namespace")
+_TABLES = ("options", "storage")
+
+_SECRET = re.compile(
+    r"(^|[_-])(token|password|passwd|passphrase|secret|credentials?|authorization|apikey|"
+    r"(api|access|secret|private|account)[_-]?key)$",
+    re.IGNORECASE,
+)
+"""Names of fields whose values nobody else may read."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTarget:
+    """An engine elsewhere, as the settings state it.
+
+    Attributes
+    ----------
+    name
+        What the user calls it.
+    origin
+        Where it is stated, for messages.
+    engine
+        Name of its backend.
+    target
+        What to compile for, but for the storages.
+    storages
+        What is stated of storages for it alone.
+    fields
+        How it is reached.
+    folder
+        The folder that its relative paths start at; None for the current one.
+    """
+
+    name: str
+    origin: str
+    engine: str
+    target: Target
+    storages: Mapping[str, Mapping[str, t.Any]]
+    fields: Mapping[str, t.Any] = field(default_factory=dict)
+    folder: Path | None = None
+
+    def fields_for(self, backend: Backend) -> dict[str, t.Any]:
+        """Return how it is reached, with paths that hold in every folder."""
+        paths = backend.path_fields if isinstance(backend, KnowsPaths) else ()
+        return {
+            name: self._place(value) if name in paths else self._with_places(value)
+            for name, value in self.fields.items()
+        }
+
+    def _place(self, value: t.Any) -> t.Any:
+        """Return a path as it holds in every folder; a URL and what is no text as it is."""
+        if not isinstance(value, str) or not value or "://" in value:
+            return value
+        return str((self.folder or Path.cwd()) / Path(value).expanduser())
+
+    def _with_places(self, value: t.Any) -> t.Any:
+        """Return a value whose references to files hold in every folder."""
+        if isinstance(value, Mapping):
+            if set(value) == {"file"}:
+                return {"file": self._place(value["file"])}
+            return {name: self._with_places(one) for name, one in value.items()}
+        return value
+
+
+def read_target(name: str, stated: Stated) -> NamedTarget:
+    """Read the table of a target.
+
+    Raises
+    ------
+    ConfigurationError
+        It names no engine, a value is of another kind, or a secret stands in it.
+    """
+    table, origin = stated.table, stated.origin
+    if "engine" not in table:
+        hint = did_you_mean("engine", table).replace("Did you mean", "Is it what you call")
+        raise ConfigurationError(f'{origin}: it names no engine, such as engine = "argo".{hint}')
+    for key in _TEXTS:
+        if not isinstance(table.get(key, ""), str):
+            raise ConfigurationError(f"{origin}: {key} must be a text, not {table[key]!r}")
+    for key in _TABLES:
+        if not isinstance(table.get(key, {}), Mapping):
+            raise ConfigurationError(f"{origin}: {key} must be a table, not {table[key]!r}")
+    storages = table.get("storage", {})
+    for fields in storages.values():
+        if not isinstance(fields, Mapping):
+            raise ConfigurationError(
+                f"{origin}: storage has a table for each kind of storage, not {fields!r}"
+            )
+    fields = {key: one for key, one in table.items() if key not in (*_TEXTS, *_TABLES)}
+    for place in _plain_secrets(fields):
+        raise ConfigurationError(
+            f"{origin}: {place} holds a secret itself. Write where it is: {FORMS}"
+        )
+    return NamedTarget(
+        name,
+        origin,
+        table["engine"],
+        Target(
+            profile=table.get("profile"),
+            engine_version=table.get("engine_version"),
+            namespace=table.get("namespace"),
+            options=dict(table.get("options", {})),
+        ),
+        storages,
+        fields,
+        stated.folder,
+    )
+
+
+def choose_target(
+    session: Session, engine: str | None, name: str | None
+) -> tuple[NamedTarget | None, str]:
+    """Return the named target that flags and settings choose, and its engine.
+
+    Parameters
+    ----------
+    session
+        The call.
+    engine
+        What `-e` names.
+    name
+        What `--target` names.
+
+    Returns
+    -------
+    tuple
+        None and an engine where the engine is chosen and has no named target.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no target of that name, or it is wrong.
+    click.UsageError
+        Nothing is chosen, or the choice is not clear.
+    """
+    settings = session.settings
+    if name is not None:
+        target = _named(settings, name, "--target")
+        if engine not in (None, target.engine):
+            raise click.UsageError(f'the target "{name}" is of {target.engine}, not of {engine}')
+        return target, target.engine
+    default = settings.get("target")
+    if default is not None:
+        target = _named(settings, default, settings.values["target"][1])
+        if engine in (None, target.engine):
+            return target, target.engine
+    engine = settings.get("engine", engine)
+    if engine is None:
+        known = ", ".join(settings.targets)
+        raise click.UsageError(
+            "no engine is chosen. Give -e ENGINE, or "
+            + (f"--target NAME ({known})" if known else "a target in [tool.couler.targets.NAME]")
+        )
+    fitting = [one for one, stated in settings.targets.items() if _is_of(stated, engine)]
+    if len(fitting) > 1:
+        raise click.UsageError(
+            f"several targets are of {engine}: {', '.join(fitting)}. Give --target NAME, or set "
+            "target in [tool.couler]"
+        )
+    return (_named(settings, fitting[0], ""), engine) if fitting else (None, engine)
+
+
+def connect_to(
+    session: Session,
+    engine: str | None,
+    name: str | None,
+    *,
+    profile: str | None = None,
+    engine_version: str | None = None,
+    namespace: str | None = None,
+    options: tuple[str, ...] = (),
+    storages: tuple[str, ...] = (),
+) -> Connection:
+    """Return how to reach the engine that flags and settings choose.
+
+    The other flags are those of `target_of`, and go before what the target says.
+    """
+    named, engine = choose_target(session, engine, name)
+    backend = get_backend(engine)
+    base = Target() if named is None else named.target
+    target = target_of(
+        session,
+        engine,
+        profile=profile or base.profile,
+        engine_version=engine_version or base.engine_version,
+        namespace=namespace or base.namespace,
+        options=options,
+        storages=storages,
+        own_storages={} if named is None else named.storages,
+    )
+    target = replace(target, options={**base.options, **target.options})
+    if named is None:
+        return Connection(engine, target)
+    return Connection(engine, target, named.fields_for(backend), named.name)
+
+
+def _named(settings: Settings, name: str, origin: str) -> NamedTarget:
+    stated = settings.targets.get(name)
+    if stated is None:
+        known = ", ".join(settings.targets) or "none"
+        raise ConfigurationError(
+            f'{origin}: there is no target "{name}"; the settings have: {known}.'
+            f"{did_you_mean(name, settings.targets)}"
+        )
+    return read_target(name, stated)
+
+
+def _is_of(stated: Stated, engine: str) -> bool:
+    return stated.table.get("engine") == engine
+
+
+def _plain_secrets(table: Mapping[str, t.Any], inside: str = "") -> Iterator[str]:
+    """Yield the places of texts that are secrets by their names, or hold a password."""
+    for name, value in table.items():
+        place = f"{inside}{name}"
+        if isinstance(value, Mapping):
+            if len(value) != 1 or set(value) - {"env", "file", "command"}:
+                yield from _plain_secrets(value, f"{place}.")
+        elif _has_password(value) or (_SECRET.search(name) and not isinstance(value, bool)):
+            yield place
+
+
+def _has_password(value: object) -> bool:
+    try:
+        return isinstance(value, str) and "://" in value and bool(urlsplit(value).password)
+    except ValueError:  # it is no URL; whoever needs one says so
+        return False
