@@ -33,11 +33,11 @@ from couler.ir.workflow import Step, Workflow
 
 if t.TYPE_CHECKING:
     from couler.backends.local.replay import PlannedStep
-    from couler.backends.local.result import Event, RunResult
     from couler.backends.local.surroundings import Surroundings
     from couler.locations.secrets import GivenSecrets
     from couler.state.database import Database
     from couler.state.records import RunRecord
+    from couler.state.results import Event, RunResult
 
 OVERRIDE_CODE = "CLR362"
 """Settings for this engine, which has none."""

@@ -10,9 +10,8 @@ from types import MappingProxyType
 from couler.backends.local.stored import read_outputs, write_outputs
 from couler.backends.local.values import Single, as_type, from_json
 from couler.errors import ParameterError, WireError
-from couler.ir.base import freeze_json
-from couler.ir.diagnostics import did_you_mean
-from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode, matches
+from couler.ir.parameters import check_choice, read_parameter, unknown_parameter
+from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode
 from couler.ir.workflow import Parameter
 from couler.locations.secrets import Entries, missing_entry
 from couler.state.records import Json
@@ -143,11 +142,7 @@ def bind_parameters(
     {'depth': Single(text='5', type='int')}
     """
     names = [parameter.name for parameter in declared]
-    problems = [
-        f'there is no parameter "{name}".{did_you_mean(name, names)}'
-        for name in given
-        if name not in names
-    ]
+    problems = [unknown_parameter(name, names) for name in given if name not in names]
     bound: dict[str, Single] = {}
     for parameter in declared:
         try:
@@ -163,43 +158,17 @@ def _bind(parameter: Parameter, given: Mapping[str, object], kept: Mapping[str, 
     name = parameter.name
     if name in kept and name not in given:
         if parameter.choices:  # which may be others than they were
-            _check_choice(parameter, decode(kept[name].text, parameter.type))
+            check_choice(parameter, decode(kept[name].text, parameter.type))
         return kept[name]
     if name not in given:
         if parameter.required:
             mend = "" if parameter.config is None else f": {missing_entry(parameter.config)}"
             raise ParameterError(f"a value is required{mend}")
         return _default(parameter)
-    value = _read(parameter, given[name])
-    _check_choice(parameter, value)
-    bound = as_type(from_json(value), parameter.type)
+    bound = as_type(from_json(read_parameter(parameter, given[name])), parameter.type)
     check_size(bound.text, MAX_VALUE_BYTES, "the value")
     return bound
 
 
 def _default(parameter: Parameter) -> Single:
     return as_type(from_json(parameter.default), parameter.type)
-
-
-def _check_choice(parameter: Parameter, value: object) -> None:
-    if parameter.choices and not any(_same(value, choice) for choice in parameter.choices):
-        choices = ", ".join(repr(choice) for choice in parameter.choices)
-        raise ParameterError(f"{value!r} is none of its choices: {choices}")
-
-
-def _read(parameter: Parameter, value: object) -> object:
-    if isinstance(value, str) and not matches(value, parameter.type):
-        return decode(value, parameter.type)
-    if isinstance(value, str) and parameter.type == "json":
-        return decode(value, "json")
-    try:
-        frozen = freeze_json(value)
-    except ValueError as error:
-        raise ParameterError(str(error)) from error
-    if not matches(frozen, parameter.type):
-        raise ParameterError(f"{value!r} is not of its type, {parameter.type}")
-    return frozen
-
-
-def _same(value: object, choice: object) -> bool:
-    return isinstance(value, bool) == isinstance(choice, bool) and value == choice

@@ -31,7 +31,6 @@ from couler.backends.local.parameters import Parameters, merge_parameters, with_
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now
 from couler.backends.local.replay import PlannedStep, plan_retry
-from couler.backends.local.result import RunResult
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
@@ -54,6 +53,7 @@ from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
 from couler.state.records import AttemptStatus, Json, RunRecord, StepRecord
+from couler.state.results import RunResult
 from couler.store import ObjectStore
 
 ENGINE = "local"

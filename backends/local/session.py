@@ -16,7 +16,6 @@ from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
 from couler.backends.local.outputs import read_results, scope_outputs
 from couler.backends.local.place import OUTPUTS, Place
 from couler.backends.local.recording import Recorder, now
-from couler.backends.local.result import RunResult, RunStatus
 from couler.backends.local.signals import Interrupts
 from couler.backends.local.values import (
     VALUE_ERRORS,
@@ -34,6 +33,7 @@ from couler.ir.values import StepRef, Value
 from couler.ir.walk import references
 from couler.ir.wire import is_file
 from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow
+from couler.state.results import RunEnd, RunResult
 
 TIME_LIMIT = "the time limit of the workflow ended it"
 
@@ -139,7 +139,7 @@ class _Work:
         succeeded = not (end.failed or message or self._is_cancelled)
         self._limits = Limits()  # the handlers run; the next signal ends them
         handled = await self._run_handlers(end, "succeeded" if succeeded else "failed")
-        status: RunStatus = "succeeded" if succeeded and handled else "failed"
+        status: RunEnd = "succeeded" if succeeded and handled else "failed"
         if self._is_cancelled:
             status, message = "cancelled", CANCELLED
         shown: Mapping[str, object] = {}

@@ -10,10 +10,10 @@ from couler.backends.local.locations import require_reach
 from couler.backends.local.locks import require_locks
 from couler.backends.local.orphans import MARK
 from couler.backends.local.packages import require_packages
-from couler.backends.local.result import Event
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import Entries, GivenSecrets, require_entries
 from couler.state.home import Home
+from couler.state.results import Event
 
 
 @dataclass(frozen=True, slots=True)

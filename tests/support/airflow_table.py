@@ -16,9 +16,9 @@ from pathlib import Path
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Capabilities, Lowered, Native, Unsupported
-from couler.backends.local.result import RunResult
 from couler.ir.features import Feature
 from couler.stages import diagnose
+from couler.state.results import RunResult
 from tests.corpus import Case, cases
 from tests.support.airflow_outcome import AirflowOutcome
 from tests.support.airflow_target import with_files

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import RunResult
+from couler.state.results import RunResult
 from tests.corpus import Case
 
 

@@ -14,10 +14,10 @@ from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.ends import Instance
 from couler.backends.local.replay import PlannedStep
-from couler.backends.local.result import RunResult, StepResult
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.policies import Cache
 from couler.ir.workflow import Group, Step, Workflow
+from couler.state.results import RunResult, StepResult
 from tests.corpus.build import flow, sh
 
 LOCAL = LocalBackend()

@@ -13,12 +13,12 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import Event, RunResult
 from couler.errors import StateError
 from couler.ir.workflow import ExitHandler, Workflow
 from couler.state.database import Database, open_database
 from couler.state.home import Home
 from couler.state.journal import Journal
+from couler.state.results import Event, RunResult
 from couler.state.runs import attempts_of, find_run, steps_of
 from tests.corpus.build import (
     compare,

@@ -15,11 +15,11 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.place import Place
-from couler.backends.local.result import RunResult
 from couler.errors import CoulerError, StateError
 from couler.ir.policies import Retry
 from couler.ir.workflow import Workflow
 from couler.state.journal import Journal
+from couler.state.results import RunResult
 from couler.store import ObjectStore
 from tests.corpus.build import flow, out, ref, sh
 

@@ -18,12 +18,12 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import RunResult
 from couler.ir.artifacts import GitLocation, HttpLocation
 from couler.ir.policies import Cache
 from couler.ir.serialize import write_json
 from couler.ir.storage import SecretKey
 from couler.ir.workflow import Input, Output, Step, Workflow
+from couler.state.results import RunResult
 from tests.corpus.build import flow, item, on_failure, sh, text
 from tests.support.web_site import Site, serve
 

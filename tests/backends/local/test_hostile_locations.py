@@ -14,7 +14,6 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import RunResult
 from couler.ir.artifacts import (
     BasicAuth,
     GitLocation,
@@ -28,6 +27,7 @@ from couler.ir.artifacts import (
 )
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.workflow import Http, Input, Step, Workflow
+from couler.state.results import RunResult
 from tests.corpus.build import flow, ref, sh
 
 USER, PASSWORD, TOKEN = (SecretKey(secret="web", key=key) for key in ("user", "password", "token"))

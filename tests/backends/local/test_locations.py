@@ -18,7 +18,6 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.locations import require_reach
-from couler.backends.local.result import RunResult
 from couler.errors import ConfigurationError
 from couler.ir.artifacts import (
     ArtifactoryLocation,
@@ -41,6 +40,7 @@ from couler.ir.storage import SecretKey
 from couler.ir.values import ParamRef
 from couler.ir.workflow import Input, Output, Parameter, Step, Workflow
 from couler.locations.secrets import Entries
+from couler.state.results import RunResult
 from tests.corpus.build import flow, sh
 
 SECRETS = {

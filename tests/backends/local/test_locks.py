@@ -13,13 +13,13 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.locks import Hold, Locks, hold_of
-from couler.backends.local.result import RunResult
 from couler.errors import ConfigurationError, UnsupportedFeatureError
 from couler.ir.locks import DatabaseSemaphore, Lock, Mutex, Semaphore
 from couler.ir.serialize import write_json
 from couler.ir.storage import ConfigKey
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import Entries
+from couler.state.results import RunResult
 from tests.corpus.build import flow, sh
 
 GPUS = Semaphore(limit=ConfigKey(config_map="limits", key="gpus"))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import Event, RunResult
 from couler.ir.policies import Cache, Gpu, Resources
 from couler.ir.workflow import Step, Suspend, Workflow
 from couler.state.database import open_database
 from couler.state.home import Home
+from couler.state.results import Event, RunResult
 from couler.state.runs import attempts_of, cache_decisions_of, send_signal
 from tests.corpus.build import flow, given, group, item, out, ref, sh
 

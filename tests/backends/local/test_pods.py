@@ -14,12 +14,12 @@ from couler.backends.base import RunOptions, Target, unsupported_uses
 from couler.backends.local import LocalBackend
 from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.pods import _Lines
-from couler.backends.local.result import RunResult
 from couler.errors import ConfigurationError, InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.pods import ContainerSettings, PodContainer, Port, StepPod
 from couler.ir.policies import Cache, Gpu, Resources, Retry
 from couler.ir.storage import EnvFrom, EnvVar, SecretKey
 from couler.ir.workflow import Step, Workflow
+from couler.state.results import RunResult
 from tests.corpus.build import SHELL_IMAGE, flow, param, parameter, ref, sh
 
 FOREVER = "while true; do sleep 0.05; done"

@@ -11,7 +11,6 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import Event, RunResult
 from couler.errors import ParameterError, RunBusyError, RunNotFoundError
 from couler.ir.policies import Cache, Retry
 from couler.ir.storage import ConfigKey
@@ -19,6 +18,7 @@ from couler.ir.values import RunRef
 from couler.ir.wire import ValueType
 from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
 from couler.state.ownership import own_run
+from couler.state.results import Event, RunResult
 from tests.corpus.build import (
     compare,
     flow,

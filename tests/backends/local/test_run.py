@@ -14,7 +14,6 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import Event, RunResult
 from couler.errors import ConfigurationError, ParameterError
 from couler.ir.policies import Foreach, Retry
 from couler.ir.serialize import write_json
@@ -31,6 +30,7 @@ from couler.ir.workflow import (
     Step,
     Workflow,
 )
+from couler.state.results import Event, RunResult
 from tests.corpus.build import (
     compare,
     flow,

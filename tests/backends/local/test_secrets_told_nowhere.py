@@ -9,11 +9,11 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import Event
 from couler.ir.artifacts import GitLocation
 from couler.ir.policies import Retry
 from couler.ir.storage import SecretKey
 from couler.ir.workflow import Input
+from couler.state.results import Event
 from tests.corpus.build import flow, sh
 
 PASSWORD = "hunter2222"

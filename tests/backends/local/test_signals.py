@@ -15,10 +15,10 @@ import pytest
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.backends.local.cache import Found, StepCache
-from couler.backends.local.result import Event, RunResult
 from couler.backends.local.signals import Interrupts, listen
 from couler.ir.policies import Cache
 from couler.state import Home, attempts_of, find_run, open_database, steps_of
+from couler.state.results import Event, RunResult
 from couler.store import ObjectStore
 from tests.corpus.build import flow, given, param, parameter, sh
 

@@ -14,12 +14,12 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.result import RunResult
 from couler.backends.local.runtimes.containers import ContainerRuntime
 from couler.ir.policies import Foreach, Retry
 from couler.ir.serialize import write_json
 from couler.ir.storage import EmptyVolume, Mount
 from couler.ir.workflow import Container, Output, Step, Workflow
+from couler.state.results import RunResult
 from tests.corpus.build import flow, given, item, out, ref, value
 
 pytestmark = pytest.mark.slow

@@ -1,4 +1,4 @@
-"""What a run tells while it runs and when it has ended."""
+"""What a run tells while it runs and when it has ended, whatever its engine."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from couler.backends.local.status import State
 from couler.ir.paths import StepPath
+from couler.state.records import StepStatus
 
-RunStatus: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]
+RunEnd: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]
 
 EventKind: t.TypeAlias = t.Literal["started", "finished", "reused", "retrying", "suspended"]
 
@@ -48,7 +48,7 @@ class Event:
     kind: EventKind
     path: StepPath
     run: str
-    status: State | None = None
+    status: StepStatus | None = None
     message: str | None = None
     log: Path | None = None
     attempt: int | None = None
@@ -79,7 +79,7 @@ class StepResult:
         Whether an earlier session of the run has ended it.
     """
 
-    status: State
+    status: StepStatus
     finished: datetime
     started: datetime | None = None
     outputs: Mapping[str, t.Any] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class RunResult:
 
     run_id: str
     workflow: str
-    status: RunStatus
+    status: RunEnd
     steps: Mapping[str, StepResult]
     outputs: Mapping[str, t.Any]
     folder: Path

@@ -1,0 +1,109 @@
+"""Values of a workflow's parameters, as a run is started with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from couler.errors import ParameterError, WireError
+from couler.ir.base import freeze_json
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode, encode, matches
+from couler.ir.workflow import Parameter
+
+
+def read_parameter(parameter: Parameter, value: object) -> object:
+    """Return a value that a user gives for a parameter, as its type has it.
+
+    Text for a parameter of another type is read as JSON.
+
+    Raises
+    ------
+    ParameterError
+        It is not of the type, or none of the choices.
+    WireError
+        A text cannot be read as the type.
+    """
+    found = _of_type(parameter, value)
+    check_choice(parameter, found)
+    return found
+
+
+def check_choice(parameter: Parameter, value: object) -> None:
+    """Refuse a value that is none of a parameter's choices.
+
+    Raises
+    ------
+    ParameterError
+        It is none.
+    """
+    if parameter.choices and not any(_same(value, choice) for choice in parameter.choices):
+        choices = ", ".join(repr(choice) for choice in parameter.choices)
+        raise ParameterError(f"{value!r} is none of its choices: {choices}")
+
+
+def parameter_texts(declared: tuple[Parameter, ...], given: Mapping[str, object]) -> dict[str, str]:
+    """Return what a run is given, as texts on the wire.
+
+    Parameters
+    ----------
+    declared
+        The parameters of the workflow.
+    given
+        Values by name.
+
+    Returns
+    -------
+    dict
+        The text of each that is given; the others have their defaults.
+
+    Raises
+    ------
+    ParameterError
+        Names are unknown, values are missing, of the wrong type or not among the choices; the
+        message tells all of it.
+
+    Examples
+    --------
+    >>> depth = Parameter(name="depth", type="int", default=3)
+    >>> parameter_texts((depth,), {"depth": 5}), parameter_texts((depth,), {})
+    ({'depth': '5'}, {})
+    """
+    names = [parameter.name for parameter in declared]
+    problems = [unknown_parameter(name, names) for name in given if name not in names]
+    texts: dict[str, str] = {}
+    for parameter in declared:
+        name = parameter.name
+        try:
+            if name in given:
+                texts[name] = encode(read_parameter(parameter, given[name]), parameter.type)
+                check_size(texts[name], MAX_VALUE_BYTES, "the value")
+            elif parameter.required and parameter.config is None:
+                raise ParameterError("a value is required")
+        except (ParameterError, WireError) as error:
+            problems.append(f'parameter "{name}": {error}')
+    if problems:
+        raise ParameterError("\n".join(problems))
+    return texts
+
+
+def unknown_parameter(name: str, names: list[str]) -> str:
+    """Return the complaint about a name that no parameter has."""
+    return f'there is no parameter "{name}".{did_you_mean(name, names)}'
+
+
+def _of_type(parameter: Parameter, value: object) -> object:
+    if isinstance(value, str) and not matches(value, parameter.type):
+        return decode(value, parameter.type)
+    if isinstance(value, str) and parameter.type == "json":
+        return decode(value, "json")
+    try:
+        frozen = freeze_json(value)
+    except ValueError as error:
+        raise ParameterError(str(error)) from error
+    if not matches(frozen, parameter.type):
+        raise ParameterError(f"{value!r} is not of its type, {parameter.type}")
+    return frozen
+
+
+def _same(value: object, choice: object) -> bool:
+    return isinstance(value, bool) == isinstance(choice, bool) and value == choice
