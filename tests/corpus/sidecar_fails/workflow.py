@@ -1,4 +1,7 @@
-"""A sidecar that fails by itself fails the step; one that is ended with the step does not."""
+"""A sidecar that fails by itself fails the step; one that is ended with the step does not.
+
+The first step waits for a second, in which its sidecar has time to end.
+"""
 
 from couler.ir.pods import PodContainer
 from couler.ir.storage import EmptyVolume, Mount
@@ -21,7 +24,12 @@ def beside(script: str) -> list[PodContainer]:
 WAIT = "until test -e /shared/done; do sleep 0.05; done"
 workflow = flow(
     "sidecar-fails",
-    sh("broken", WAIT, mounts=[SHARED_MOUNT], sidecars=beside("touch /shared/done; exit 5")),
+    sh(
+        "broken",
+        f"{WAIT}; sleep 1",
+        mounts=[SHARED_MOUNT],
+        sidecars=beside("touch /shared/done; exit 5"),
+    ),
     sh("done", WAIT, mounts=[SHARED_MOUNT], sidecars=beside("touch /shared/done")),
     sh(
         "ended",

@@ -270,7 +270,7 @@ with DAG(
         task_id="broken",
         image="busybox:1.36",
         **process(
-            ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done"],
+            ["sh", "-c", "until test -e /shared/done; do sleep 0.05; done; sleep 1"],
             outputs=["result=-"],
             beside=["beside"],
         ),
