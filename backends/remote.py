@@ -208,7 +208,8 @@ class Observation:
 class Remote(t.Protocol):
     """An engine elsewhere, connected; every method may ask it something.
 
-    All methods raise `EngineError` where the engine refuses or cannot be reached in time,
+    All methods raise `RefusedError` where the engine has refused and done nothing, another
+    `EngineError` where it cannot be reached in time or it is not known what it has done,
     `ConfigurationError` where a credential cannot be had, and `LostRunError` where the engine has
     such a run no more. No call waits without a limit.
     """

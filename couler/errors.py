@@ -165,6 +165,10 @@ class EngineError(CoulerError):
     exit_code = 4
 
 
+class RefusedError(EngineError):
+    """An engine refused what it was asked, and has done nothing of it."""
+
+
 class LostRunError(EngineError, LookupError):
     """The engine has a run no more, or never had it."""
 

@@ -17,7 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from couler.errors import ConfigurationError, EngineError
+from couler.errors import ConfigurationError, EngineError, RefusedError
 from couler.rest.credentials import Credential
 from couler.rest.patience import Patience
 from couler.rest.refusals import reason_of
@@ -53,6 +53,10 @@ class RestError(EngineError):
         super().__init__(message)
         self.code = code
         self.reason = reason
+
+
+class RestRefusedError(RestError, RefusedError):
+    """A server refused, and has done nothing."""
 
 
 class _BrokenError(Exception):
@@ -302,7 +306,8 @@ class RestClient:
 
     def _refused(self, method: str, path: str, code: int, reason: str) -> RestError:
         hint = _HINTS.get(code, "")
-        return RestError(
+        kind = RestError if code >= 500 or code in _BUSY or code < 400 else RestRefusedError
+        return kind(
             f"{self.engine}: {method} {self.address}{path} was refused with {code}: {reason}{hint}",
             code=code,
             reason=reason,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, RefusedError
 from couler.rest.client import RestClient, RestError
 from couler.rest.credentials import Credential
 from couler.rest.patience import IMPATIENT, Patience, Waits
@@ -63,6 +63,7 @@ def test_a_refusal_is_told_once_and_not_asked_again(
         client.call("GET", "/x")
     assert told in str(refused.value)
     assert refused.value.code == code
+    assert isinstance(refused.value, RefusedError) == (code >= 400)
     assert len(server.asked) == 1
 
 

@@ -1,0 +1,1 @@
+"""Runs on engines elsewhere: submitted, recorded, followed and taken up again."""

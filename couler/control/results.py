@@ -1,0 +1,84 @@
+"""How a run of an engine elsewhere ended, read from what is recorded of it."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from couler.errors import WireError
+from couler.ir.wire import decode, dump_json, is_file
+from couler.state.database import Database
+from couler.state.records import Json, StepRecord
+from couler.state.results import RunEnd, RunResult, StepResult
+from couler.state.runs import find_run, sessions_of, steps_of
+
+
+def result_of(
+    database: Database, run_id: str, *, reused: frozenset[str] = frozenset()
+) -> RunResult:
+    """Return how a run that is over has ended.
+
+    Parameters
+    ----------
+    database
+        Where it is recorded.
+    run_id
+        The run.
+    reused
+        Paths of the instances that an earlier session has ended.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    run = find_run(database, run_id)
+    began = [session.started for session in sessions_of(database, run_id)]
+    return RunResult(
+        run_id=run.id,
+        workflow=run.workflow,
+        status=t.cast("RunEnd", run.status),
+        steps={
+            step.path: _step_result(step, step.path in reused)
+            for step in steps_of(database, run_id)
+        },
+        outputs=run.outputs,
+        folder=Path(run.folder or "."),
+        started=run.started or (began[0] if began else run.created),
+        finished=run.finished or datetime.now(UTC),
+        message=run.message,
+    )
+
+
+def _step_result(step: StepRecord, is_reused: bool) -> StepResult:
+    return StepResult(
+        status=step.status,
+        finished=step.finished,
+        started=step.started,
+        outputs=shown_outputs(step.outputs),
+        attempts=step.attempts,
+        message=step.message,
+        exit_code=step.exit_code,
+        log=None if step.log is None else Path(step.log),
+        reused=is_reused,
+    )
+
+
+def shown_outputs(stored: Mapping[str, Json]) -> dict[str, Json]:
+    """Return outputs as JSON values; a file is the location where its engine keeps it."""
+    return {
+        name: [_shown(item) for item in value] if isinstance(value, list) else _shown(value)
+        for name, value in stored.items()
+    }
+
+
+def _shown(item: Json) -> Json:
+    if item is None or is_file(item["type"]):
+        return None if item is None else item["text"]
+    try:
+        return json.loads(dump_json(decode(item["text"], item["type"])))
+    except WireError:  # it fails who reads it, not who made it
+        return item["text"]

@@ -1,0 +1,213 @@
+"""Runs are begun on engines elsewhere: recorded first, so that none is lost, and none doubled."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import typing as t
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from couler.backends.base import Artifact
+from couler.backends.remote import Connection, Remote, Submission
+from couler.control.connecting import connect, record_connection, recorded_connection
+from couler.errors import EngineError, ParameterError, RefusedError, RunNotFoundError, StateError
+from couler.ir.parameters import parameter_texts
+from couler.ir.serialize import write_json
+from couler.ir.workflow import Workflow
+from couler.state import runs
+from couler.state.database import Database
+from couler.state.home import Home
+from couler.state.journal import Journal
+from couler.state.ownership import own_run
+from couler.state.records import Json, RunRecord
+
+_RUN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,51}[a-z0-9])?")
+"""Names that every engine takes for a run, and for what it makes of its steps behind it."""
+
+UNCONFIRMED = "it is not known whether the engine has it"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be submitted.
+
+    Attributes
+    ----------
+    workflow
+        As it was compiled: after the passes, without defaults.
+    artifact
+        What the backend made of it.
+    connection
+        Where it goes.
+    parameters
+        Values by name; text is read as the declared type.
+    name
+        Name of the run; None for a new one. A run of that name which is there is not doubled.
+    program
+        The file that defines the workflow, for the record.
+    """
+
+    workflow: Workflow
+    artifact: Artifact
+    connection: Connection
+    parameters: Mapping[str, object]
+    name: str | None = None
+    program: str | None = None
+
+
+def submit(
+    order: Order, database: Database, home: Home, environment: Mapping[str, str]
+) -> RunRecord:
+    """Begin a run, or find the one that an order of the same name has begun.
+
+    Returns
+    -------
+    RunRecord
+        The run, as it is recorded.
+
+    Raises
+    ------
+    ParameterError
+        The parameters do not fit, or the name is none that engines take.
+    StateError
+        Another workflow or target has a run of that name.
+    RefusedError
+        The engine refused: the run is recorded as failed.
+    EngineError
+        The engine cannot be reached: the run is recorded as not confirmed, and can be submitted
+        again by its name.
+    """
+    texts = parameter_texts(order.workflow.parameters, order.parameters)
+    remote = connect(order.connection, environment)
+    run = _record(order, texts, database, home)
+    if run.place is not None:
+        return run
+    with own_run(home.run_folder(run.id)):
+        _hand_over(run, order, texts, remote, database)
+    return runs.find_run(database, run.id)
+
+
+def submit_again(
+    run: RunRecord,
+    workflow: Workflow,
+    artifact: Artifact,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+) -> RunRecord:
+    """Begin a run that is recorded and that the engine may not have; the errors are of `submit`."""
+    connection = recorded_connection(run)
+    texts = {name: str(given["text"]) for name, given in run.parameters.items()}
+    remote = connect(connection, environment)
+    order = Order(workflow, artifact, connection, {}, run.id)
+    with own_run(home.run_folder(run.id)):
+        _hand_over(run, order, texts, remote, database)
+    return runs.find_run(database, run.id)
+
+
+def _record(order: Order, texts: Mapping[str, str], database: Database, home: Home) -> RunRecord:
+    """Return the record of a run of the name, which is made if there is none."""
+    ir_json = write_json(order.workflow)
+    name = order.name or _new_name(order.workflow)
+    if not _RUN_NAME.fullmatch(name):
+        raise ParameterError(
+            f"{name!r} is no name of a run: at most 53 lower-case letters, digits and hyphens, "
+            "a letter first and no hyphen last"
+        )
+    wanted = RunRecord(
+        id=name,
+        workflow=order.workflow.name,
+        workflow_digest=hashlib.sha256(ir_json.encode()).hexdigest(),
+        engine=order.connection.engine,
+        created=datetime.now(UTC),
+        parameters=_parameter_record(order.workflow, texts),
+        folder=str(home.run_folder(name)),
+        host=socket.gethostname(),
+        program=order.program,
+        target=record_connection(order.connection),
+    )
+    known = _find(database, name)
+    if known is None:
+        runs.create_run(database, wanted, ir_json)
+        return wanted
+    for what in ("engine", "target", "workflow_digest", "parameters"):
+        if getattr(known, what) != getattr(wanted, what):
+            told = {"workflow_digest": "workflow"}.get(what, what)
+            raise StateError(
+                f"there is a run {name} already, of another {told}. Choose another name, or "
+                f"`couler retry {name} --file FILE` to go on with it"
+            )
+    return known
+
+
+def _find(database: Database, name: str) -> RunRecord | None:
+    try:
+        found = runs.find_run(database, name)
+    except RunNotFoundError:
+        return None
+    return found if found.id == name else None  # a beginning of another's name is not meant
+
+
+def _new_name(workflow: Workflow) -> str:
+    base = re.sub(r"[^a-z0-9]+", "-", workflow.name.lower()).strip("-")
+    base = base if base[:1].isalpha() else f"run-{base}".rstrip("-")
+    return f"{base[:44].rstrip('-')}-{uuid.uuid4().hex[:8]}"
+
+
+def _parameter_record(workflow: Workflow, texts: Mapping[str, str]) -> dict[str, Json]:
+    types = {parameter.name: parameter.type for parameter in workflow.parameters}
+    return {name: {"text": text, "type": types[name]} for name, text in texts.items()}
+
+
+def _hand_over(
+    run: RunRecord, order: Order, texts: Mapping[str, str], remote: Remote, database: Database
+) -> None:
+    """Let the engine have a run; what comes of it is recorded, whatever it is."""
+    session = runs.begin_session(
+        database,
+        run.id,
+        pid=os.getpid(),
+        host=socket.gethostname(),
+        started=datetime.now(UTC),
+    )
+    with Journal(database, run.id, session) as journal:
+        journal.run_updated(message=UNCONFIRMED)
+        journal.flush()  # before the engine is asked: a process that dies here has said so
+        try:
+            place = remote.submit(Submission(run.id, order.workflow, order.artifact, texts))
+        except RefusedError as error:
+            journal.run_updated(status="failed", message=str(error), finished=datetime.now(UTC))
+            journal.session_ended("failed")
+            journal.flush()
+            raise
+        except EngineError as error:
+            journal.run_updated(message=f"{UNCONFIRMED}: {error}")
+            journal.flush()
+            error.add_note(
+                f"{UNCONFIRMED}; `couler retry {run.id}` submits it again and doubles nothing"
+            )
+            raise
+        journal.run_updated(place=place, message="")
+        journal.flush()
+
+
+def as_place(run: RunRecord) -> Mapping[str, t.Any]:
+    """Return where the engine has a run.
+
+    Raises
+    ------
+    StateError
+        It is not known whether the engine has it.
+    """
+    if run.place is None:
+        if run.status == "failed":
+            raise StateError(f"{run.id}: the engine did not take it: {run.message}")
+        raise StateError(
+            f"{run.id}: {UNCONFIRMED}. `couler retry {run.id}` submits it again and doubles nothing"
+        )
+    return run.place
