@@ -243,6 +243,10 @@ class Journal:
         }
         self._run_values |= {name: value for name, value in values.items() if value is not None}
 
+    def run_reopened(self) -> None:
+        """Note that a run that had ended goes on, so that its end holds no more."""
+        self._run_values = {"status": "running", "message": None, "outputs": {}, "finished": None}
+
     def session_ended(self, status: SessionStatus, *, finished: datetime | None = None) -> None:
         """Note that this process stops to work on the run, now if `finished` is None."""
         self._session_values = {"status": status, "finished": finished or datetime.now(UTC)}
