@@ -19,6 +19,16 @@ WORKFLOW_LABEL = "couler/workflow"
 """Label with the name of the workflow in the program, as far as labels can have it."""
 
 MAIN_CONTAINER = "main"
+"""Name of the container of a pod that does the work of a step, unless the step names its own."""
+
+
+class Change(t.NamedTuple):
+    """What a watch tells."""
+
+    version: str
+    """The version of the cluster: what comes after it has not been told yet."""
+    workflow: Json | None
+    """The Workflow as it is now; None where it is as it was (a bookmark)."""
 
 
 class WorkflowApi(t.Protocol):
@@ -39,27 +49,41 @@ class WorkflowApi(t.Protocol):
         """Where it is, without credentials, for messages."""
         ...
 
-    def create(self, workflow: Json) -> Json:
-        """Create a Workflow and return it as the cluster has it; 409 if one has its name."""
+    def create(self, workflow: Json, *, dry_run: bool = False) -> Json:
+        """Create a Workflow and return it as the cluster has it; 409 if one has its name.
+
+        A dry run only asks whether the server would take it.
+        """
         ...
 
     def get(self, name: str) -> Json:
         """Return a Workflow."""
         ...
 
+    def snapshot(self, name: str) -> tuple[Json, str]:
+        """Return a Workflow, and the version after which its changes can be asked for.
+
+        That is the `metadata.resourceVersion` of a list, which is never too old, while the one of
+        an object that nobody has touched for a while is.
+        """
+        ...
+
     def list(self, labels: Mapping[str, str]) -> list[Json]:
         """Return the Workflows that have all these labels."""
         ...
 
-    def watch(self, name: str, since: str) -> Iterator[Json | None]:
-        """Yield a Workflow whenever it has changed, and None when it is deleted.
+    def watch(self, name: str, since: str) -> Iterator[Change]:
+        """Yield a Workflow whenever it has changed.
+
+        `LostRunError` tells that it was deleted.
 
         Parameters
         ----------
         name
             Its name.
         since
-            The `metadata.resourceVersion` after which changes are asked for.
+            The version after which changes are asked for: that of `snapshot`, or of the last
+            change.
 
         Notes
         -----
@@ -101,8 +125,8 @@ class WorkflowApi(t.Protocol):
         """
         ...
 
-    def logs(self, name: str, pod: str, *, follow: bool) -> Iterator[str]:
-        """Yield the lines of the container `main` of a pod; 404 if the pod is gone.
+    def logs(self, name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
+        """Yield the lines of a container of a pod; 404 if the pod is gone.
 
         Parameters
         ----------
@@ -110,12 +134,14 @@ class WorkflowApi(t.Protocol):
             Name of the Workflow.
         pod
             Name of the pod.
+        container
+            Name of the container.
         follow
             Go on until the container ends.
         """
         ...
 
-    def apply(self, manifest: Json) -> Json:
+    def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         """Create an object that is no Workflow, or change the one with its kind and name."""
         ...
 

@@ -18,12 +18,12 @@ from couler.backends.local.locations.exchange import (
 from couler.backends.local.outputs import default_outputs
 from couler.backends.local.process import Usage
 from couler.backends.local.retries import FailureKind
-from couler.backends.local.status import State
 from couler.backends.local.values import Outputs, Stored, View, bind_input, resolve_text
 from couler.errors import MissingOutputError
 from couler.ir.artifacts import Location
 from couler.ir.listing import ListFiles
 from couler.ir.paths import StepPath
+from couler.ir.status import State
 from couler.ir.storage import EnvVar
 from couler.ir.workflow import Container, Group, Http, Output, Step
 

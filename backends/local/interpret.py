@@ -48,7 +48,6 @@ from couler.backends.local.retries import (
 )
 from couler.backends.local.reuse import Reuse
 from couler.backends.local.scope import run_steps
-from couler.backends.local.status import State
 from couler.backends.local.values import (
     VALUE_ERRORS,
     Outputs,
@@ -60,6 +59,7 @@ from couler.ir import workflow as ir
 from couler.ir.locks import Lock, locks_of
 from couler.ir.paths import StepPath
 from couler.ir.policies import Foreach, Loop
+from couler.ir.status import State
 
 Ended: t.TypeAlias = Callable[[End], None]
 

@@ -14,11 +14,11 @@ from couler.backends.local.ends import Attempt, Bound, End, Instance
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.masking import masked
 from couler.backends.local.process import Usage
-from couler.backends.local.status import State
 from couler.backends.local.stored import write_outputs
 from couler.backends.local.values import Gathered, Stored, to_json
 from couler.errors import CoulerError, WireError
 from couler.ir.paths import StepPath
+from couler.ir.status import State
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import Container, Group, Script
 from couler.state.results import Event, EventKind, StepResult

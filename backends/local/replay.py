@@ -15,7 +15,6 @@ from couler.backends.local.ends import RUNS, Instance, readable_defaults
 from couler.backends.local.iteration import foreach_items
 from couler.backends.local.outputs import outputs_of, read_results
 from couler.backends.local.reuse import Known
-from couler.backends.local.status import State, refuse_start
 from couler.backends.local.unknown import (
     UnknownValueError,
     bind_known,
@@ -28,6 +27,7 @@ from couler.ir import workflow as ir
 from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.policies import Foreach, Loop
+from couler.ir.status import State, refuse_start
 from couler.locations.stop import Stop
 from couler.locations.transfer import OUTSIDE_ERRORS
 

@@ -12,10 +12,10 @@ from couler.backends.local.around import Around
 from couler.backends.local.ends import End, Instance, ScopeEnd
 from couler.backends.local.limits import Limits
 from couler.backends.local.outputs import outputs_of
-from couler.backends.local.status import State, failed_leaves, refuse_start
 from couler.backends.local.values import Outputs
 from couler.ir.graph import Graph
 from couler.ir.paths import StepPath
+from couler.ir.status import State, failed_leaves, refuse_start
 from couler.ir.workflow import Step
 
 DEFAULT_S = 1.0

@@ -88,6 +88,9 @@ class RestClient:
         How long a call may take that is not repeated, in seconds.
     patience
         How long a server may be away or busy.
+    http
+        A client of httpx2 that is made already, with its own ways to get in and whom to trust; None
+        for one by the fields above.
 
     Raises
     ------
@@ -106,6 +109,7 @@ class RestClient:
         insecure: bool = False,
         timeout_s: float = 30.0,
         patience: Patience | None = None,
+        http: httpx2.Client | None = None,
     ) -> None:
         self.engine = engine
         self.address = _checked(engine, address)
@@ -118,7 +122,7 @@ class RestClient:
             raise ConfigurationError(
                 f"calling {engine} needs an extra: pip install 'couler[{extra}]'"
             ) from error
-        self._client: httpx2.Client = self._http.Client(
+        self._client: httpx2.Client = http or self._http.Client(
             verify=_trust(ca, insecure),
             timeout=self._http.Timeout(timeout_s, connect=min(10.0, timeout_s)),
         )
@@ -139,6 +143,7 @@ class RestClient:
         path: str,
         *,
         send: Json = None,
+        content_type: str = "application/json",
         params: Parameters | None = None,
         repeat: bool | None = None,
         absent: Collection[int] = (),
@@ -151,6 +156,8 @@ class RestClient:
             The question; the path is quoted already and begins with a slash.
         send
             What is sent, as JSON; None for nothing.
+        content_type
+            What that JSON means, such as a kind of patch.
         params
             Of the query.
         repeat
@@ -171,7 +178,7 @@ class RestClient:
         has_renewed = False
         while True:
             try:
-                code, body, after_s = self._ask(method, path, send, params)
+                code, body, after_s = self._ask(method, path, send, content_type, params)
             except _BrokenError as error:
                 if (may_repeat or not error.sent) and waits.wait():
                     continue
@@ -249,13 +256,13 @@ class RestClient:
             raise self._away(method, path, str(error)) from error
 
     def _ask(
-        self, method: str, path: str, send: Json, params: Parameters | None
+        self, method: str, path: str, send: Json, content_type: str, params: Parameters | None
     ) -> tuple[int, bytes, float | None]:
         """Ask once; return the status, the whole answer, and how long the server asks to wait."""
         content = None if send is None else json.dumps(send, ensure_ascii=False).encode()
         headers = {"Accept": "application/json", **self._authorization()}
         if content is not None:
-            headers["Content-Type"] = "application/json"
+            headers["Content-Type"] = content_type
         until = time.monotonic() + self._timeout_s
         try:
             with self._client.stream(

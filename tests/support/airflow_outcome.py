@@ -24,10 +24,10 @@ from couler.backends.airflow.places import (
     own_name,
 )
 from couler.backends.airflow.reading import last_steps
-from couler.backends.local.status import failed_leaves
 from couler.errors import WireError
 from couler.ir.graph import Graph
 from couler.ir.paths import StepPath
+from couler.ir.status import failed_leaves
 from couler.ir.wire import decode
 from couler.ir.workflow import Group, Step, Workflow
 

@@ -14,9 +14,9 @@ from couler.backends.argo.lower import lower, writes_gather_files
 from couler.backends.argo.names import legal
 from couler.backends.argo.pods import thaw
 from couler.backends.argo.scope import find_output, is_stdout
-from couler.backends.local.status import refuse_start
 from couler.errors import WireError
 from couler.ir.paths import StepPath
+from couler.ir.status import refuse_start
 from couler.ir.wire import ValueType, decode, is_file
 from couler.ir.workflow import Group, Output, Step, Workflow
 from tests.oracle.argo.result import OracleNode, OracleRun

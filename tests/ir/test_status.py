@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from couler.backends.local.status import State, failed_branches, failed_leaves, refuse_start
 from couler.ir.graph import Graph
+from couler.ir.status import State, failed_branches, failed_leaves, refuse_start
 from couler.ir.workflow import Step
 from tests.corpus.build import any_of, on_completion, on_failure, ref, sh
 
