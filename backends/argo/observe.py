@@ -1,0 +1,335 @@
+"""How a run under Argo stands, at the paths of the user's steps.
+
+Groups that the compiler made are looked through: what happens in them is told at the path of the
+step that they stand for.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Mapping
+
+from couler.backends.argo.attempts import attempts_of, is_child_message
+from couler.backends.argo.kept import read_where_kept
+from couler.backends.argo.lower import lower
+from couler.backends.argo.names import Names
+from couler.backends.argo.outputs import gather, own_outputs, run_outputs
+from couler.backends.argo.status_nodes import Node, NodeTree, read_time
+from couler.backends.remote import ENDS, Json, Observation, Observed, RunState, StepState
+from couler.ir.local_forms import leave_out_local_forms
+from couler.ir.paths import HANDLER_PREFIX, StepPath
+from couler.ir.status import State, refuse_start
+from couler.ir.walk import predecessors
+from couler.ir.workflow import Group, Step, Workflow
+
+_ITEM = re.compile(r"\((\d+):")
+_EMPTY = "Skipped, empty params"
+_STOPPED = "Stopped with strategy"
+
+
+class Observer:
+    """Tells how runs of a workflow stand.
+
+    Parameters
+    ----------
+    workflow
+        The workflow as it was compiled: after the passes, without defaults.
+    """
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._workflow = workflow
+        self._lowered = lower(read_where_kept(leave_out_local_forms(workflow)))
+
+    def observe(self, run: Json) -> Observation:
+        """Return how a run stands, from its Workflow as the cluster has it.
+
+        Raises
+        ------
+        EngineError
+            What Argo knows of its steps cannot be read.
+        """
+        found = self.look(run)
+        status = run.get("status") or {}
+        state = run_state(run)
+        outputs: Mapping[str, Json] = {}
+        if state == "succeeded" and found.tree.root is not None:
+            outputs = run_outputs(self._workflow, found.tree.root)
+        return Observation(
+            status=state,
+            steps=tuple(sorted(found.steps.values(), key=_by_end)),
+            outputs=outputs,
+            message=_run_message(run),
+            started=read_time(status.get("startedAt")),
+            finished=read_time(status.get("finishedAt")),
+        )
+
+    def look(self, run: Json) -> Look:
+        """Return what is at each path."""
+        look = Look(run)
+        root = look.tree.root
+        if root is not None:
+            look.scope(self._lowered.steps, StepPath(), root)
+        on_exit = look.tree.on_exit
+        if on_exit is not None:
+            names = Names()
+            children = look.tree.inside(on_exit)
+            for handler in self._lowered.exit_handlers:
+                node = children.get(names.take(handler.name))
+                if node is not None:
+                    look.handler(handler.name, handler.steps, node)
+        return look
+
+
+def run_state(run: Json) -> RunState:
+    """Return how a run as a whole stands."""
+    phase = (run.get("status") or {}).get("phase")
+    if phase == "Succeeded":
+        return "succeeded"
+    if phase in ("Failed", "Error"):
+        return "cancelled" if was_shut_down(run) else "failed"
+    return "running"
+
+
+def was_shut_down(run: Json) -> bool:
+    """Whether somebody has asked for the end of a run."""
+    return bool((run.get("spec") or {}).get("shutdown"))
+
+
+def _run_message(run: Json) -> str | None:
+    status = run.get("status") or {}
+    if not status.get("phase"):
+        return "Argo's controller has not taken it up yet"
+    message = status.get("message")
+    if status["phase"] == "Running" and (run.get("spec") or {}).get("suspend"):
+        return message or "it is suspended, and begins no more steps until it is resumed"
+    if not message or is_child_message(message) or message.startswith(_STOPPED):
+        return None
+    return str(message)
+
+
+def _by_end(observed: Observed) -> tuple[bool, str, int, bool]:
+    """Those that ended come first, in the order of their ends; of one second, what is inside.
+
+    Argo tells times in whole seconds.
+    """
+    has_ended = observed.status in ENDS
+    time = observed.finished if has_ended else observed.started
+    last = observed.path[-1]
+    is_whole = last.item is None and last.round is None
+    return not has_ended, time.isoformat() if time else "", -len(observed.path), is_whole
+
+
+class Look:
+    """What was seen of a run: an instance of a step, and its node, by path."""
+
+    def __init__(self, run: Json) -> None:
+        self.tree = NodeTree.of(run)
+        self.steps: dict[str, Observed] = {}
+        self.nodes: dict[str, Node] = {}
+        """The node of an instance that runs something; `NodeTree.attempts` has its attempts."""
+        self.actions: dict[str, Step] = {}
+        """The step of such an instance, as Argo runs it."""
+        self._stopped = was_shut_down(run)
+
+    def handler(self, name: str, steps: tuple[Step, ...], node: Node) -> None:
+        """See an exit handler and what is in it."""
+        path = StepPath() / f"{HANDLER_PREFIX}{name}"
+        if node.has_run:
+            self.scope(steps, path, node)
+        self._note(path, node, _state(node))
+
+    def scope(self, steps: tuple[Step, ...], path: StepPath, boundary: Node) -> None:
+        """See the steps of a scope."""
+        children = self.tree.inside(boundary)
+        names = Names()
+        task_names = {step.name: names.take(step.name) for step in steps}
+        states: dict[str, StepState] = {}
+        waiting = {step.name: step for step in steps}
+        while waiting:  # a step's state may depend on those that it waits for
+            for name, step in list(waiting.items()):
+                if any(before in waiting for before in predecessors(step) if before != name):
+                    continue
+                del waiting[name]
+                node = children.get(task_names[name])
+                if node is not None:
+                    items = _items(task_names[name], children)
+                    states[name] = self._step(step, path / name, node, items, states)
+
+    def _step(
+        self,
+        step: Step,
+        path: StepPath,
+        node: Node,
+        items: Mapping[int, Node],
+        states: Mapping[str, StepState],
+    ) -> StepState:
+        state = _state(node)
+        message: str | None = None
+        if node.phase == "Omitted":
+            state, message = _not_begun(step, states)
+        is_group = node.type == "TaskGroup" and node.has_ended
+        if is_group and all(item.phase == "Skipped" for item in items.values()):
+            state = "skipped"
+        if node.phase == "Skipped" and node.message == _EMPTY and step.when is None:
+            state = "succeeded"
+        if not node.has_run or state == "skipped":
+            return self._note(path, node, state, message=message)
+        if step.foreach is None:
+            return self._instance(step, path, node)
+        return self._each(step, path, node, items, state)
+
+    def _each(
+        self, step: Step, path: StepPath, node: Node, items: Mapping[int, Node], state: StepState
+    ) -> StepState:
+        """See the items of a foreach, then it as a whole."""
+        places = []
+        for index, item in items.items():
+            place = path.at_item(index)
+            places.append(place)
+            if item.has_run:
+                self._instance(step, place, item, gathers=True)
+            else:
+                self._note(place, item, _state(item))
+        outputs = {}
+        if state in ENDS:
+            outputs = gather([self.steps[str(place)].outputs for place in places])
+        return self._note(path, node, state, outputs=outputs)
+
+    def _instance(
+        self, step: Step, path: StepPath, node: Node, *, gathers: bool = False
+    ) -> StepState:
+        """See one instance of a step that has begun: a process, a group, or a round of a loop."""
+        outputs = own_outputs(step, self._last(node), gathered=gathers)
+        group = step.action
+        if not isinstance(group, Group):
+            return self._leaf(step, path, node, outputs)
+        inner = self._last(node)
+        if step.loop is not None:
+            self._rounds(step, group, path, inner, first=0)
+            return self._note(path, node, _state(node), outputs=outputs)
+        return self._body(step, group, path, node, outputs)
+
+    def _leaf(
+        self, step: Step, path: StepPath, node: Node, outputs: Mapping[str, Json]
+    ) -> StepState:
+        self.nodes[str(path)], self.actions[str(path)] = node, step
+        state = _state(node)
+        tries = self.tree.attempts(node)
+        if state == "running" and tries:
+            state = "retrying" if tries[-1].has_ended else _state(tries[-1])
+        elif state == "succeeded" and tries and tries[-1].is_cached:
+            state = "cached"
+        return self._note(path, node, state, outputs=outputs, tries=tries)
+
+    def _body(
+        self, step: Step, group: Group, path: StepPath, node: Node, outputs: Mapping[str, Json]
+    ) -> StepState:
+        """See what is in a group; of one that was made here, the step at the path of the group."""
+        boundary, state = self._last(node), _state(node)
+        if not group.transparent:
+            self.scope(group.steps, path, boundary)
+            return self._note(path, node, state, outputs=outputs)
+        [inner] = group.steps
+        children = self.tree.inside(boundary)
+        task = Names().take(inner.name)
+        child = children.get(task)
+        if inner.foreach is not None:
+            items = _items(task, children)
+            return self._each(inner, path, child or node, items, state)
+        if child is None or not child.has_run:
+            return self._note(path, node, state, outputs=outputs)
+        inside = self._instance(inner, path, child)
+        if state != "running" and not (state == "succeeded" and inside == "cached"):
+            inside = state
+        seen = self.steps[str(path)]
+        return self._note(path, node, inside, outputs={**seen.outputs, **outputs}, inner=seen)
+
+    def _rounds(self, step: Step, group: Group, path: StepPath, node: Node, *, first: int) -> None:
+        children = self.tree.inside(node)
+        number = first
+        while (child := children.get(f"round-{number - first + 1}")) is not None:
+            if child.has_run:
+                place = path.at_round(number)
+                outputs = own_outputs(step, self._last(child), gathered=False)
+                self._body(step, group, place, child, outputs)
+            number += 1
+        again = children.get("again")
+        if again is not None and again.has_run:
+            self._rounds(step, group, path, again, first=number)
+
+    def _last(self, node: Node) -> Node:
+        """The node of the attempt that counts."""
+        tries = self.tree.attempts(node)
+        return tries[-1] if tries else node
+
+    def _note(
+        self,
+        path: StepPath,
+        node: Node,
+        state: StepState,
+        *,
+        outputs: Mapping[str, Json] | None = None,
+        tries: tuple[Node, ...] = (),
+        message: str | None = None,
+        inner: Observed | None = None,
+    ) -> StepState:
+        """Keep how an instance stands; `inner` is the one that a group of ours stands for."""
+        attempts = inner.attempts if inner is not None else attempts_of(tries, self._stopped)
+        exit_code = attempts[-1].exit_code if attempts else None
+        if message is None and state != "succeeded":
+            message = _message(node, attempts[-1].message if attempts else None)
+            if message is None and inner is not None:
+                message = inner.message
+        runs = node.has_run
+        self.steps[str(path)] = Observed(
+            path=path,
+            status=state,
+            started=node.started if runs and state != "waiting" else None,
+            finished=node.finished if state in ENDS else None,
+            attempts=attempts,
+            message=message,
+            exit_code=exit_code,
+            outputs=outputs if outputs and state != "failed" else {},
+        )
+        return state
+
+
+def _state(node: Node) -> StepState:
+    match node.phase:
+        case "Pending":
+            return "waiting"
+        case "Running":
+            return "suspended" if node.type == "Suspend" else "running"
+        case "Succeeded":
+            return "cached" if node.is_cached else "succeeded"
+        case "Skipped":
+            return "skipped"
+        case "Omitted":
+            return "omitted"
+    return "failed"
+
+
+def _not_begun(step: Step, states: Mapping[str, StepState]) -> tuple[StepState, str | None]:
+    """Return how a step ended that Argo left out; Argo knows one word for two ends."""
+    if any(states.get(before) not in ENDS for before in predecessors(step)):
+        return "omitted", None  # the run was ended before it was its turn
+    refusal = refuse_start(step, t.cast("Mapping[str, State]", states))
+    return ("omitted", None) if refusal is None else (refusal.state, refusal.reason)
+
+
+def _message(node: Node, of_attempt: str | None) -> str | None:
+    if of_attempt is not None:
+        return of_attempt
+    message = node.message
+    return None if message is None or is_child_message(message) else message
+
+
+def _items(task: str, children: Mapping[str, Node]) -> dict[int, Node]:
+    """Return the items of a foreach by their indices."""
+    found = {
+        int(match[1]): node
+        for name, node in children.items()
+        if name.startswith(f"{task}(") and (match := _ITEM.match(name, len(task)))
+    }
+    return dict(sorted(found.items()))
