@@ -316,6 +316,15 @@ class Scheduling(t.Protocol):
         ...
 
 
+@t.runtime_checkable
+class KeepsSecrets(t.Protocol):
+    """A `Remote` that can put secrets where the steps of its runs read them."""
+
+    def put_secrets(self, secrets: Mapping[str, Mapping[str, str]]) -> None:
+        """Make or renew secrets: their entries by the secret's name. Values are shown nowhere."""
+        ...
+
+
 def refuse_unknown_fields(connection: Connection, known: Collection[str]) -> None:
     """Refuse fields of a connection that an engine does not know.
 

@@ -1,0 +1,95 @@
+"""From a workflow to a run on an engine elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from couler.backends.remote import Connection, KeepsSecrets
+from couler.control.connecting import connect
+from couler.control.submission import Order
+from couler.control.submission import submit as submit_order
+from couler.errors import EngineOptionError
+from couler.optimizers.base import Pass
+from couler.stages.artifacts import compile
+from couler.stages.planning import plan
+from couler.stages.workflows import AnyWorkflow, secrets_of
+from couler.state.database import Database
+from couler.state.home import Home
+from couler.state.records import RunRecord
+
+
+def submit(
+    workflow: AnyWorkflow,
+    connection: Connection,
+    *,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+    parameters: Mapping[str, object] | None = None,
+    passes: Iterable[Pass | str] | None = None,
+    name: str | None = None,
+    program: str | None = None,
+    create_secrets: bool = False,
+) -> RunRecord:
+    """Compile a workflow for an engine elsewhere and begin a run of it there.
+
+    Parameters
+    ----------
+    workflow
+        The workflow, of a program or as IR.
+    connection
+        The engine, and how it is reached.
+    database, home
+        Where the run is recorded.
+    environment
+        The variables of the environment, for credentials.
+    parameters
+        Values of its parameters; text is read as the declared type.
+    passes
+        The passes in order, or their names; None for the default ones.
+    name
+        Name of the run; None for a new one. A run of that name which is there is not doubled.
+    program
+        The file that defines the workflow, for the record.
+    create_secrets
+        Make or renew the secrets whose values the program has, where the engine's steps read them.
+
+    Returns
+    -------
+    RunRecord
+        The run, which goes on.
+
+    Raises
+    ------
+    InvalidWorkflowError, UnsupportedFeatureError, EngineOptionError
+        As `plan`.
+    ParameterError
+        The parameters do not fit, or the name is none that engines take.
+    ConfigurationError
+        An extra or a credential is missing, or a field of the connection is wrong.
+    StateError
+        It cannot be recorded, or another run has the name.
+    EngineError
+        The engine refused or cannot be reached; the record says which.
+    """
+    planned = plan(workflow, engine=connection.engine, target=connection.target, passes=passes)
+    artifact = compile(planned, connection.engine, target=connection.target)
+    if create_secrets:
+        _put_secrets(workflow, connection, environment)
+    order = Order(planned.workflow, artifact, connection, parameters or {}, name, program)
+    return submit_order(order, database, home, environment)
+
+
+def _put_secrets(
+    workflow: AnyWorkflow, connection: Connection, environment: Mapping[str, str]
+) -> None:
+    known = secrets_of(workflow)
+    if not known:
+        return
+    remote: object = connect(connection, environment)
+    if not isinstance(remote, KeepsSecrets):
+        raise EngineOptionError(
+            f"{connection.engine}: secrets cannot be created through it. Create them where its "
+            "steps run; `couler compile` names them"
+        )
+    remote.put_secrets(known)
