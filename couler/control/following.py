@@ -60,7 +60,7 @@ def refresh(
     remote = connect(recorded_connection(run), environment)
     try:
         with own_run(home.run_folder(run.id)), _recorder(database, run) as recorder:
-            recorder.record(_observe(remote, asked, run))
+            recorder.record(_as_asked(remote.observe(asked), run.id, database))
     except RunBusyError:  # who follows it records the same
         return runs.find_run(database, run.id)
     return runs.find_run(database, run.id)
@@ -104,28 +104,24 @@ def follow(
     with own_run(home.run_folder(run.id)):
         with _recorder(database, run, is_restart=is_restart) as recorder:
             for observation in remote.follow(asked):
-                told = _as_asked(observation, run)
-                for event in recorder.record(told):
+                for event in recorder.record(_as_asked(observation, run.id, database)):
                     if on_event is not None:
                         on_event(event)
         _keep_logs(remote, asked, database, home)
     return runs.find_run(database, run.id)
 
 
-def _observe(remote: Remote, asked: RemoteRun, run: RunRecord) -> Observation:
-    return _as_asked(remote.observe(asked), run)
-
-
-def _as_asked(observation: Observation, run: RunRecord) -> Observation:
-    """Return what is observed; what failed since it was cancelled from here is cancelled."""
-    is_cancelled = bool((run.place or {}).get(CANCELLED))
-    if is_cancelled and observation.status == "failed":
-        return replace(observation, status="cancelled")
-    return observation
-
-
 CANCELLED = "cancelled"
 """The entry of a run's place that says that it was cancelled from here."""
+
+
+def _as_asked(observation: Observation, run_id: str, database: Database) -> Observation:
+    """Return what is observed; what was cancelled from here and failed then is cancelled."""
+    if observation.status == "failed":
+        place = runs.find_run(database, run_id).place or {}
+        if place.get(CANCELLED):
+            return replace(observation, status="cancelled")
+    return observation
 
 
 @contextmanager
