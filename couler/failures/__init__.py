@@ -1,0 +1,31 @@
+"""What failures of engines mean, whether retrying helps, and with which waits.
+
+The table is data (`couler.failures.tables`); docs/failures.md shows it.
+"""
+
+from __future__ import annotations
+
+from couler.failures.backoff import Backoff
+from couler.failures.decide import Decision, GiveUp, Wait, WatchPolicy, decide
+from couler.failures.explain import explain, headline
+from couler.failures.pattern import Failure, Pattern, Sign
+from couler.failures.recognise import Match, first_line, recognise
+from couler.failures.tables import PATTERNS
+
+__all__ = [
+    "PATTERNS",
+    "Backoff",
+    "Decision",
+    "Failure",
+    "GiveUp",
+    "Match",
+    "Pattern",
+    "Sign",
+    "Wait",
+    "WatchPolicy",
+    "decide",
+    "explain",
+    "first_line",
+    "headline",
+    "recognise",
+]

@@ -1,0 +1,89 @@
+"""How long to wait before another try, and how many tries there are."""
+
+from __future__ import annotations
+
+import math
+import random as _random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """Waits that grow, up to a cap, each drawn at random.
+
+    Attributes
+    ----------
+    first_s
+        The first wait is at most so many seconds (> 0).
+    factor
+        By how much each wait may be longer than the one before (>= 1).
+    cap_s
+        No wait is longer, in seconds.
+    tries
+        At most so many retries (>= 1).
+    """
+
+    first_s: float
+    factor: float
+    cap_s: float
+    tries: int
+
+    def __post_init__(self) -> None:
+        if not (0 < self.first_s <= self.cap_s and self.factor >= 1 and self.tries >= 1):
+            raise ValueError(f"{self}: needs 0 < first_s <= cap_s, factor >= 1 and tries >= 1")
+
+    def longest_s(self, attempt: int) -> float:
+        """Return the most that a wait takes: `first_s * factor**attempt`, at most `cap_s`.
+
+        Parameters
+        ----------
+        attempt
+            How many retries there have been.
+        """
+        try:
+            return min(self.first_s * self.factor**attempt, self.cap_s)
+        except OverflowError:  # after some thousand retries
+            return self.cap_s
+
+    def wait_s(
+        self,
+        attempt: int,
+        random: Callable[[], float] = _random.random,
+        *,
+        at_least_s: float = 0.0,
+    ) -> float:
+        """Return the seconds to wait before a retry.
+
+        Parameters
+        ----------
+        attempt
+            How many retries there have been.
+        random
+            Returns a number in [0, 1).
+        at_least_s
+            What the server asks for, as by `Retry-After`: the wait is drawn on top of it, so
+            that those who were told the same time do not come back together.
+
+        Notes
+        -----
+        Full jitter: uniform in [0, min(cap, first * factor**attempt)). Of many clients that
+        compete for one server, it makes the fewest calls, and with equal work it is done the
+        soonest but for one variant by which the waits depend on each other.
+
+        References
+        ----------
+        M. Brooker, "Exponential Backoff and Jitter", AWS Architecture Blog, 2015,
+        https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/
+
+        Examples
+        --------
+        >>> busy = Backoff(first_s=5, factor=2, cap_s=60, tries=8)
+        >>> [busy.wait_s(attempt, lambda: 0.5) for attempt in range(5)]
+        [2.5, 5.0, 10.0, 20.0, 30.0]
+        >>> busy.wait_s(0, lambda: 0.5, at_least_s=30)
+        32.5
+        """
+        if not math.isfinite(at_least_s) or at_least_s < 0:
+            raise ValueError(f"at_least_s is {at_least_s}, not a number of seconds")
+        return at_least_s + random() * self.longest_s(attempt)

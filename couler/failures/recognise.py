@@ -1,0 +1,110 @@
+"""Which row of the table a failure is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from couler.failures.pattern import ENGINES, Failure, Pattern
+from couler.failures.tables import PATTERNS
+
+MESSAGE_SIZE = 32 * 1024
+"""Characters of a message that are looked at: of a longer one its begin and its end, half each."""
+
+LOG_SIZE = 16 * 1024
+"""Characters of a log that are looked at: its end tells why the process ended."""
+
+FIRST_LINE_SIZE = 500
+"""Characters of a line that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A failure and the row of the table that it is.
+
+    Attributes
+    ----------
+    pattern
+        The row.
+    line
+        The line of the raw text by which it was recognised, else the first one; empty if
+        there is no text.
+    """
+
+    pattern: Pattern
+    line: str
+
+
+def recognise(
+    message: str | None = None,
+    *,
+    reason: str | None = None,
+    exit_code: int | None = None,
+    http_status: int | None = None,
+    log: str | None = None,
+    system: str | None = None,
+) -> Match | None:
+    """Return the row of the table that a failure is, the first that fits; None if none does.
+
+    Parameters
+    ----------
+    message
+        What the engine or its server tells, as it is.
+    reason
+        Its reason as a word: of a Kubernetes status, pod or container.
+    exit_code
+        Of the process.
+    http_status
+        Of a response.
+    log
+        The last lines that the step's process wrote; only rows of texts that processes write
+        are looked for in it.
+    system
+        Which engine or server tells: rows that only another engine tells of are left out.
+
+    Examples
+    --------
+    >>> recognise("etcdserver: leader changed").pattern.name
+    'EtcdLeaderChangedErr'
+    >>> recognise("main: OOMKilled (exit code 137)", exit_code=137).pattern.name
+    'OOMKilledErr'
+    >>> recognise("main: Error (exit code 1)", exit_code=1) is None
+    True
+    """
+    failure = Failure(
+        message=_ends_of(message or ""),
+        reason=reason or None,
+        exit_code=exit_code,
+        http_status=http_status,
+        log=(log or "")[-LOG_SIZE:],
+    )
+    for pattern in PATTERNS:
+        if system is not None and pattern.system in ENGINES and pattern.system != system:
+            continue
+        for one in pattern.signs:
+            line = one.find(failure)
+            if line is not None:
+                return Match(pattern, shortened(line) or first_line(failure.message))
+    return None
+
+
+def first_line(text: str) -> str:
+    r"""Return the first line that says something, cut where it is long.
+
+    Examples
+    --------
+    >>> first_line("\n  Internal error occurred\nstack:")
+    'Internal error occurred'
+    """
+    return shortened(next((line for line in text.splitlines() if line.strip()), ""))
+
+
+def shortened(line: str) -> str:
+    """Return a line without what is beyond the size that is shown."""
+    line = line.strip()
+    return line if len(line) <= FIRST_LINE_SIZE else line[: FIRST_LINE_SIZE - 1] + "…"
+
+
+def _ends_of(message: str) -> str:
+    if len(message) <= MESSAGE_SIZE:
+        return message
+    return f"{message[: MESSAGE_SIZE // 2]}\n{message[-MESSAGE_SIZE // 2 :]}"

@@ -1,0 +1,133 @@
+"""The rows of the table: each finds its own failures and no others, in linear time."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from typing import Any, get_args
+
+import pytest
+
+from couler.failures import PATTERNS, Failure, Pattern, recognise
+from couler.failures.pattern import Sign, System, sign
+from tests.failures.near_misses import NEAR_MISSES
+
+BY_NAME = {pattern.name: pattern for pattern in PATTERNS}
+
+
+def ids(pattern: Pattern) -> str:
+    return pattern.name
+
+
+def fits(pattern: Pattern, failure: Failure) -> bool:
+    return any(one.find(failure) is not None for one in pattern.signs)
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=ids)
+def test_example_is_found_by_its_row_and_by_no_earlier_one(pattern: Pattern) -> None:
+    found = recognise(**asdict(pattern.example))
+    assert found is not None
+    assert found.pattern is pattern
+    for earlier in PATTERNS[: PATTERNS.index(pattern)]:
+        assert not fits(earlier, pattern.example), earlier.name
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=ids)
+def test_message_of_an_example_is_enough_unless_a_code_is_what_tells(pattern: Pattern) -> None:
+    """Engines often hand on the message alone."""
+    if not any(one.text for one in pattern.signs):
+        return
+    example = pattern.example
+    found = recognise(example.message, log=example.log)
+    assert found is not None
+    assert found.pattern is pattern
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=ids)
+def test_near_misses_are_not_found(pattern: Pattern) -> None:
+    for miss in NEAR_MISSES.get(pattern.name, ()):
+        assert not fits(pattern, miss), miss
+
+
+def test_every_row_with_a_text_has_a_near_miss() -> None:
+    with_text = {one.name for one in PATTERNS if any(sign.text for sign in one.signs)}
+    assert with_text <= set(NEAR_MISSES) <= set(BY_NAME)
+
+
+def test_names_are_unique_and_in_the_style_of_the_paper() -> None:
+    assert [
+        name for name, count in Counter(one.name for one in PATTERNS).items() if count > 1
+    ] == []
+    for name in BY_NAME:
+        assert re.fullmatch(r"(?:[A-Z][a-z0-9]*|[A-Z]+)+Err", name), name
+    assert {"ExceededQuotaErr", "TooManyRequestsErr"} <= set(BY_NAME)
+
+
+def test_table_is_large_enough_and_covers_each_system() -> None:
+    assert len(PATTERNS) >= 25
+    assert {one.system for one in PATTERNS} <= set(get_args(System))
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=ids)
+def test_texts_read_as_sentences(pattern: Pattern) -> None:
+    assert pattern.means[0].islower()
+    assert not pattern.means.endswith(".")
+    assert pattern.advice[0].isupper()
+    assert pattern.advice.endswith(".")
+    assert pattern.source.startswith("https://")
+    assert "  " not in pattern.means + pattern.advice
+
+
+def texts_of_rows() -> Iterator[tuple[str, re.Pattern[str]]]:
+    for pattern in PATTERNS:
+        for number, one in enumerate(pattern.signs):
+            if one.text is not None:
+                yield f"{pattern.name}-{number}", one.text
+
+
+TEXTS = list(texts_of_rows())
+
+
+@pytest.mark.parametrize(("name", "text"), TEXTS, ids=[name for name, _ in TEXTS])
+def test_a_search_takes_linear_time(name: str, text: re.Pattern[str]) -> None:
+    """Its repetitions are bounded, so what it does at each place of a text is bounded too."""
+    ways = ways_to_match(parser.parse(text.pattern, text.flags))
+    assert ways <= 500_000, f"{name} may try {ways} ways at each place"
+
+
+def ways_to_match(tree: Any) -> int:
+    """Return a bound on the ways in which a part can match that starts at one place."""
+    ways = 1
+    for code, argument in tree:
+        if code in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+            least, most, body = argument
+            assert most <= 1000, "an unbounded repetition"
+            within = ways_to_match(body)
+            assert within == 1 or most == 1, "a repetition inside of another"
+            ways *= max(within, 1) + 1 if most == 1 else most - least + 1
+        elif code is codes.BRANCH:
+            ways *= sum(ways_to_match(branch) for branch in argument[1])
+        elif code is codes.SUBPATTERN:
+            ways *= ways_to_match(argument[-1])
+        elif code in (codes.ASSERT, codes.ASSERT_NOT):
+            ways *= ways_to_match(argument[1])
+    return ways
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [(r"a+b", "unbounded"), (r"(?:a{1,9}b?){1,9}", "inside"), (r"(?:a|aa){1,9}", "inside")],
+)
+def test_slow_expressions_are_told(text: str, why: str) -> None:
+    with pytest.raises(AssertionError, match=why):
+        ways_to_match(parser.parse(text))
+
+
+def test_a_sign_that_states_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="every failure"):
+        sign()
+    assert sign("x") == Sign(text=re.compile("x", re.MULTILINE))
