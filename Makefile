@@ -81,6 +81,14 @@ airflow-table: $(STAMP) containers airflow ## Run the corpus here and under Airf
 	$(BIN)/python -m pytest -q -m airflow tests/airflow/test_corpus.py --update-goldens
 	@$(BIN)/python -m tests.support.airflow_table
 
+.PHONY: airflow-up
+airflow-up: $(STAMP) airflow ## Start a whole Airflow on this machine, with pods as processes, until Ctrl-C
+	$(BIN)/python -m tests.support.airflow_up
+
+.PHONY: argo-up
+argo-up: $(STAMP) argo-oracle ## Start Argo's controller on this machine, with pods as processes, until Ctrl-C
+	$(BIN)/python -m tests.support.argo_up
+
 .PHONY: airflow
 airflow: $(AIRFLOW)/.setup-done ## Make .venv-airflow: Airflow, apart from all else
 

@@ -55,6 +55,8 @@ class AirflowStack:
         More variables of the environment.
     start_s
         How long it may take until it answers.
+    port
+        Where it answers on loopback; None for a free one.
     """
 
     def __init__(
@@ -64,11 +66,12 @@ class AirflowStack:
         *,
         settings: Mapping[str, str] | None = None,
         start_s: float = 120.0,
+        port: int | None = None,
     ) -> None:
         self.home = home
         self.cluster = cluster
         self._start_s = start_s
-        api = _free_port()
+        api = port or _free_port()
         self.address = f"http://127.0.0.1:{api}"
         self._environment = {
             **environment(home),
