@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from couler.control.failing import told
 from couler.errors import WireError
 from couler.ir.wire import decode, dump_json, is_file
 from couler.state.database import Database
@@ -42,7 +43,7 @@ def result_of(
         workflow=run.workflow,
         status=t.cast("RunEnd", run.status),
         steps={
-            step.path: _step_result(step, step.path in reused)
+            step.path: _step_result(step, run.engine, step.path in reused)
             for step in steps_of(database, run_id)
         },
         outputs=run.outputs,
@@ -53,14 +54,14 @@ def result_of(
     )
 
 
-def _step_result(step: StepRecord, is_reused: bool) -> StepResult:
+def _step_result(step: StepRecord, engine: str, is_reused: bool) -> StepResult:
     return StepResult(
         status=step.status,
         finished=step.finished,
         started=step.started,
         outputs=shown_outputs(step.outputs),
         attempts=step.attempts,
-        message=step.message,
+        message=told(step, engine),
         exit_code=step.exit_code,
         log=None if step.log is None else Path(step.log),
         reused=is_reused,
