@@ -1,0 +1,187 @@
+"""What an engine tells is recorded until the run is over, and its failures are explained."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from couler.backends.remote import Observation, Observed, ObservedAttempt, StepState
+from couler.control.ending import cancel, delete_remote, resume
+from couler.control.failing import decide_retry
+from couler.control.following import follow, read_log, refresh
+from couler.control.results import result_of
+from couler.control.submission import submit
+from couler.errors import EngineError, LostRunError, RunBusyError
+from couler.failures import GiveUp, Wait, WatchPolicy
+from couler.ir.paths import StepPath
+from couler.state import runs
+from couler.state.database import Database
+from couler.state.home import Home
+from couler.state.ownership import own_run, shown_status
+from couler.state.records import RunRecord
+from couler.state.results import Event
+from tests.control.conftest import ToldRemote, order
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+OOM = "main: OOMKilled (exit code 137)"
+
+
+def step(
+    name: str, status: StepState, *, message: str | None = None, exit_code: int = 0
+) -> Observed:
+    """Return how a step stood that began at noon."""
+    end = NOON + timedelta(seconds=5)
+    if status == "running":
+        return Observed(
+            StepPath.parse(name), status, NOON, attempts=(ObservedAttempt(1, "running", NOON),)
+        )
+    attempt = ObservedAttempt(
+        1, "succeeded" if status == "succeeded" else "failed", NOON, end, exit_code, message
+    )
+    outputs = {"result": {"text": "7", "type": "int"}} if status == "succeeded" else {}
+    return Observed(
+        StepPath.parse(name), status, NOON, end, (attempt,), message, exit_code, outputs
+    )
+
+
+FAILED = Observation(
+    "failed",
+    (
+        step("fit", "failed", message=OOM, exit_code=137),
+        Observed(StepPath.parse("tell"), "omitted", finished=NOON),
+    ),
+)
+
+
+@pytest.fixture
+def run(remote: ToldRemote, database: Database, home: Home) -> RunRecord:
+    return submit(order(), database, home, {})
+
+
+def test_a_run_is_recorded_to_its_end(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [
+        Observation("running", (step("fit", "running"),)),
+        Observation("running", (step("fit", "succeeded"), step("tell", "running"))),
+        Observation(
+            "succeeded", (step("fit", "succeeded"), step("tell", "succeeded")), {"best": 7}
+        ),
+    ]
+    events: list[Event] = []
+    ended = follow(run, database, home, {}, on_event=events.append)
+    assert (ended.status, ended.outputs) == ("succeeded", {"best": 7})
+    assert [(event.kind, str(event.path)) for event in events] == [
+        ("started", "fit"),
+        ("finished", "fit"),
+        ("started", "tell"),
+        ("finished", "tell"),
+    ]
+    result = result_of(database, run.id)
+    assert (result.status, result.outputs) == ("succeeded", {"best": 7})
+    assert result.steps["fit"].outputs == {"result": 7}
+    assert {event.run for event in events} == {run.id}
+
+
+def test_what_failed_is_explained_and_its_log_kept(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [FAILED]
+    remote.lines = {"fit": [f"line {number}" for number in range(6000)]}
+    follow(run, database, home, {})
+    result = result_of(database, run.id)
+    assert result.steps["fit"].message is not None
+    assert result.steps["fit"].message.startswith("OOMKilledErr: ")
+    assert OOM in result.steps["fit"].message
+    log = result.steps["fit"].log
+    assert log is not None
+    assert log.read_text().splitlines()[:1] == ["line 1000"]
+    assert len(log.read_text().splitlines()) == 5000
+    [attempt] = runs.attempts_of(database, run.id)
+    assert (attempt.status, attempt.exit_code) == ("failed", 137)
+
+    remote.lines = {"fit": LostRunError("told: the pod has gone")}
+    assert next(read_log(run, StepPath.parse("fit"), database, {})) == "line 1000"
+    with pytest.raises(LostRunError, match=r"the pod has gone"):
+        list(read_log(run, StepPath.parse("fit"), database, {}, attempt=1))
+
+
+def test_an_engine_that_has_no_log_does_not_hide_the_end(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [FAILED]
+    remote.lines = {"fit": EngineError("told: no logs")}
+    assert follow(run, database, home, {}).status == "failed"
+
+
+def test_two_do_not_follow_one_run(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [FAILED]
+    with own_run(Path(run.folder or "")):
+        with pytest.raises(RunBusyError):
+            follow(run, database, home, {})
+        assert refresh(run, database, home, {}).status == "running"
+    assert remote.asked == ["submit"]
+    assert shown_status(run) == "running", "it goes on though nobody follows it"
+    assert refresh(run, database, home, {}).status == "failed"
+
+
+def test_a_run_that_is_cancelled_is_no_failed_one(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    slept: list[float] = []
+    remote.observations = [Observation("running"), FAILED]
+    latest = cancel(run, database, home, {}, sleep=slept.append)
+    assert (latest.status, len(slept)) == ("cancelled", 1)
+    assert remote.asked == ["submit", "cancel", "observe", "observe"]
+    assert latest.place == {"name": run.id, "cancelled": True}
+    assert cancel(run, database, home, {}, patience_s=-1).status == "cancelled"
+
+
+def test_a_run_that_takes_long_to_end_is_told_of(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [Observation("running")]
+    assert cancel(run, database, home, {}, patience_s=-1).status == "running"
+
+
+def test_other_verbs_reach_the_engine(
+    run: RunRecord, remote: ToldRemote, database: Database
+) -> None:
+    resume(run, StepPath.parse("fit"), database, {}, {"answer": "yes"})
+    delete_remote(run, database, {})
+    remote.faults = [LostRunError("told: it has no such run")]
+    delete_remote(run, database, {})
+    assert remote.asked == ["submit", "resume", "delete", "delete"]
+
+
+def test_only_what_may_pass_is_tried_again(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    busy = "etcdserver: request timed out"
+    remote.observations = [
+        Observation("failed", (step("fit", "failed", message=busy), step("tell", "succeeded")))
+    ]
+    follow(run, database, home, {})
+    steps = runs.steps_of(database, run.id)
+    decision = decide_retry(steps, "argo", {}, WatchPolicy(), random=lambda: 0.5)
+    assert isinstance(decision, Wait)
+    assert decision.wait_s > 0
+    assert "retry 1 of" in decision.reason
+    assert isinstance(decide_retry(steps, "argo", {"fit": 99}, WatchPolicy()), GiveUp)
+    assert isinstance(decide_retry(steps, "argo", {}, WatchPolicy(tries=0)), GiveUp)
+    given_up = decide_retry(steps[1:], "argo", {}, WatchPolicy())
+    assert given_up == GiveUp("no step has failed by itself")
+
+
+def test_a_failure_that_stays_is_not_tried_again(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [FAILED]
+    follow(run, database, home, {})
+    decision = decide_retry(runs.steps_of(database, run.id), "argo", {}, WatchPolicy())
+    assert isinstance(decision, GiveUp)
+    assert decision.reason.startswith('step "fit": OOMKilledErr')

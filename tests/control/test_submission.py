@@ -1,0 +1,122 @@
+"""A run is recorded before its engine is asked: it is never lost, and never doubled."""
+
+from __future__ import annotations
+
+import pytest
+
+from couler.control.following import remote_run
+from couler.control.submission import UNCONFIRMED, submit, submit_again
+from couler.errors import EngineError, ParameterError, RefusedError, StateError
+from couler.ir.workflow import Container, Step, Workflow
+from couler.state import runs
+from couler.state.database import Database
+from couler.state.home import Home
+from couler.state.records import RunRecord
+from tests.control.conftest import ToldRemote, order
+
+
+def recorded(database: Database) -> RunRecord:
+    [run] = runs.list_runs(database)
+    return run
+
+
+def test_a_run_is_recorded_with_where_its_engine_has_it(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(depth="5"), database, home, {})
+    assert run == recorded(database)
+    assert run.id.startswith("fit-2-")
+    assert (run.engine, run.status, run.place) == ("told", "running", {"name": run.id})
+    assert run.parameters == {"depth": {"text": "5", "type": "int"}}
+    assert run.target == {"name": None, "fields": {}, "target": {}}
+    [sent] = remote.submitted
+    assert (sent.run_id, dict(sent.parameters)) == (run.id, {"depth": "5"})
+    assert remote_run(database, run).workflow == sent.workflow
+
+
+def test_to_submit_a_name_twice_is_to_submit_once(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    first = submit(order("nightly"), database, home, {})
+    assert submit(order("nightly"), database, home, {}) == first
+    assert len(remote.submitted) == 1
+
+
+@pytest.mark.parametrize(
+    ("other", "what"),
+    [
+        (order("nightly", depth=9), "parameters"),
+        (
+            order(
+                "nightly",
+                Workflow(
+                    name="Fit_2",
+                    steps=(Step(name="x", action=Container(image="a", command=("true",))),),
+                ),
+            ),
+            "workflow",
+        ),
+    ],
+)
+def test_a_name_is_not_taken_from_another(
+    remote: ToldRemote, database: Database, home: Home, other: object, what: str
+) -> None:
+    submit(order("nightly"), database, home, {})
+    with pytest.raises(StateError, match=rf"there is a run nightly already, of another {what}"):
+        submit(other, database, home, {})  # type: ignore[arg-type]  # of the parameters above
+    assert len(remote.submitted) == 1
+
+
+def test_a_run_that_the_engine_refuses_is_recorded_as_failed(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [RefusedError("told: no such namespace")]
+    with pytest.raises(RefusedError, match=r"no such namespace"):
+        submit(order("nightly"), database, home, {})
+    run = recorded(database)
+    assert (run.status, run.place, run.message) == ("failed", None, "told: no such namespace")
+    with pytest.raises(StateError, match=r"the engine did not take it: told: no such namespace"):
+        remote_run(database, run)
+    mended = submit(order("nightly"), database, home, {})
+    assert (mended.status, mended.place, mended.message) == ("running", {"name": "nightly"}, "")
+
+
+def test_a_run_that_may_have_begun_can_be_submitted_again(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [EngineError("told: got no answer")]
+    with pytest.raises(EngineError, match=r"got no answer") as broken:
+        submit(order("nightly"), database, home, {})
+    assert broken.value.__notes__ == [
+        f"{UNCONFIRMED}; `couler retry nightly` submits it again and doubles nothing"
+    ]
+    run = recorded(database)
+    assert (run.status, run.place) == ("running", None)
+    assert run.message == f"{UNCONFIRMED}: told: got no answer"
+    with pytest.raises(StateError, match=r"couler retry nightly"):
+        remote_run(database, run)
+    one = order("nightly")
+    again = submit_again(run, one.workflow, one.artifact, database, home, {})
+    assert (again.place, again.message) == ({"name": "nightly"}, "")
+    assert [sent.run_id for sent in remote.submitted] == ["nightly", "nightly"]
+
+
+def test_a_process_that_dies_while_it_submits_has_said_so(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [KeyboardInterrupt()]  # type: ignore[list-item]  # ends the process
+    with pytest.raises(KeyboardInterrupt):
+        submit(order("nightly"), database, home, {})
+    assert recorded(database).message == UNCONFIRMED
+
+
+def test_wrong_parameters_and_names_leave_nothing(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    with pytest.raises(ParameterError, match=r'there is no parameter "dept". Did you mean'):
+        submit(order(dept=1), database, home, {})
+    for name in ("Nightly", "1st", "a-", "", "a" * 54, "ä"):
+        with pytest.raises(ParameterError, match=r"is no name of a run"):
+            submit(order(name or "-"), database, home, {})
+    assert runs.list_runs(database) == []
+    assert remote.asked == []
