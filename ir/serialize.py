@@ -49,6 +49,10 @@ def read_json(text: str, *, file: str = "<json>") -> Workflow:
         raise SerializationError(
             f"{file}:{error.lineno}: no JSON: {error.msg} at column {error.colno}"
         ) from error
+    except RecursionError as error:
+        raise SerializationError(
+            f"{file}: its lists and objects are nested too deep for a workflow"
+        ) from error
     return from_tree(tree, file=file)
 
 

@@ -122,6 +122,11 @@ def test_what_is_no_yaml_is_refused_with_its_line() -> None:
         read_yaml("a: b\nc: }\n", file="flow.yaml")
 
 
+def test_what_is_nested_too_deep_is_refused() -> None:
+    with pytest.raises(SerializationError, match=r"^flow\.json: .* nested too deep"):
+        read_json("[" * 100_000, file="flow.json")
+
+
 def test_yaml_reads_words_as_version_1_2_does() -> None:
     text = """
 ir_version: "1"
