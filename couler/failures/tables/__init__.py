@@ -1,17 +1,42 @@
-"""The table of failures. A failure is the first row that fits, so the narrower row stands first."""
+"""The table of failures. A failure is the first row that fits, so the narrower row stands first.
+
+What engines and the kubelet say of an end comes before what the process wrote in its log, and
+that before what a bare status, reason or exit code may stand for.
+"""
 
 from __future__ import annotations
 
 from couler.failures.pattern import Pattern
-from couler.failures.tables import airflow, api, argo, etcd, pods
+from couler.failures.tables import (
+    airflow,
+    api,
+    argo,
+    containers,
+    etcd,
+    images,
+    jobs,
+    network,
+    pods,
+    scheduling,
+    storage,
+    training,
+)
 
 PATTERNS: tuple[Pattern, ...] = (
     *etcd.PATTERNS,
     *argo.PATTERNS,
     *airflow.PATTERNS,
+    *network.CERTIFICATES,
+    *images.PATTERNS,
+    *containers.PATTERNS,
+    *scheduling.PATTERNS,
     *pods.PATTERNS,
+    *jobs.PATTERNS,
     *api.QUOTAS,
+    *storage.PATTERNS,
+    *training.PATTERNS,
     *api.ANSWERS,
+    *network.PATTERNS,
     *pods.BY_EXIT_CODE,
 )
 """All rows, in the order in which they are tried."""

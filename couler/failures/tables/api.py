@@ -104,7 +104,9 @@ ANSWERS = (
         signs=(
             sign(r"\badmission webhook \"[^\"\n]{1,253}\" denied the request\b"),
             sign(r" is forbidden: violates PodSecurity \""),
-            sign(r" is forbidden: (?:maximum|minimum) \S{1,253} usage per (?:Container|Pod) is "),
+            sign(
+                r" is forbidden: \[?(?:maximum|minimum) \S{1,253} usage per (?:Container|Pod) is "
+            ),
             sign(
                 r"\bValidatingAdmissionPolicy '[^'\n]{1,253}' with binding '[^'\n]{1,253}' denied "
             ),
