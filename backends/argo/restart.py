@@ -1,0 +1,406 @@
+"""What of an ended run's nodes stays, opens again, or goes, so that some of its steps run again.
+
+Argo's controller walks from the last tasks of a template upwards. A task whose node has ended is
+not looked behind; one without a node is begun; and a task of which an ancestor has no node is an
+error. So a restart deletes the nodes of what is to run again, sets what they are in to running,
+and keeps the rest as it is. Argo's own retry deletes failed nodes with all that follows them, and
+nothing that has failed but is followed by a success; here the caller says what runs again.
+
+The tasks and their order are those of the manifest that the run goes on with, so steps that were
+added, removed or changed are seen as well.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+
+from couler.backends.argo.restart_tasks import Task, expands, item_count, stages_of
+from couler.backends.argo.status_nodes import Json, Node
+from couler.errors import EngineError
+
+State: t.TypeAlias = t.Literal["kept", "idle", "open", "gone", "new"]
+"""`idle` is a node that was skipped or omitted: it may stay, and nothing is lost if it goes."""
+
+_UNSETTLED: frozenset[State] = frozenset({"open", "gone", "new"})
+_ITEM = re.compile(r"\((\d+):")
+_GROUPS = ("DAG", "Steps", "TaskGroup", "StepGroup")
+
+
+class _Verdict(t.NamedTuple):
+    """What becomes of a node and all that is in it."""
+
+    state: State
+    keeps: str | None = None
+    """The path of an instance in it that keeps its end; None if there is none."""
+    failed: bool = False
+    """Whether something in it has failed and stays so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fates:
+    """What becomes of the nodes of a run; all that is in neither stays as it is.
+
+    Attributes
+    ----------
+    gone
+        Names of nodes that go, with all that is in them.
+    opened
+        Names of nodes that are running again.
+    first
+        Names of attempts of groups that become the first and only one.
+    """
+
+    gone: frozenset[str]
+    opened: frozenset[str]
+    first: frozenset[str]
+
+    def goes(self, name: str) -> bool:
+        """Return whether a node goes."""
+        return any(part in self.gone for part in _enclosing(name))
+
+
+def decide(
+    name: str,
+    nodes: Mapping[str, Json],
+    before: Json,
+    spec: Json,
+    paths: Mapping[str, str],
+    again: Collection[str],
+) -> Fates:
+    """Return what becomes of the nodes of a run.
+
+    Parameters
+    ----------
+    name
+        Of the Workflow.
+    nodes
+        The nodes of its status, by their ids.
+    before, spec
+        The spec that it had, and the one that it goes on with.
+    paths
+        The paths of instances of steps that run something, by the ids of their nodes.
+    again
+        Those that run again.
+
+    Raises
+    ------
+    EngineError
+        What is to be kept cannot be: it waits for what runs again, or Argo now runs it in another
+        form.
+    """
+    decision = _Decision(name, nodes, before, spec, paths, frozenset(again))
+    decision.decide()
+    # Groups of which nothing is kept go as a whole, though they were found open before.
+    gone = frozenset(decision.gone)
+    opened = {one for one in decision.opened if not any(p in gone for p in _enclosing(one))}
+    first = {one for one in decision.first if not any(p in gone for p in _enclosing(one))}
+    return Fates(gone, frozenset(opened), frozenset(first))
+
+
+@dataclass
+class _Decision:
+    name: str
+    nodes: Mapping[str, Json]
+    before: Json
+    spec: Json
+    paths: Mapping[str, str]
+    again: frozenset[str]
+    gone: set[str] = field(default_factory=set)
+    opened: set[str] = field(default_factory=set)
+    first: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        every = [Node(tree) for tree in self.nodes.values()]
+        self._by_name = {node.name: node for node in every}
+        self._templates = _templates(self.spec)
+        self._old_templates = _templates(self.before)
+        self._has_other_arguments = self.before.get("arguments") != self.spec.get("arguments")
+        self._attempts: dict[str, list[Node]] = {}
+        for node in every:
+            if node.type == "Retry":
+                found = [Node(self.nodes[one]) for one in node.children if one in self.nodes]
+                tries = [one for one in found if not one.is_hook]
+                self._attempts[node.id] = sorted(tries, key=_attempt_number)
+        tried = {one.id for tries in self._attempts.values() for one in tries}
+        self._made_by: dict[str, list[Node]] = {}
+        for node in every:
+            if node.id not in tried and not node.is_hook:
+                self._made_by.setdefault(node.boundary_id, []).append(node)
+
+    def decide(self) -> None:
+        """Decide on the entrypoint, then on the exit handlers."""
+        verdict = self._instance(self.name, {"template": self.spec.get("entrypoint")})
+        on_exit = f"{self.name}.onExit"
+        if verdict.state in _UNSETTLED:
+            self.gone |= {on_exit, f"{self.name}.hooks"}
+        elif on_exit in self._by_name:
+            self._instance(on_exit, {"template": self.spec.get("onExit")})
+
+    # scopes ----------------------------------------------------------------------------------
+
+    def _scope(self, boundary: Node, template: Json) -> _Verdict:
+        """Decide on what a template has made; `open` tells that something in it is not settled."""
+        verdicts: dict[str, _Verdict] = {}
+        stages = stages_of(boundary.name, template)
+        for stage in stages:
+            found = self._stage(boundary, stage.tasks, verdicts)
+            verdicts.update(found)
+            if stage.node is not None:
+                self._step_group(stage.node, list(found.values()))
+        is_changed = any(one.state in _UNSETTLED for one in verdicts.values())
+        is_changed |= self._drop_removed(boundary, verdicts)
+        return _all_of(verdicts.values(), "open" if is_changed else "kept")
+
+    def _stage(
+        self, boundary: Node, tasks: Sequence[Task], before: Mapping[str, _Verdict]
+    ) -> dict[str, _Verdict]:
+        """Decide on tasks in an order in which each comes after those it waits for."""
+        by_name = {task.name: task for task in tasks}
+        order = [
+            by_name[name]
+            for name in TopologicalSorter(
+                {task.name: task.waits_for for task in tasks}
+            ).static_order()
+            if name in by_name
+        ]
+        found = dict(before)
+        for task in order:
+            found[task.name] = self._task(boundary, task, found)
+        own = {name: found[name] for name in by_name}
+        self._let_idle_go(boundary, order, own)
+        return own
+
+    def _let_idle_go(
+        self, boundary: Node, tasks: Sequence[Task], found: dict[str, _Verdict]
+    ) -> None:
+        """Let what did not run be looked at anew, where nothing that is kept needs it.
+
+        Its condition may be another one now; if it is not, it ends as it did.
+        """
+        opens = any(one.state in _UNSETTLED for one in found.values())
+        may_open = boundary.id == self.name or boundary.has_failed
+        old = self._old_tasks(boundary)
+        followers: dict[str, set[str]] = {}
+        for task in tasks:
+            for before in task.waits_for:
+                followers.setdefault(before, set()).add(task.name)
+        for task in reversed(tasks):
+            if found[task.name].state != "idle":
+                continue
+            is_changed = self._has_other_arguments or old.get(task.name) != task.tree
+            needed = any(
+                found[one].state not in ("gone", "new") for one in followers.get(task.name, ())
+            )
+            if not needed and (opens or (is_changed and may_open)):
+                found[task.name] = self._let_go(task.name)
+
+    def _old_tasks(self, boundary: Node) -> dict[str, Json]:
+        template = self._old_templates.get(boundary.tree.get("templateName") or "") or {}
+        stages = stages_of(boundary.name, template)
+        return {task.name: task.tree for stage in stages for task in stage.tasks}
+
+    def _step_group(self, name: str, found: Sequence[_Verdict]) -> None:
+        """Open the node of parallel steps, or let it go with them."""
+        node = self._by_name.get(name)
+        if node is None:
+            return
+        is_lost = node.has_failed and not any(one.failed for one in found)
+        if not is_lost and not any(one.state in _UNSETTLED for one in found):
+            return
+        if any(one.keeps is not None for one in found):
+            self.opened.add(name)
+        else:
+            self.gone.add(name)
+
+    def _drop_removed(self, boundary: Node, known: Collection[str]) -> bool:
+        """Let nodes go whose tasks are no more."""
+        dropped = False
+        for node in self._made_by.get(boundary.id, ()):
+            if node.type == "StepGroup" or any(part in known for part in _enclosing(node.name)):
+                continue
+            self._replaced(node)
+            dropped = True
+        return dropped
+
+    # tasks -----------------------------------------------------------------------------------
+
+    def _task(self, boundary: Node, task: Task, found: Mapping[str, _Verdict]) -> _Verdict:
+        if expands(task.tree):
+            verdict = self._expanded(boundary, task)
+        else:
+            verdict = self._instance(task.name, task.tree)
+        unsettled = [one for one in task.waits_for if found[one].state in _UNSETTLED]
+        if not unsettled or verdict.state in ("new", "gone"):
+            return verdict
+        if verdict.keeps is not None:
+            raise EngineError(
+                f'argo: "{verdict.keeps}" cannot keep its end, since it waits for '
+                f'"{self._shown(unsettled[0])}", which runs again or is new. Let it run again, too'
+            )
+        return self._let_go(task.name)
+
+    def _expanded(self, boundary: Node, task: Task) -> _Verdict:
+        """Decide on the items of a foreach and on the node that stands for all of them."""
+        node = self._by_name.get(task.name)
+        if node is not None and node.type != "TaskGroup":
+            # There was no item, or Argo made another kind of node.
+            is_idle = node.type == "Skipped"
+            return self._instance(task.name, task.tree) if is_idle else self._replaced(node)
+        items = list(self._items(task.name, boundary))
+        if node is None and not items:
+            return _Verdict("new")
+        count = item_count(task.tree)
+        verdicts = []
+        for index, item in items:
+            is_surplus = count is not None and index >= count  # the list has become shorter
+            verdicts.append(
+                self._let_go(item.name) if is_surplus else self._instance(item.name, task.tree)
+            )
+        is_changed = any(one.state in _UNSETTLED for one in verdicts)
+        is_changed |= count is not None and len(items) != count
+        whole = _all_of(verdicts, "open" if is_changed else "kept")
+        if node is None:  # parallel steps have no node for all items
+            return whole
+        is_lost = not node.has_ended or (node.has_failed and not whole.failed)
+        if not is_changed and not is_lost:
+            return whole
+        if whole.keeps is None:
+            return self._let_go(task.name)
+        self.gone.update(
+            item.name
+            for (_, item), verdict in zip(items, verdicts, strict=True)
+            if verdict.state == "idle"
+        )
+        return self._open(node, whole)
+
+    def _items(self, name: str, boundary: Node) -> Iterator[tuple[int, Node]]:
+        for node in self._made_by.get(boundary.id, ()):
+            if node.name.startswith(name) and (match := _ITEM.match(node.name, len(name))):
+                yield int(match[1]), node
+
+    def _instance(self, name: str, task: Json) -> _Verdict:
+        """Decide on one node and what is in it."""
+        node = self._by_name.get(name)
+        if node is None:
+            return _Verdict("new")
+        path = self.paths.get(node.id)
+        if path is not None and path in self.again:
+            return self._let_go(name)
+        if node.type == "Skipped":
+            # One that failed could not even be begun.
+            return self._let_go(name) if node.has_failed else _Verdict("idle")
+        template = self._template(task)
+        if template is not None and stages_of(name, template):
+            return self._group(node, template)
+        if template is not None and self._is_group(node):
+            return self._replaced(node)
+        if not node.has_ended:
+            return self._let_go(name)
+        if path is None and node.has_failed:  # such as the task that ends a loop at its bound
+            return _Verdict("idle", failed=True)
+        return _Verdict("kept", path, node.has_failed)
+
+    def _group(self, node: Node, template: Json) -> _Verdict:
+        tries = self._attempts.get(node.id)
+        body = tries[-1] if tries else node
+        if body.type not in _GROUPS:
+            return self._replaced(node)
+        inside = self._scope(body, template)
+        is_lost = not node.has_ended or (node.has_failed and not inside.failed)
+        if inside.state == "kept" and not is_lost:
+            return _Verdict("kept", inside.keeps, node.has_failed)
+        if inside.keeps is None:
+            return self._let_go(node.name)
+        if (node.type == "Retry") != ("retryStrategy" in template):
+            raise self._reshaped(inside.keeps)
+        if tries:
+            # The last attempt becomes the first, since attempts count anew.
+            self.gone.update(one.name for one in tries[:-1])
+            self.opened.add(body.name)
+            self.first.add(body.name)
+        return self._open(node, inside)
+
+    def _template(self, task: Json) -> Json | None:
+        """Return the template of a task; None for one that is stored elsewhere."""
+        inline = task.get("inline")
+        return inline if inline is not None else self._templates.get(task.get("template") or "")
+
+    def _is_group(self, node: Node) -> bool:
+        tries = self._attempts.get(node.id) or [node]
+        return tries[-1].type in _GROUPS
+
+    # ends ------------------------------------------------------------------------------------
+
+    def _let_go(self, name: str) -> _Verdict:
+        self.gone.add(name)
+        return _Verdict("gone")
+
+    def _open(self, node: Node, inside: _Verdict) -> _Verdict:
+        self.opened.add(node.name)
+        # What looks at it looks anew.
+        self.gone |= {f"{node.name}.onExit", f"{node.name}.hooks"}
+        return inside._replace(state="open")
+
+    def _replaced(self, node: Node) -> _Verdict:
+        """Let a node go where Argo now makes another kind of node."""
+        kept = self._kept_in(node.name)
+        if kept is not None:
+            raise self._reshaped(kept)
+        return self._let_go(node.name)
+
+    def _kept_in(self, name: str) -> str | None:
+        """Return the path of an instance in a node that is to keep its end."""
+        for node in self._by_name.values():
+            path = self.paths.get(node.id)
+            if path is None or path in self.again or not node.has_run:
+                continue
+            if name in _enclosing(node.name):
+                return path
+        return None
+
+    def _reshaped(self, path: str) -> EngineError:
+        return EngineError(
+            f'argo: "{path}" cannot keep its end, since the workflow as it is now makes another '
+            "template of what it is in. Submit the workflow as a new run, or restart it unchanged"
+        )
+
+    def _shown(self, name: str) -> str:
+        node = self._by_name.get(name)
+        path = None if node is None else self.paths.get(node.id)
+        return path or name.removeprefix(f"{self.name}.")
+
+
+def _enclosing(name: str) -> Iterator[str]:
+    """Yield the name of a node and those of all that it is in, by the way names are made.
+
+    Examples
+    --------
+    >>> list(_enclosing("run.each(0:a).fit"))
+    ['run', 'run.each', 'run.each(0:a)', 'run.each(0:a).fit']
+    """
+    in_item = False
+    for position, character in enumerate(name):
+        if character in ".([" and not in_item and position:
+            yield name[:position]
+        if character in "()":  # Argo leaves parentheses out of the texts of items
+            in_item = character == "("
+    yield name
+
+
+def _all_of(verdicts: Collection[_Verdict], state: State) -> _Verdict:
+    """Return the verdict on what several others are in."""
+    keeps = next((one.keeps for one in verdicts if one.keeps is not None), None)
+    return _Verdict(state, keeps, any(one.failed for one in verdicts))
+
+
+def _templates(spec: Json) -> dict[str, Json]:
+    return {template["name"]: template for template in spec.get("templates") or ()}
+
+
+def _attempt_number(node: Node) -> int:
+    number = node.name.rpartition("(")[2].rstrip(")")
+    return int(number) if number.isdecimal() else -1

@@ -1,0 +1,89 @@
+"""The tasks of a template and what they wait for, as a restart needs to know them."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from couler.backends.argo.status_nodes import Json
+
+_TASK = re.compile(r"([a-zA-Z][-a-zA-Z0-9]*)(?:\.[a-zA-Z]+)?")
+_LISTS = ("withItems", "withParam", "withSequence")
+
+
+class Task(t.NamedTuple):
+    """A task of a DAG, or a step of parallel steps."""
+
+    name: str
+    """Name of its node."""
+    tree: Json
+    waits_for: tuple[str, ...] = ()
+    """Names of the nodes of the tasks that come before it."""
+
+
+class Stage(t.NamedTuple):
+    """Tasks that one node of a template stands for."""
+
+    tasks: tuple[Task, ...]
+    node: str | None = None
+    """Name of the node of parallel steps; None for a DAG, whose own node it is."""
+
+
+def stages_of(name: str, template: Json) -> tuple[Stage, ...]:
+    """Return the stages of a template, the first first; none for one that runs something itself.
+
+    Parameters
+    ----------
+    name
+        Name of the node that the template has.
+    template
+        Of a manifest.
+
+    Examples
+    --------
+    >>> dag = {"tasks": [{"name": "a"}, {"name": "b", "depends": "a.Failed || a.Errored"}]}
+    >>> [(task.name, task.waits_for) for task in stages_of("run", {"dag": dag})[0].tasks]
+    [('run.a', ()), ('run.b', ('run.a',))]
+    >>> steps = [[{"name": "a"}], [{"name": "b"}]]
+    >>> [(one.node, one.tasks[0].waits_for) for one in stages_of("run", {"steps": steps})]
+    [('run[0]', ()), ('run[1]', ('run[0].a',))]
+    """
+    dag = template.get("dag")
+    if dag is not None:
+        tasks = (
+            Task(
+                f"{name}.{tree['name']}",
+                tree,
+                tuple(f"{name}.{before}" for before in _waits_for(tree)),
+            )
+            for tree in dag.get("tasks") or ()
+        )
+        return (Stage(tuple(tasks)),)
+    stages: list[Stage] = []
+    before: tuple[str, ...] = ()
+    for number, steps in enumerate(template.get("steps") or ()):
+        node = f"{name}[{number}]"
+        parallel = tuple(Task(f"{node}.{tree['name']}", tree, before) for tree in steps)
+        stages.append(Stage(parallel, node))
+        before = tuple(task.name for task in parallel)
+    return tuple(stages)
+
+
+def _waits_for(task: Json) -> tuple[str, ...]:
+    named = [match[1] for match in _TASK.finditer(task.get("depends") or "")]
+    return tuple(dict.fromkeys((*named, *(task.get("dependencies") or ()))))
+
+
+def expands(task: Json) -> bool:
+    """Return whether a task has an instance an item."""
+    return any(task.get(name) is not None for name in _LISTS)
+
+
+def item_count(task: Json) -> int | None:
+    """Return how many items a task has; None if that is known at run time only."""
+    items = task.get("withItems")
+    return len(items) if isinstance(items, list) and not _is_computed(items) else None
+
+
+def _is_computed(items: list[Json]) -> bool:
+    return len(items) == 1 and isinstance(items[0], str) and "{{" in items[0]
