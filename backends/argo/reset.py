@@ -110,7 +110,7 @@ def pod_name(workflow: str, node: Json) -> str:
     Examples
     --------
     >>> pod_name("run-1", {"name": "run-1.fit", "templateName": "fit"})
-    'run-1-fit-3298695089'
+    'run-1-fit-1040821085'
     """
     if node["name"] == workflow:
         return workflow

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.fakes.kubernetes.server import Ending
-from tests.fakes.kubernetes.store import SECRETS, Json, Resource
+from tests.fakes.kubernetes.store import PODS, SECRETS, Json, Resource
 from tests.oracle.argo import bucket
 from tests.oracle.argo.build import BuildError, build_obstacle, obstacle, programs
 from tests.oracle.argo.cluster import (
@@ -144,6 +144,21 @@ class Session:
         workflow = workflows[0] if workflows else to_workflow(objects, scheduled)
         workflow = with_parameters(workflow, parameters or {})
         return read_run(self._cluster, self._cluster.submit(workflow, timeout_s=timeout_s))
+
+    @property
+    def address(self) -> str:
+        """The API server, which asks nobody who they are; the namespace is `default`."""
+        return f"http://{self._cluster.server.address}"
+
+    def wait(self, name: str, *, timeout_s: float = 60.0) -> OracleRun:
+        """Wait for the end of a workflow that is there already."""
+        return read_run(self._cluster, self._cluster.wait(name, timeout_s=timeout_s))
+
+    @property
+    def pod_names(self) -> set[str]:
+        """Names of the pods that are there."""
+        found = self._cluster.store.list(PODS, lambda found: True)[1]
+        return {pod["metadata"]["name"] for pod in found}
 
     @property
     def storage(self) -> Mapping[str, object]:

@@ -199,7 +199,10 @@ class Cluster:
     def submit(self, workflow: Json, *, timeout_s: float) -> Json:
         """Run a workflow and return it as the controller leaves it."""
         created = self.create(WORKFLOWS, workflow)
-        name = created["metadata"]["name"]
+        return self.wait(created["metadata"]["name"], timeout_s=timeout_s)
+
+    def wait(self, name: str, *, timeout_s: float) -> Json:
+        """Wait for the end of a workflow and return it as the controller leaves it."""
         limit = time.monotonic() + timeout_s
         while True:
             found = self.store.get(WORKFLOWS, NAMESPACE, name)

@@ -1,0 +1,126 @@
+"""Putting a Workflow back through the Kubernetes API: its pods first, then its status."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Collection
+
+from couler.backends.argo.reset import Reset, has_ended
+from couler.errors import EngineError, LostRunError
+from couler.rest.client import RestClient, RestError
+from couler.rest.patience import Patience
+
+Json: t.TypeAlias = t.Any
+
+PutBack: t.TypeAlias = Callable[[Json], Reset]
+"""From a Workflow that has ended to what begins parts of it again."""
+
+_CONFLICTS = 10
+"""How often a change is made again that another change of the object came before."""
+
+_GONE = Patience(first_s=0.1, cap_s=2.0, total_s=60.0)
+"""How long a pod that is deleted may still be there; most have ended, and go at once."""
+
+
+def restart(
+    client: RestClient, namespace: str, name: str, put_back: PutBack, *, gone: Patience = _GONE
+) -> Json:
+    """Begin parts of a run again, and return its Workflow.
+
+    Parameters
+    ----------
+    client, namespace, name
+        Where the Workflow is.
+    put_back
+        Says what it is to be.
+    gone
+        How long pods may take to go.
+
+    Raises
+    ------
+    EngineError
+        The run has not ended, or the cluster refuses.
+    LostRunError
+        There is no such Workflow.
+
+    Notes
+    -----
+    What broke off in between can be done again: pods that are gone already are no matter, and the
+    Workflow is changed as a whole, if nothing else has changed it (`metadata.resourceVersion`).
+    """
+    root = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
+    for _ in range(_CONFLICTS):
+        found = client.call("GET", f"{root}/workflows/{name}", absent=[404])
+        if found is None:
+            raise LostRunError(
+                f"argo: there is no Workflow {name} in the namespace {namespace} of "
+                f"{client.address}: it was deleted there, or never was"
+            )
+        refuse_running(found)
+        wanted = put_back(found)
+        pods = _Kind(client, f"/api/v1/namespaces/{namespace}/pods", name)
+        pods.delete(wanted.pods)
+        pods.wait_until_gone(wanted.pods, gone)
+        # What the pods have told of their outputs would be taken for what the new ones tell. Argo
+        # deletes it at the end of a run, so an account that may not see it can go on.
+        _Kind(client, f"{root}/workflowtaskresults", name).delete(wanted.nodes)
+        try:
+            return client.call("PUT", f"{root}/workflows/{name}", send=wanted.workflow)
+        except RestError as error:
+            if error.code != 409:
+                raise
+    raise EngineError(
+        f"argo: the workflow {name} changes too often to be changed from here. Try again"
+    )
+
+
+def refuse_running(workflow: Json) -> None:
+    """Refuse to restart a run that goes on.
+
+    Raises
+    ------
+    EngineError
+        It has not ended.
+    """
+    if not has_ended(workflow):
+        raise EngineError(
+            f"argo: the workflow {workflow['metadata']['name']} has not ended, so it cannot be "
+            "restarted. Wait for its end, or cancel it"
+        )
+
+
+class _Kind:
+    """Objects of a kind that belong to a Workflow."""
+
+    def __init__(self, client: RestClient, path: str, workflow: str) -> None:
+        self._client = client
+        self._path = path
+        self._of = f"workflows.argoproj.io/workflow={workflow}"
+
+    def delete(self, names: Collection[str]) -> None:
+        """Delete those that are there."""
+        for name in sorted(self._names() & set(names)):
+            self._client.call("DELETE", f"{self._path}/{name}", absent=[404])
+
+    def wait_until_gone(self, names: Collection[str], patience: Patience) -> None:
+        """Wait until none of them is there."""
+        waits = patience.begin()
+        while left := sorted(self._names() & set(names)):
+            if not waits.wait():
+                raise EngineError(
+                    f"argo: the pod {left[0]} was deleted, so that its step can run again, but is "
+                    "still there. Look for what holds it (kubectl describe pod), and try again"
+                )
+
+    def _names(self) -> set[str]:
+        found: set[str] = set()
+        params: dict[str, str | int | bool] = {"labelSelector": self._of, "limit": 500}
+        while True:
+            answer = self._client.call("GET", self._path, params=params, absent=[403, 404])
+            if answer is None:
+                return found
+            found |= {one["metadata"]["name"] for one in answer["items"]}
+            more = answer["metadata"].get("continue")
+            if not more:
+                return found
+            params["continue"] = more
