@@ -8,6 +8,8 @@ policies, storage, workflow
     Steps and workflows.
 wire
     How values travel between steps.
+evaluation
+    What values, conditions and states are in a run, and what taking it up would do.
 walk, graph, paths
     Scopes, edges, and places in a run.
 features

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from couler.backends.local.demand import Lane
 from couler.backends.local.limits import Limits
-from couler.backends.local.values import View
+from couler.ir.evaluation.values import View
 
 
 @dataclass(frozen=True, slots=True)

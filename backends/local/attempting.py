@@ -11,15 +11,15 @@ from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off
 from couler.backends.local.limits import Limits
 from couler.backends.local.locks import Locks
-from couler.backends.local.outputs import KEEP_BYTES, read_entered, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.recording import Recorder
 from couler.backends.local.request import RequestError, Response, send
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.threads import in_thread
-from couler.backends.local.values import VALUE_ERRORS, RunFacts, Single, View, holds
 from couler.errors import WireError
 from couler.ir import workflow as ir
+from couler.ir.evaluation.outputs import KEEP_BYTES, read_entered, read_output
+from couler.ir.evaluation.values import VALUE_ERRORS, RunFacts, Single, View, holds
 from couler.ir.listing import ListFiles
 from couler.ir.wire import MAX_VALUE_BYTES, check_size, dump_json
 from couler.locations.stop import CutOffError

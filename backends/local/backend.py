@@ -32,8 +32,8 @@ from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step, Workflow
 
 if t.TYPE_CHECKING:
-    from couler.backends.local.replay import PlannedStep
     from couler.backends.local.surroundings import Surroundings
+    from couler.ir.evaluation.replay import PlannedStep
     from couler.locations.secrets import GivenSecrets
     from couler.state.database import Database
     from couler.state.records import RunRecord

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 
-from couler.backends.local.stored import read_outputs, references, singles, write_outputs
-from couler.backends.local.values import Outputs
+from couler.backends.local.stored import references
 from couler.errors import ArtifactError, LostArtifactError
+from couler.ir.evaluation.stored import read_outputs, singles, write_outputs
+from couler.ir.evaluation.values import Outputs
 from couler.state.cache import add_entry, list_entries, look_up, touch_entry
 from couler.state.database import Database
 from couler.state.policy import AdmitAll, CachePolicy, Candidate, Entry

@@ -6,8 +6,8 @@ import os
 from collections.abc import Callable
 
 from couler.backends.local.masking import Masker
-from couler.backends.local.outputs import KEEP_BYTES
 from couler.backends.local.process import Streams, Take
+from couler.ir.evaluation.outputs import KEEP_BYTES
 
 
 def streams_to(

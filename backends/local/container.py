@@ -20,7 +20,6 @@ from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import Exchange
-from couler.backends.local.outputs import KEEP_BYTES, default_of, read_output
 from couler.backends.local.place import Place, entry_texts
 from couler.backends.local.pods import CompanionError, Pod
 from couler.backends.local.process import (
@@ -34,9 +33,10 @@ from couler.backends.local.runtimes.base import CannotStartError, Job, runtime_c
 from couler.backends.local.runtimes.host import explain_size, explain_start
 from couler.backends.local.runtimes.paths import mounted
 from couler.backends.local.threads import in_thread
-from couler.backends.local.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.errors import ArtifactError, EngineError, EvaluationError
 from couler.ir.artifacts import Archive, Location
+from couler.ir.evaluation.outputs import KEEP_BYTES, default_of, read_output
+from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, Single, Stored, to_text
 from couler.ir.wire import is_file
 from couler.ir.workflow import STDOUT, Output
 from couler.locations.stop import CutOffError, Stop

@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from couler.backends.local.ends import End
-from couler.backends.local.stored import read_outputs, references
-from couler.backends.local.values import Outputs
+from couler.backends.local.stored import references
 from couler.errors import ArtifactError
+from couler.ir.evaluation.stored import read_outputs
+from couler.ir.evaluation.values import Outputs
 from couler.ir.paths import PathPart, StepPath
 from couler.state.records import StepRecord
 

@@ -1,10 +1,9 @@
-"""Instances of steps, what runs in them, and how they end."""
+"""What runs in instances of steps, and how they end."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from couler.backends.local.companions import Companion, companions
 from couler.backends.local.limits import CANCELLED, Limits
@@ -15,55 +14,16 @@ from couler.backends.local.locations.exchange import (
     bind_sources,
     bind_targets,
 )
-from couler.backends.local.outputs import default_outputs
 from couler.backends.local.process import Usage
 from couler.backends.local.retries import FailureKind
-from couler.backends.local.values import Outputs, Stored, View, bind_input, resolve_text
-from couler.errors import MissingOutputError
 from couler.ir.artifacts import Location
+from couler.ir.evaluation.instances import RUNS, bind_inputs
+from couler.ir.evaluation.values import Outputs, Stored, View, resolve_text
 from couler.ir.listing import ListFiles
 from couler.ir.paths import StepPath
 from couler.ir.status import State
 from couler.ir.storage import EnvVar
-from couler.ir.workflow import Container, Group, Http, Output, Step
-
-RUNS = sys.maxsize
-"""In the place of an ordinal: later than everything that earlier sessions have recorded."""
-
-
-@dataclass(frozen=True, slots=True)
-class Instance:
-    """A step at its place in the run."""
-
-    step: Step
-    path: StepPath
-    outputs: tuple[Output, ...]
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether it has a place in the results; a group that a pass made has none.
-
-        It has one all the same where its steps run more than once, to tell these apart.
-        """
-        step = self.step
-        if not (isinstance(step.action, Group) and step.action.transparent):
-            return True
-        return not (step.foreach is None and step.loop is None and step.retry is None)
-
-    @property
-    def is_whole_list(self) -> bool:
-        """Whether it is a foreach as a whole, not one of its items."""
-        return self.step.foreach is not None and self.path[-1].item is None
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it stands for items or rounds, which run in its place."""
-        is_whole_loop = self.step.loop is not None and self.path[-1].round is None
-        return self.is_whole_list or is_whole_loop
-
-    def at(self, path: StepPath) -> Instance:
-        """Return an item or a round of this instance."""
-        return replace(self, path=path)
+from couler.ir.workflow import Container, Http, Output, Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,26 +168,6 @@ def bind(step: Step, path: StepPath, outputs: tuple[Output, ...], view: View) ->
     )
 
 
-def bind_inputs(step: Step, view: View) -> dict[str, Stored]:
-    """Return the values of a step's inputs; that of an optional one need not be there.
-
-    Raises
-    ------
-    EvaluationError, WireError
-        A value cannot be read.
-    """
-    found: dict[str, Stored] = {}
-    for given in step.inputs:
-        if given.at is not None:
-            continue
-        try:
-            found[given.name] = bind_input(given, view)
-        except MissingOutputError:
-            if not given.optional:
-                raise
-    return found
-
-
 def cut_off(limits: Limits) -> Attempt:
     """Return the end of an attempt that its limits ended."""
     return Attempt(False, message=limits.reached, kind=failure_kind(limits.reached))
@@ -236,8 +176,3 @@ def cut_off(limits: Limits) -> Attempt:
 def failure_kind(reason: str | None) -> FailureKind | None:
     """Return how an attempt failed that was ended for a reason; None for a cancel."""
     return None if reason == CANCELLED else "failure"
-
-
-def readable_defaults(instance: Instance) -> Outputs:
-    """Return what can be read of an instance that gave nothing."""
-    return {} if instance.is_whole_list else default_outputs(instance.outputs)

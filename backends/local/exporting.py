@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from couler.backends.local.recording import Recorder
-from couler.backends.local.values import Gathered, Stored
+from couler.ir.evaluation.values import Gathered, Stored
 from couler.ir.wire import is_file
 from couler.store import ObjectStore, parse_reference
 

@@ -21,24 +21,12 @@ from couler.backends.local.capacity import Need, need_of
 from couler.backends.local.companions import ports_beside
 from couler.backends.local.demand import Grant, Request, Shape
 from couler.backends.local.dispatch import Dispatcher
-from couler.backends.local.ends import (
-    RUNS,
-    Attempt,
-    Bound,
-    End,
-    Instance,
-    ScopeEnd,
-    bind,
-    bind_inputs,
-    readable_defaults,
-)
+from couler.backends.local.ends import Attempt, Bound, End, ScopeEnd, bind
 from couler.backends.local.fan import run_all
-from couler.backends.local.iteration import foreach_items, gather
 from couler.backends.local.keys import NO_FILES
 from couler.backends.local.limits import Limits, too_late
 from couler.backends.local.locations.exchange import Files
 from couler.backends.local.locks import Hold
-from couler.backends.local.outputs import read_results, scope_outputs
 from couler.backends.local.recording import Recorder
 from couler.backends.local.retries import (
     attempt_seconds,
@@ -48,14 +36,17 @@ from couler.backends.local.retries import (
 )
 from couler.backends.local.reuse import Reuse
 from couler.backends.local.scope import run_steps
-from couler.backends.local.values import (
+from couler.ir import workflow as ir
+from couler.ir.evaluation.instances import RUNS, Instance, bind_inputs, readable_defaults
+from couler.ir.evaluation.iteration import foreach_items, gather
+from couler.ir.evaluation.outputs import read_results, scope_outputs
+from couler.ir.evaluation.values import (
     VALUE_ERRORS,
     Outputs,
     Stored,
     View,
     holds,
 )
-from couler.ir import workflow as ir
 from couler.ir.locks import Lock, locks_of
 from couler.ir.paths import StepPath
 from couler.ir.policies import Foreach, Loop

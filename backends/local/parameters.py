@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from couler.backends.local.stored import read_outputs, write_outputs
-from couler.backends.local.values import Single, as_type, from_json
 from couler.errors import ParameterError, WireError
+from couler.ir.evaluation.stored import read_outputs, write_outputs
+from couler.ir.evaluation.values import Single, as_type, from_json
 from couler.ir.parameters import check_choice, read_parameter, unknown_parameter
 from couler.ir.wire import MAX_VALUE_BYTES, check_size, decode
 from couler.ir.workflow import Parameter

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from couler.backends.local.ends import Attempt, Bound, End, Instance
+from couler.backends.local.ends import Attempt, Bound, End
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.masking import masked
 from couler.backends.local.process import Usage
-from couler.backends.local.stored import write_outputs
-from couler.backends.local.values import Gathered, Stored, to_json
 from couler.errors import CoulerError, WireError
+from couler.ir.evaluation.instances import Instance
+from couler.ir.evaluation.stored import write_outputs
+from couler.ir.evaluation.values import Gathered, Stored, to_json
 from couler.ir.paths import StepPath
 from couler.ir.status import State
 from couler.ir.wire import dump_json, is_file

@@ -13,7 +13,7 @@ from functools import partial
 
 from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
-from couler.backends.local.ends import RUNS, Attempt, Bound, End, Instance
+from couler.backends.local.ends import Attempt, Bound, End
 from couler.backends.local.keys import NO_FILES, StepKeys
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import (
@@ -24,10 +24,11 @@ from couler.backends.local.locations.exchange import (
     has_sources,
     has_targets,
 )
-from couler.backends.local.outputs import required
 from couler.backends.local.recording import Recorder
 from couler.backends.local.threads import in_thread
-from couler.backends.local.values import VALUE_ERRORS, Outputs, View
+from couler.ir.evaluation.instances import RUNS, Instance
+from couler.ir.evaluation.outputs import required
+from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, View
 from couler.ir.workflow import Step
 from couler.locations.stop import CutOffError, Stop
 from couler.locations.transfer import OUTSIDE_ERRORS

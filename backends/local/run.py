@@ -30,17 +30,18 @@ from couler.backends.local.orphans import begun_in, end_orphans, end_run
 from couler.backends.local.parameters import Parameters, merge_parameters, with_entries
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now
-from couler.backends.local.replay import PlannedStep, plan_retry
+from couler.backends.local.replay import plan_retry
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.session import Session, read_outside
 from couler.backends.local.signals import Interrupts, listen
-from couler.backends.local.stored import read_outputs
 from couler.backends.local.surroundings import Surroundings, require_surroundings
-from couler.backends.local.values import RunFacts, Single, View
 from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError, StateError
+from couler.ir.evaluation.replay import PlannedStep
+from couler.ir.evaluation.stored import read_outputs
+from couler.ir.evaluation.values import RunFacts, Single, View
 from couler.ir.serialize import write_json
 from couler.ir.wire import is_file
 from couler.ir.workflow import Workflow

@@ -9,10 +9,11 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from couler.backends.local.around import Around
-from couler.backends.local.ends import End, Instance, ScopeEnd
+from couler.backends.local.ends import End, ScopeEnd
 from couler.backends.local.limits import Limits
-from couler.backends.local.outputs import outputs_of
-from couler.backends.local.values import Outputs
+from couler.ir.evaluation.instances import Instance
+from couler.ir.evaluation.outputs import outputs_of
+from couler.ir.evaluation.values import Outputs
 from couler.ir.graph import Graph
 from couler.ir.paths import StepPath
 from couler.ir.status import State, failed_leaves, refuse_start

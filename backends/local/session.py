@@ -9,15 +9,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from couler.backends.local.around import Around
-from couler.backends.local.ends import End, Instance, ScopeEnd
+from couler.backends.local.ends import End, ScopeEnd
 from couler.backends.local.exporting import export, remove_tree
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.limits import CANCELLED, OUT_OF_TIME, Limits
-from couler.backends.local.outputs import read_results, scope_outputs
 from couler.backends.local.place import OUTPUTS, Place
 from couler.backends.local.recording import Recorder, now
 from couler.backends.local.signals import Interrupts
-from couler.backends.local.values import (
+from couler.backends.local.writing import explain_writing
+from couler.errors import ArtifactError, MissingOutputError
+from couler.ir.evaluation.instances import Instance
+from couler.ir.evaluation.outputs import read_results, scope_outputs
+from couler.ir.evaluation.values import (
     VALUE_ERRORS,
     Gathered,
     Outputs,
@@ -26,8 +29,6 @@ from couler.backends.local.values import (
     View,
     resolve,
 )
-from couler.backends.local.writing import explain_writing
-from couler.errors import ArtifactError, MissingOutputError
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.values import StepRef, Value
 from couler.ir.walk import references

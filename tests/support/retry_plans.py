@@ -12,8 +12,8 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.backends.local.ends import Instance
-from couler.backends.local.replay import PlannedStep
+from couler.ir.evaluation.instances import Instance
+from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.policies import Cache
 from couler.ir.workflow import Group, Step, Workflow

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from couler.backends.local.commands import run_command
-from couler.backends.local.values import Single, View, resolve_text
 from couler.errors import ArtifactError, EvaluationError
 from couler.ir.artifacts import Archive, Location, map_texts
+from couler.ir.evaluation.values import Single, View, resolve_text
 from couler.ir.workflow import Input, Output, Step
 from couler.locations.secrets import Entries
 from couler.locations.stop import Stop

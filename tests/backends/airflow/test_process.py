@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from couler.backends.local.outputs import read_output
 from couler.errors import WireError
+from couler.ir.evaluation.outputs import read_output
 from couler.ir.workflow import Output
 
 BUSYBOX = shutil.which("busybox")

@@ -16,7 +16,9 @@ from couler.backends.airflow.module import in_jinja
 from couler.backends.airflow.parameters import param
 from couler.backends.airflow.reading import Scope
 from couler.backends.local.parameters import bind_parameters
-from couler.backends.local.values import (
+from couler.errors import MissingOutputError
+from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
+from couler.ir.evaluation.values import (
     VALUE_ERRORS,
     RunFacts,
     Single,
@@ -26,8 +28,6 @@ from couler.backends.local.values import (
     resolve,
     to_text,
 )
-from couler.errors import MissingOutputError
-from couler.ir.conditions import And, Compare, Condition, Not, Operator, Or
 from couler.ir.values import (
     Field,
     FirstOf,

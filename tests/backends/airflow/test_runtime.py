@@ -13,11 +13,11 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from couler.backends.airflow import runtime
-from couler.backends.local.values import Single, as_type, pick, to_json, to_text
 from couler.errors import ConditionError, EvaluationError, WireError
 from couler.ir.base import freeze_json
 from couler.ir.conditions import Operator
 from couler.ir.conditions import compare as compare_by_rule
+from couler.ir.evaluation.values import Single, as_type, pick, to_json, to_text
 from couler.ir.wire import ValueType, decode, encode
 
 

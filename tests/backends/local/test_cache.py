@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from couler.backends.local.cache import StepCache
-from couler.backends.local.keys import StepKeys, text_for_key
-from couler.backends.local.stored import read_outputs, write_outputs
-from couler.backends.local.values import Gathered, Outputs, RunFacts, Single, View
+from couler.backends.local.keys import StepKeys
 from couler.errors import MissingOutputError
 from couler.ir.cachekey import cache_key, definition_digest
+from couler.ir.evaluation.keys import text_for_key
+from couler.ir.evaluation.stored import read_outputs, write_outputs
+from couler.ir.evaluation.values import Gathered, Outputs, RunFacts, Single, View
 from couler.ir.policies import Cache
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import Literal, ParamRef, StepRef
@@ -25,7 +26,7 @@ from couler.state import Database, open_database
 from couler.state.cache import add_entry, list_entries, look_up, pin_entries
 from couler.state.garbage import collect_garbage
 from couler.state.policy import Candidate, Decision, Entry
-from couler.store import ObjectStore, parse_reference
+from couler.store import ObjectStore, content_of, parse_reference
 
 REFERENCE = "ab" * 32 + "/report.html"
 KEY = "c" * 64
@@ -97,8 +98,8 @@ def test_a_file_counts_by_its_content() -> None:
 
 def test_files_of_a_foreach_count_by_their_contents() -> None:
     files = Gathered((Single(REFERENCE, "file"), None, Single("x", "str")))
-    assert text_for_key(files) == f'["{"ab" * 32}",null,"x"]'
-    assert text_for_key(Single(REFERENCE, "str")) == REFERENCE
+    assert text_for_key(files, content_of) == f'["{"ab" * 32}",null,"x"]'
+    assert text_for_key(Single(REFERENCE, "str"), content_of) == REFERENCE
 
 
 def test_named_caches_are_apart() -> None:

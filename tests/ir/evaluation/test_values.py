@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from couler.backends.local.values import (
+from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
+from couler.ir.evaluation.values import (
     Gathered,
     RunFacts,
     Single,
@@ -19,7 +20,6 @@ from couler.backends.local.values import (
     to_json,
     to_text,
 )
-from couler.errors import ConditionError, EvaluationError, MissingOutputError, WireError
 from tests.corpus.build import (
     compare,
     first_of,

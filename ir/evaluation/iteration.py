@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from couler.backends.local.values import (
+from couler.errors import EvaluationError
+from couler.ir.evaluation.values import (
     Gathered,
     Outputs,
     Single,
@@ -14,7 +15,6 @@ from couler.backends.local.values import (
     from_json,
     resolve,
 )
-from couler.errors import EvaluationError
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known
 from couler.ir.wire import MAX_ITEMS, MAX_LIST_BYTES, check_size, dump_json

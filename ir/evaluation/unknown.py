@@ -5,9 +5,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from couler.backends.local.iteration import gather, gather_one
-from couler.backends.local.outputs import scope_outputs
-from couler.backends.local.values import Outputs, Single, Stored, View, bind_input
+from couler.ir.evaluation.iteration import gather, gather_one
+from couler.ir.evaluation.outputs import scope_outputs
+from couler.ir.evaluation.values import Outputs, Single, Stored, View, bind_input
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Input, Output
 

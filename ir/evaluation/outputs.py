@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from couler.backends.local.values import (
+from couler.errors import EvaluationError, MissingOutputError, WireError
+from couler.ir.entered import check_entered
+from couler.ir.evaluation.values import (
     Gathered,
     Outputs,
     Single,
@@ -13,8 +15,6 @@ from couler.backends.local.values import (
     from_json,
     resolve,
 )
-from couler.errors import EvaluationError, MissingOutputError, WireError
-from couler.ir.entered import check_entered
 from couler.ir.values import RoundRef, StepRef, Value, walk
 from couler.ir.walk import references, step_values
 from couler.ir.wire import MAX_LIST_BYTES, MAX_VALUE_BYTES, check_size

@@ -1,0 +1,391 @@
+"""What taking up a run would do: which steps are taken over, which run, and why.
+
+It walks the workflow as an engine does, with the outputs that are recorded or cached. What runs is
+taken to succeed, with outputs that are not known yet: a condition that reads them is taken to hold,
+and what else reads them runs. Exit handlers are planned for a run that succeeds.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from couler.ir import workflow as ir
+from couler.ir.evaluation.instances import RUNS, Instance, readable_defaults
+from couler.ir.evaluation.iteration import foreach_items
+from couler.ir.evaluation.outputs import outputs_of, read_results
+from couler.ir.evaluation.unknown import (
+    UnknownValueError,
+    bind_known,
+    gather_known,
+    known_outputs,
+    unknown_outputs,
+)
+from couler.ir.evaluation.values import VALUE_ERRORS, Outputs, View, holds
+from couler.ir.graph import Graph
+from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
+from couler.ir.policies import Foreach, Loop
+from couler.ir.status import State, refuse_start
+
+Verdict: t.TypeAlias = t.Literal["reused", "cached", "runs", "skipped", "omitted"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """What taking up a run would do with a step that runs something.
+
+    Attributes
+    ----------
+    path
+        Place of the instance; of the whole where its items or rounds are not known yet.
+    verdict
+        What would become of it.
+    reason
+        Why, in words; None for what is taken over from an earlier session of the run.
+    is_decided_anew
+        Whether it waits for something that runs: what is recorded of it holds no more, even if it
+        is skipped or omitted again.
+    """
+
+    path: str
+    verdict: Verdict
+    reason: str | None = None
+    is_decided_anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known of an instance that runs something.
+
+    Attributes
+    ----------
+    verdict
+        What would become of it.
+    state, outputs, since
+        How it ended, unless it runs.
+    reason
+        Why it runs; None if that is for what it waits for.
+    cache
+        What the cache says of it; None if it was not asked.
+    """
+
+    verdict: t.Literal["reused", "cached", "runs"]
+    state: State = "succeeded"
+    outputs: Outputs = field(default_factory=dict)
+    since: int = 0
+    reason: str | None = None
+    cache: str | None = None
+
+
+class Known(t.Protocol):
+    """Finds what need not run."""
+
+    def find(self, instance: Instance, view: View, *, since: int) -> Finding:
+        """Return what is known of an instance that runs something.
+
+        Parameters
+        ----------
+        instance
+            The instance.
+        view
+            What it reads.
+        since
+            As of an end: `RUNS` where something that it waits for runs, and else the latest of
+            those ends.
+
+        Raises
+        ------
+        ConditionError, EvaluationError, WireError
+            Its values cannot be evaluated.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What taking up a run would do.
+
+    Attributes
+    ----------
+    steps
+        What would become of each step, in the order in which they could run.
+    items
+        How many items foreachs have whose lists are known, by the texts of their paths.
+    """
+
+    steps: tuple[PlannedStep, ...]
+    items: Mapping[str, int]
+
+
+def plan_replay(
+    workflow: ir.Workflow,
+    view: View,
+    known: Known,
+    *,
+    read: Collection[str],
+    all_handlers: bool = False,
+) -> Replay:
+    """Return what taking up a run would do with each step.
+
+    Parameters
+    ----------
+    workflow
+        The workflow, which may have changed since; without defaults.
+    view
+        Facts and parameters of the run.
+    known
+        Finds what need not run, as it does for the run.
+    read
+        Names of the steps of the workflow whose standard output something reads.
+    all_handlers
+        Whether all exit handlers run if anything does, be it in one of them alone.
+    """
+    planner = _Planner(known)
+    ends = planner.walk_scope(workflow.steps, StepPath(), _Around(view), read)
+    outputs = {name: end.outputs for name, end in ends.items()}
+    after = _Around(
+        replace(view, run=replace(view.run, status="succeeded"), steps=outputs),
+        since=max((end.since for end in ends.values()), default=0),
+        why="it runs after the steps, and not all of them are reused",
+    )
+    begin = len(planner.steps)
+    planner.walk_handlers(workflow, after)
+    if all_handlers and after.since != RUNS and _is_any_run(planner.steps):
+        del planner.steps[begin:]
+        planner.walk_handlers(workflow, replace(after, since=RUNS, why="exit handlers run again"))
+    return Replay(tuple(planner.steps), planner.items)
+
+
+def _is_any_run(steps: Sequence[PlannedStep]) -> bool:
+    return any(step.verdict == "runs" for step in steps)
+
+
+_How: t.TypeAlias = t.Literal["runs", "is cached", "comes after what is not reused"]
+_HOWS: tuple[_How, ...] = t.get_args(_How)
+"""The first one tells most to those that wait for several steps."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Expected:
+    """How a step is expected to end; `since` as of an `End`, `how` where that is `RUNS`."""
+
+    state: State
+    outputs: Outputs
+    since: int = 0
+    how: _How = "comes after what is not reused"
+
+
+@dataclass(frozen=True, slots=True)
+class _Around:
+    """What holds for everything in a scope.
+
+    Attributes
+    ----------
+    view, since
+        As of the interpreter's `Around`.
+    why
+        Why nothing in it is taken over from earlier, where `since` is `RUNS`.
+    is_sure
+        Whether all conditions that it stands under are known.
+    """
+
+    view: View
+    since: int = 0
+    why: str = ""
+    is_sure: bool = True
+
+
+class _Planner:
+    def __init__(self, known: Known) -> None:
+        self.steps: list[PlannedStep] = []
+        self.items: dict[str, int] = {}
+        self._known = known
+
+    def walk_handlers(self, workflow: ir.Workflow, after: _Around) -> None:
+        """Plan the exit handlers of a run that succeeds."""
+        for handler in workflow.exit_handlers:
+            if handler.on != "failure":
+                path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
+                self.walk_scope(handler.steps, path, after, read_results(handler.steps, ()))
+
+    def walk_scope(
+        self,
+        steps: tuple[ir.Step, ...],
+        path: StepPath,
+        around: _Around,
+        read: Collection[str],
+    ) -> Mapping[str, _Expected]:
+        """Plan the steps of a scope, each after those that it waits for."""
+        by_name = {step.name: step for step in steps}
+        graph = Graph.of(steps)
+        ends: dict[str, _Expected] = {}
+        states: dict[str, State] = {}
+        readable: dict[str, Outputs] = dict(around.view.steps)
+        view = replace(around.view, steps=readable)
+        for name in graph.topological_order:
+            step = by_name[name]
+            instance = Instance(step, path / name, outputs_of(step, is_read=name in read))
+            if not instance.is_shown:
+                instance = instance.at(path)
+            before = {it: ends[it] for it in graph.predecessors[name]}
+            since = max((around.since, *(end.since for end in before.values())))
+            inside = replace(around, view=view, since=since, why=_why(before) or around.why)
+            end = self._plan_step(instance, inside, states)
+            # As in a run: what is left out hands on what it would have waited for.
+            ends[name] = end = replace(end, since=max(since, end.since))
+            states[name] = end.state
+            readable[name] = end.outputs
+        return ends
+
+    def _plan_step(
+        self, instance: Instance, around: _Around, states: Mapping[str, State]
+    ) -> _Expected:
+        step = instance.step
+        refusal = refuse_start(step, states)
+        if refusal is not None:
+            assumed = "it needs a failure, and a plan has what runs succeed"
+            reason = assumed if around.since == RUNS else refusal.reason
+            return self._leave_out(instance, refusal.state, reason, around)
+        try:
+            if step.when is not None and not holds(step.when, around.view):
+                return self._leave_out(instance, "skipped", "its condition is false", around)
+        except UnknownValueError:
+            end = self._plan_all(instance, replace(around, is_sure=False))
+            return replace(end, outputs=unknown_outputs(instance.outputs))
+        except VALUE_ERRORS as error:
+            return self._run(instance, around, f"it failed: {error}")
+        return self._plan_all(instance, around)
+
+    def _plan_all(self, instance: Instance, around: _Around) -> _Expected:
+        step = instance.step
+        try:
+            if step.foreach is None:
+                return self._plan_item(instance, around)
+            return self._plan_foreach(instance, step.foreach, around)
+        except UnknownValueError:
+            return self._run(instance, around, around.why)
+        except VALUE_ERRORS as error:
+            return self._run(instance, around, f"it failed: {error}")
+
+    def _plan_foreach(self, instance: Instance, foreach: Foreach, around: _Around) -> _Expected:
+        items = foreach_items(foreach, around.view)
+        self.items[str(instance.path)] = len(items)
+        ends = [
+            self._plan_item(
+                instance.at(instance.path.at_item(index)),
+                replace(around, view=replace(around.view, items=item)),
+            )
+            for index, item in enumerate(items)
+        ]
+        return _whole(ends, gather_known(instance.outputs, [end.outputs for end in ends]))
+
+    def _plan_item(self, instance: Instance, around: _Around) -> _Expected:
+        loop = instance.step.loop
+        if loop is None:
+            return self._plan_once(instance, around)
+        return self._plan_loop(instance, loop, around)
+
+    def _plan_loop(self, instance: Instance, loop: Loop, around: _Around) -> _Expected:
+        ends: list[_Expected] = []
+        for number in range(loop.max_iterations):
+            end = self._plan_once(instance.at(instance.path.at_round(number)), around)
+            ends.append(end)
+            around = replace(around, view=replace(around.view, round=end.outputs))
+            try:
+                if not holds(loop.condition, around.view):
+                    return _whole(ends, end.outputs)
+            except UnknownValueError:
+                if end.how != "runs":  # that others may follow is not told by the round itself
+                    self._run(instance, around, around.why)
+                return _running(instance)
+            except VALUE_ERRORS as error:
+                return self._run(instance, around, f"it failed: {error}")
+            if end.since == RUNS and around.since != RUNS:
+                around = replace(around, why=f"it follows round {number}, which {end.how}")
+            around = replace(around, since=max(around.since, end.since))
+        return self._run(instance, around, f"it needs more than {loop.max_iterations} rounds")
+
+    def _plan_once(self, instance: Instance, around: _Around) -> _Expected:
+        action = instance.step.action
+        try:
+            if isinstance(action, ir.Group):
+                return self._plan_group(instance, action, around)
+            return self._plan_leaf(instance, around)
+        except VALUE_ERRORS as error:
+            return self._run(instance, around, f"it failed: {error}")
+
+    def _plan_leaf(self, instance: Instance, around: _Around) -> _Expected:
+        found = self._known.find(instance, around.view, since=around.since)
+        match found.verdict:
+            case "reused":
+                self._tell(instance, "reused", None, around)
+                return _Expected(found.state, found.outputs, found.since)
+            case "cached":
+                self._tell(instance, "cached", _on_condition(found.cache or "", around), around)
+                return _Expected(found.state, found.outputs, RUNS, "is cached")
+            case "runs":
+                why = around.why if found.reason is None else found.reason
+                return self._run(instance, around, why, cache=found.cache)
+        t.assert_never(found.verdict)
+
+    def _plan_group(self, instance: Instance, group: ir.Group, around: _Around) -> _Expected:
+        step = instance.step
+        view = View(around.view.run, parameters=bind_known(step.inputs, around.view))
+        read = read_results(group.steps, (output.value for output in step.outputs))
+        ends = self.walk_scope(group.steps, instance.path, replace(around, view=view), read)
+        outputs = {name: end.outputs for name, end in ends.items()}
+        given = known_outputs(step.outputs, replace(view, steps=outputs))
+        return _whole(ends.values(), given)
+
+    def _run(
+        self, instance: Instance, around: _Around, why: str, *, cache: str | None = None
+    ) -> _Expected:
+        told = why if cache is None else f"{why}; cache: {cache}"
+        self._tell(instance, "runs", _on_condition(told, around), around)
+        return _running(instance)
+
+    def _leave_out(
+        self,
+        instance: Instance,
+        state: t.Literal["skipped", "omitted"],
+        why: str,
+        around: _Around,
+    ) -> _Expected:
+        self._tell(instance, state, why, around)
+        return _Expected(state, readable_defaults(instance))
+
+    def _tell(
+        self, instance: Instance, verdict: Verdict, reason: str | None, around: _Around
+    ) -> None:
+        is_decided_anew = around.since == RUNS
+        self.steps.append(PlannedStep(str(instance.path), verdict, reason, is_decided_anew))
+
+
+def _running(instance: Instance) -> _Expected:
+    return _Expected("succeeded", unknown_outputs(instance.outputs), RUNS, "runs")
+
+
+def _whole(ends: Iterable[_Expected], outputs: Outputs) -> _Expected:
+    """Return the end of what has others inside, by theirs."""
+    inside = tuple(ends)
+    hows = {end.how for end in inside if end.since == RUNS}
+    return _Expected(
+        "succeeded",
+        outputs,
+        max((end.since for end in inside), default=0),
+        next((how for how in _HOWS if how in hows), _HOWS[-1]),
+    )
+
+
+def _why(before: Mapping[str, _Expected]) -> str | None:
+    """Return why a step is not taken over from earlier, if that is for what it waits for."""
+    for how in _HOWS:
+        for name, end in before.items():
+            if end.since == RUNS and end.how == how:
+                return f"it depends on {name}, which {how}"
+    return None
+
+
+def _on_condition(why: str, around: _Around) -> str:
+    return why if around.is_sure else f"{why}, if its condition holds"
