@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.capabilities import CAPABILITIES
 from couler.backends.base import (
@@ -21,6 +21,8 @@ from couler.ir.workflow import Workflow
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.manifest import Manifest, ManifestOptions
+    from couler.backends.argo.remote import ArgoRemote
+    from couler.backends.remote import Connection
 
 __all__ = ["ArgoBackend"]
 
@@ -81,6 +83,28 @@ class ArgoBackend:
             files=(ArtifactFile(f"{workflow.name}.{format}", text),),
             notes=tuple(_notes(workflow)),
         )
+
+    def connect(self, connection: Connection, environment: Mapping[str, str]) -> ArgoRemote:
+        """Return Argo; it is first asked when a method of it is called.
+
+        Parameters
+        ----------
+        connection
+            The namespace of its target, and fields: `kubeconfig` and `context` of the cluster, else
+            what `KUBECONFIG` names, else the account of the pod that this runs in, else
+            `~/.kube/config`; `timeout_s` of one call.
+        environment
+            The variables of the environment.
+
+        Raises
+        ------
+        ConfigurationError
+            The extra `argo` is missing, a field is unknown or wrong, or no configuration of a
+            cluster can be used.
+        """
+        from couler.backends.argo.connect import connect
+
+        return connect(connection, environment)
 
     def _manifest(self, workflow: Workflow, options: ManifestOptions) -> Manifest:
         """The manifest; kept, as checking and compiling ask for the same one."""

@@ -236,6 +236,10 @@ class NodeTree:
                 found.setdefault(node.boundary_id, []).append(node)
         return found
 
+    def find(self, node_id: str) -> Node | None:
+        """Return the node of an id."""
+        return self._nodes.get(node_id)
+
     @property
     def root(self) -> Node | None:
         """The node of the entrypoint; None before it is made."""

@@ -1,0 +1,313 @@
+"""Argo through the Kubernetes API: `WorkflowApi` in terms of objects of the cluster."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from couler.backends.argo.status_nodes import read_nodes, with_nodes
+from couler.backends.argo.workflow_api import Change, Json
+from couler.errors import EngineError, LostRunError
+from couler.rest.client import RestClient, RestError
+
+FIELD_MANAGER = "couler"
+
+_GROUP = "argoproj.io/v1alpha1"
+_PLURALS: Mapping[tuple[str, str], str] = {
+    (_GROUP, "Workflow"): "workflows",
+    (_GROUP, "CronWorkflow"): "cronworkflows",
+    (_GROUP, "WorkflowTemplate"): "workflowtemplates",
+    (_GROUP, "ClusterWorkflowTemplate"): "clusterworkflowtemplates",
+    ("v1", "ConfigMap"): "configmaps",
+    ("v1", "PersistentVolumeClaim"): "persistentvolumeclaims",
+    ("v1", "Secret"): "secrets",
+    ("v1", "Service"): "services",
+}
+_CLUSTER_WIDE = frozenset({"ClusterWorkflowTemplate"})
+
+_WATCH_S = 60
+"""How long a stream of changes lasts: a connection that has died unseen is noticed after it."""
+
+_IDLE_S = _WATCH_S + 15.0
+_LOG_IDLE_S = 600.0
+"""How long a process may write nothing before its log is asked for anew."""
+
+_CONFLICTS = 10
+"""How often a change is made again that another change of the object came before."""
+
+_APPLY = "application/apply-patch+yaml"
+_MERGE = "application/merge-patch+json"
+
+
+class ClusterApi:
+    """Argo in a namespace of a cluster, through the Kubernetes API.
+
+    Parameters
+    ----------
+    client
+        Calls the cluster.
+    namespace
+        The namespace.
+    """
+
+    def __init__(self, client: RestClient, namespace: str) -> None:
+        self._client = client
+        self.namespace = namespace
+        self.address = client.address
+
+    # workflows -------------------------------------------------------------------------------
+
+    def create(self, workflow: Json, *, dry_run: bool = False) -> Json:
+        """Create a Workflow."""
+        # To repeat it is safe where it has a name: what is there already is refused.
+        repeat = bool(workflow["metadata"].get("name"))
+        params = _params(fieldManager=FIELD_MANAGER, dryRun="All" if dry_run else None)
+        path = self._path("Workflow")
+        return self._client.call("POST", path, send=workflow, params=params, repeat=repeat)
+
+    def get(self, name: str) -> Json:
+        """Return a Workflow."""
+        found = self._client.call("GET", self._path("Workflow", name), absent=[404])
+        if found is None:
+            raise self._lost(name)
+        return found
+
+    def snapshot(self, name: str) -> tuple[Json, str]:
+        """Return a Workflow, and the version after which its changes can be asked for."""
+        answer = self._client.call(
+            "GET", self._path("Workflow"), params={"fieldSelector": f"metadata.name={name}"}
+        )
+        if not answer["items"]:
+            raise self._lost(name)
+        found = {"apiVersion": _GROUP, "kind": "Workflow", **answer["items"][0]}
+        return found, answer["metadata"]["resourceVersion"]
+
+    def list(self, labels: Mapping[str, str]) -> list[Json]:
+        """Return the Workflows that have all these labels."""
+        wanted = ",".join(f"{key}={value}" for key, value in labels.items())
+        found: list[Json] = []
+        params: dict[str, str | int | bool] = {"labelSelector": wanted, "limit": 100}
+        while True:
+            answer = self._client.call("GET", self._path("Workflow"), params=params)
+            found += answer["items"]
+            more = answer["metadata"].get("continue")
+            if not more:
+                return found
+            params["continue"] = more
+
+    def watch(self, name: str, since: str) -> Iterator[Change]:
+        """Yield a Workflow whenever it has changed."""
+        params: dict[str, str | int | bool] = {
+            "watch": "true",
+            "fieldSelector": f"metadata.name={name}",
+            "resourceVersion": since,
+            "allowWatchBookmarks": "true",
+            "timeoutSeconds": _WATCH_S,
+        }
+        path = self._path("Workflow")
+        for line in self._client.lines(path, params=params, idle_s=_IDLE_S):
+            kind, found = self._event(path, line)
+            if kind == "DELETED":
+                raise self._lost(name)
+            version = found["metadata"]["resourceVersion"]
+            yield Change(version, None if kind == "BOOKMARK" else found)
+
+    def _event(self, path: str, line: str) -> tuple[str, Json]:
+        try:
+            event = json.loads(line)
+            kind, found = event["type"], event["object"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._error(path, None, "a change that is no JSON: it was cut off") from error
+        if kind == "ERROR":
+            raise self._error(path, found.get("code"), found.get("message") or "no reason is given")
+        return kind, found
+
+    def replace(self, workflow: Json) -> Json:
+        """Put a whole Workflow in the place of the one with its name."""
+        path = self._path("Workflow", workflow["metadata"]["name"])
+        params = _params(fieldManager=FIELD_MANAGER)
+        return self._client.call("PUT", path, send=workflow, params=params)
+
+    def change(self, name: str, change: Callable[[Json], Json | None]) -> Json:
+        """Change a Workflow, again if another change came before.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        change
+            Returns what it is to be; None for what it is.
+        """
+        for _ in range(_CONFLICTS):
+            found = self.get(name)
+            wanted = change(found)
+            if wanted is None:
+                return found
+            try:
+                return self.replace(wanted)
+            except RestError as error:
+                if error.code != 409:
+                    raise
+        raise EngineError(
+            f"argo: the workflow {name} changes too often to be changed from here. Try again"
+        )
+
+    def delete(self, name: str) -> None:
+        """Delete a Workflow and its pods; nothing happens if there is none."""
+        self.remove("Workflow", name)
+
+    def remove(self, kind: str, name: str, *, policy: str = "Background", grace_s: int = 0) -> bool:
+        """Delete an object of Argo's, and return whether there was one.
+
+        Parameters
+        ----------
+        kind, name
+            The object.
+        policy
+            What happens to what belongs to it: `Background`, `Foreground` or `Orphan`.
+        grace_s
+            How long what runs has to end; 0 for what each says of itself.
+        """
+        options: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
+        if grace_s:
+            options["gracePeriodSeconds"] = grace_s
+        path = self._path(kind, name)
+        return self._client.call("DELETE", path, send=options, absent=[404]) is not None
+
+    def stop(self, name: str) -> None:
+        """End a Workflow; its exit handlers run."""
+        self._shut_down(name, "Stop")
+
+    def terminate(self, name: str) -> None:
+        """End a Workflow at once, without its exit handlers."""
+        self._shut_down(name, "Terminate")
+
+    def _shut_down(self, name: str, strategy: str) -> None:
+        # One that is suspended as a whole would wait for ever.
+        self._patch("Workflow", name, {"spec": {"shutdown": strategy, "suspend": None}})
+
+    def resume(self, name: str, node_id: str | None, entered: Mapping[str, str]) -> None:
+        """Let a node of type Suspend go on, or a whole Workflow that is suspended."""
+        if node_id is None:
+            self._patch("Workflow", name, {"spec": {"suspend": None}})
+        else:
+            node = node_id
+            self.change(name, lambda found: _resumed(found, node, entered))
+
+    # pods and other objects ------------------------------------------------------------------
+
+    def logs(self, name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
+        """Yield the lines of a container of a pod."""
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log"
+        params = _params(container=container, follow="true" if follow else None)
+        yield from self._client.lines(path, params=params, accept="*/*", idle_s=_LOG_IDLE_S)
+
+    def pods(self, workflow: str) -> Sequence[Json]:
+        """Return the pods of a Workflow."""
+        params = {"labelSelector": f"workflows.argoproj.io/workflow={workflow}"}
+        path = f"/api/v1/namespaces/{self.namespace}/pods"
+        return t.cast("Sequence[Json]", self._client.call("GET", path, params=params)["items"])
+
+    def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
+        """Create an object, or change the one with its kind and name (server-side apply)."""
+        path = self._path_of(manifest)
+        dry = "All" if dry_run else None
+        params = _params(fieldManager=FIELD_MANAGER, force="true", dryRun=dry)
+        return self._client.call(
+            "PATCH", path, send=manifest, content_type=_APPLY, params=params, repeat=True
+        )
+
+    def set_suspended(self, cron_workflow: str, suspended: bool) -> None:
+        """Let a CronWorkflow begin no more runs, or begin them again."""
+        self._patch("CronWorkflow", cron_workflow, {"spec": {"suspend": suspended}})
+
+    # -----------------------------------------------------------------------------------------
+
+    def _patch(self, kind: str, name: str, patch: Json) -> None:
+        answer = self._client.call(
+            "PATCH",
+            self._path(kind, name),
+            send=patch,
+            content_type=_MERGE,
+            params=_params(fieldManager=FIELD_MANAGER),
+            repeat=True,  # the same patch twice is the patch
+            absent=[404],
+        )
+        if answer is None:
+            raise self._lost(name, kind)
+
+    def _path_of(self, manifest: Json) -> str:
+        version, kind = manifest.get("apiVersion", ""), manifest.get("kind", "")
+        name = manifest.get("metadata", {}).get("name")
+        if (version, kind) not in _PLURALS or not name:
+            known = ", ".join(sorted(kind for _, kind in _PLURALS))
+            raise EngineError(
+                f"argo: {kind or 'an object'} of {version or 'no version'} is none that is put on "
+                f"a cluster from here; these are: {known}"
+            )
+        wanted = manifest["metadata"].get("namespace")
+        if wanted not in (None, self.namespace):
+            raise EngineError(
+                f"argo: the {kind} {name} is of the namespace {wanted}, but the target is "
+                f"{self.namespace}"
+            )
+        return self._path(kind, name, version)
+
+    def _path(self, kind: str, name: str | None = None, version: str = _GROUP) -> str:
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        scope = "" if kind in _CLUSTER_WIDE else f"/namespaces/{self.namespace}"
+        path = f"{root}{scope}/{_PLURALS[version, kind]}"
+        return path if name is None else f"{path}/{name}"
+
+    def _lost(self, name: str, kind: str = "Workflow") -> LostRunError:
+        return LostRunError(
+            f"argo: there is no {kind} {name} in the namespace {self.namespace} of {self.address}: "
+            "it was deleted there, or never was"
+        )
+
+    def _error(self, path: str, code: int | None, reason: str) -> RestError:
+        return RestError(
+            f"argo: the changes of {self.address}{path} ended: {reason}", code=code, reason=reason
+        )
+
+
+def _params(**given: str | None) -> dict[str, str | int | bool]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _resumed(workflow: Json, node_id: str, entered: Mapping[str, str]) -> Json | None:
+    """Return a Workflow in which a node that waits for a person has ended."""
+    name = workflow["metadata"]["name"]
+    nodes = read_nodes(workflow)
+    node = nodes.get(node_id)
+    if node is None or node["type"] != "Suspend" or node.get("phase") != "Running":
+        raise EngineError(f"argo: nothing waits to be resumed in the workflow {name} there")
+    outputs = dict(node.get("outputs") or {})
+    parameters = [_supplied(one, entered) for one in outputs.get("parameters") or ()]
+    missing = [one["name"] for one in parameters if one.get("value") is None]
+    if missing:
+        raise EngineError(f"argo: values must be given for {', '.join(missing)}")
+    if parameters:
+        outputs["parameters"] = parameters
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    ended = {**node, "phase": "Succeeded", "finishedAt": now}
+    if outputs:
+        ended["outputs"] = outputs
+    return with_nodes(workflow, {**nodes, node_id: ended})
+
+
+def _supplied(parameter: Json, entered: Mapping[str, str]) -> Json:
+    """Return an output parameter with the value that was entered, else with its default."""
+    source = parameter.get("valueFrom") or {}
+    value = entered.get(parameter["name"], parameter.get("value", source.get("default")))
+    kept = {key: each for key, each in parameter.items() if key != "valueFrom"}
+    return parameter if value is None else {**kept, "value": value}
+
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.workflow_api import WorkflowApi
+
+    def _is_one(api: ClusterApi) -> WorkflowApi:
+        return api

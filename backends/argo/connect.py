@@ -1,0 +1,79 @@
+"""From the fields of a target to Argo, connected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from couler.backends.argo.remote import ArgoRemote
+from couler.backends.argo.workflow_api import WorkflowApi
+from couler.backends.remote import Connection, refuse_unknown_fields
+from couler.errors import ConfigurationError
+
+FIELDS = ("kubeconfig", "context", "timeout_s")
+"""What a target may say of how the Kubernetes API is reached."""
+
+_TIMEOUT_S = 30.0
+
+
+def connect(connection: Connection, environment: Mapping[str, str]) -> ArgoRemote:
+    """Return Argo; the cluster is first asked when a method of it is called."""
+    refuse_unknown_fields(connection, FIELDS)
+    return ArgoRemote(cluster_api(connection, environment))
+
+
+def cluster_api(connection: Connection, environment: Mapping[str, str]) -> WorkflowApi:
+    """Return the Kubernetes API of a cluster.
+
+    Raises
+    ------
+    ConfigurationError
+        The extra is missing, a field is wrong, or no configuration of a cluster can be used.
+    """
+    kubeconfig = _text(connection, "kubeconfig")
+    context = _text(connection, "context")
+    timeout_s = seconds(connection, "timeout_s", _TIMEOUT_S)
+    try:
+        from couler.backends.argo import kube_access
+    except ImportError as error:
+        raise ConfigurationError(
+            "submitting to Argo needs an extra: pip install 'couler[argo]'"
+        ) from error
+    from couler.backends.argo.cluster_api import ClusterApi
+    from couler.rest.client import RestClient
+
+    config = kube_access.find_config(kubeconfig, context, environment)
+    client = RestClient(
+        "argo",
+        config.cluster.server,
+        extra="argo",
+        timeout_s=timeout_s,
+        http=kube_access.http_client(config, environment, timeout_s),
+    )
+    return ClusterApi(client, connection.target.namespace or config.namespace)
+
+
+def _text(connection: Connection, name: str) -> str | None:
+    value = connection.fields.get(name)
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise ConfigurationError(f"{_target(connection)}: {name} must be a text, not {value!r}")
+
+
+def seconds(connection: Connection, name: str, default: float) -> float:
+    """Return a field that is a number of seconds.
+
+    Raises
+    ------
+    ConfigurationError
+        It is none.
+    """
+    value = connection.fields.get(name, default)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 86400:
+        raise ConfigurationError(
+            f"{_target(connection)}: {name} must be a number of seconds, not {value!r}"
+        )
+    return float(value)
+
+
+def _target(connection: Connection) -> str:
+    return f'the target "{connection.name}"' if connection.name else "the target"

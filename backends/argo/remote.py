@@ -1,0 +1,218 @@
+"""Runs under Argo, taken, told of and ended from here."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator, Mapping
+
+from couler.backends.argo.following import changes, is_over
+from couler.backends.argo.observe import Look, Observer
+from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name
+from couler.backends.argo.status_nodes import Node
+from couler.backends.argo.submission import belongs_to, objects, read_objects
+from couler.backends.argo.workflow_api import WorkflowApi
+from couler.backends.base import Artifact
+from couler.backends.remote import Json, Observation, RemoteRun, Submission
+from couler.errors import EngineError, LostRunError
+from couler.ir.entered import check_entered
+from couler.ir.paths import StepPath
+from couler.ir.workflow import Step, Workflow
+from couler.rest.client import RestError
+
+_CONFLICT = 409
+
+
+class ArgoRemote:
+    """Argo, by whichever of its interfaces.
+
+    Parameters
+    ----------
+    api
+        The interface.
+    """
+
+    def __init__(self, api: WorkflowApi) -> None:
+        self.api = api
+        self._last: Observer | None = None
+        self._last_workflow: Workflow | None = None
+
+    def submit(self, submission: Submission) -> Mapping[str, Json]:
+        """Begin a run and return where it is, as JSON without secrets."""
+        found = objects(
+            submission.artifact,
+            run_id=submission.run_id,
+            workflow=submission.workflow.name,
+            parameters=submission.parameters,
+        )
+        if found.others:
+            # All of it or nothing: a refusal of one must not leave the others behind.
+            self._create(found.workflow, submission.run_id, dry_run=True)
+            for manifest in found.others:
+                self._apply(manifest, dry_run=True)
+            for manifest in found.others:
+                self._apply(manifest)
+        created = self._create(found.workflow, submission.run_id)
+        return {
+            "name": created["metadata"]["name"],
+            "namespace": self.api.namespace,
+            "uid": created["metadata"].get("uid"),
+        }
+
+    def _create(self, workflow: Json, run_id: str, *, dry_run: bool = False) -> Json:
+        name = workflow["metadata"]["name"]
+        try:
+            return self.api.create(workflow, dry_run=dry_run)
+        except RestError as error:
+            if error.code != _CONFLICT:
+                raise _refused("Workflow", name, error) from error
+            found = self.api.get(name)
+            if belongs_to(found, run_id):
+                return found
+            raise EngineError(
+                f"argo: the namespace {self.api.namespace} has a Workflow {name} already, which is "
+                f"not the run {run_id}. Give the run another name, or delete that Workflow"
+            ) from error
+
+    def _apply(self, manifest: Json, *, dry_run: bool = False) -> None:
+        try:
+            self.api.apply(manifest, dry_run=dry_run)
+        except RestError as error:
+            name = manifest.get("metadata", {}).get("name", "")
+            raise _refused(manifest.get("kind", "object"), name, error) from error
+
+    def observe(self, run: RemoteRun) -> Observation:
+        """Return how a run stands now."""
+        return self._observer(run.workflow).observe(self.api.get(_name(run)))
+
+    def follow(self, run: RemoteRun) -> Iterator[Observation]:
+        """Yield how a run stands, now and whenever something has changed, until it is over."""
+        observer = self._observer(run.workflow)
+        last: Observation | None = None
+        for workflow in changes(self.api, _name(run)):
+            now = observer.observe(workflow)
+            if now != last:
+                yield now
+            last = now
+
+    def _observer(self, workflow: Workflow) -> Observer:
+        """Return what reads the runs of a workflow; kept, as it is the same for a whole run."""
+        if self._last is None or self._last_workflow is not workflow:
+            self._last, self._last_workflow = Observer(workflow), workflow
+        return self._last
+
+    def logs(
+        self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
+    ) -> Iterator[str]:
+        """Yield the lines that an instance has written, of its last attempt or the one of a number.
+
+        Those of a step of several containers come one container after the other.
+        """
+        workflow, look, node, step = self._instance(run, path)
+        tries = [one for one in look.tree.attempts(node) if one.has_run]
+        if attempt is not None and not 1 <= attempt <= len(tries):
+            raise EngineError(f"argo: {path} has {len(tries)} attempts, not {attempt}")
+        if not tries:
+            return
+        chosen = tries[-1 if attempt is None else attempt - 1]
+        if chosen.type != "Pod":
+            raise EngineError(f"argo: {path} runs in no pod of its own, and writes no log")
+        if chosen.is_cached:
+            raise EngineError(f"argo: {path} did not run: its outputs come from the cache")
+
+        def is_ended() -> bool:
+            now = self._observer(run.workflow).look(self.api.get(_name(run))).tree.find(chosen.id)
+            return now is None or now.has_ended
+
+        pod = pod_name(workflow, chosen)
+        for container in containers_of(step):
+            lines = pod_lines(self.api, _name(run), pod, container, follow=follow, is_over=is_ended)
+            try:
+                yield from lines
+            except RestError as error:
+                if error.code == 404:
+                    raise gone(str(path), chosen) from error
+                raise
+
+    def _instance(self, run: RemoteRun, path: StepPath) -> tuple[Json, Look, Node, Step]:
+        """Return the node of an instance that runs something, and where it is found."""
+        workflow = self.api.get(_name(run))
+        look = self._observer(run.workflow).look(workflow)
+        text = str(path)
+        if text in look.nodes:
+            return workflow, look, look.nodes[text], look.actions[text]
+        seen = look.steps.get(text)
+        if seen is None:
+            raise EngineError(f"argo: {path} has not begun")
+        if seen.status in ("skipped", "omitted"):
+            raise EngineError(f"argo: {path} did not run: it was {seen.status}")
+        inside = sorted(
+            one for one in look.nodes if one.startswith((f"{text}[", f"{text}@", f"{text}/"))
+        )
+        hint = f", such as {inside[0]}" if inside else ""
+        raise EngineError(f"argo: {path} runs nothing itself. Name a step in it{hint}")
+
+    def cancel(self, run: RemoteRun) -> None:
+        """End a run; its exit handlers run. Nothing happens to one that has ended."""
+        name = _name(run)
+        if not is_over(self.api.get(name)):
+            self.api.stop(name)
+
+    def resume(
+        self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None
+    ) -> None:
+        """Let a step go on that waits for a person; no path stands for a run that is suspended."""
+        if not path:
+            self.api.resume(_name(run), None, {})
+            return
+        _, look, node, step = self._instance(run, path)
+        if look.steps[str(path)].status != "suspended":
+            raise EngineError(f"argo: {path} does not wait to be resumed")
+        check_entered(step.outputs, entered or {})
+        self.api.resume(_name(run), look.tree.attempts(node)[-1].id, entered or {})
+
+    def delete(self, run: RemoteRun) -> None:
+        """Take a run away from the engine; nothing happens if it has it no more."""
+        self.api.delete(_name(run))
+
+    # schedules -------------------------------------------------------------------------------
+
+    def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
+        """Put a scheduled workflow in place, or renew it, and return where it is."""
+        found = read_objects(artifact)
+        crons = [one for one in found if one.get("kind") == "CronWorkflow"]
+        if len(crons) != 1:
+            raise EngineError(
+                f'argo: the workflow "{workflow.name}" has no schedule, so no CronWorkflow was made'
+            )
+        for dry_run in (True, False):
+            for manifest in found:
+                self._apply(manifest, dry_run=dry_run)
+        return {"name": crons[0]["metadata"]["name"], "namespace": self.api.namespace}
+
+    def pause(self, place: Mapping[str, Json]) -> None:
+        """Let the schedule begin no more runs."""
+        self.api.set_suspended(place["name"], True)
+
+    def unpause(self, place: Mapping[str, Json]) -> None:
+        """Let the schedule begin runs again."""
+        self.api.set_suspended(place["name"], False)
+
+
+def _name(run: RemoteRun) -> str:
+    name = run.place.get("name")
+    if not name:
+        raise LostRunError(f"argo: the run {run.run_id} was never taken by the cluster")
+    return str(name)
+
+
+def _refused(kind: str, name: str, error: RestError) -> EngineError:
+    if error.code is None or error.code not in (400, 422):
+        return error
+    return EngineError(f"argo: the {kind} {name} was refused: {error.reason}")
+
+
+if t.TYPE_CHECKING:
+    from couler.backends.remote import Scheduling
+
+    def _is_one(remote: ArgoRemote) -> Scheduling:
+        return remote
