@@ -216,8 +216,10 @@ class Look:
         self.nodes[str(path)], self.actions[str(path)] = node, step
         state = _state(node)
         tries = self.tree.attempts(node)
-        if state == "running" and tries:
-            state = "retrying" if tries[-1].has_ended else _state(tries[-1])
+        if state in ("running", "waiting") and tries:
+            state = _state(tries[-1])
+            if state not in ("running", "suspended") and tries[0].has_ended:
+                state = "retrying"
         elif state == "succeeded" and tries and tries[-1].is_cached:
             state = "cached"
         return self._note(path, node, state, outputs=outputs, tries=tries)

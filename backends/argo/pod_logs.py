@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from couler.backends.argo.status_nodes import Node, place
 from couler.backends.argo.workflow_api import MAIN_CONTAINER, Json, WorkflowApi
@@ -22,6 +23,9 @@ _NAME_FORMAT = "workflows.argoproj.io/pod-name-format"
 _LONGEST_NAME, _HASH = 253, 10
 _BUSY = (429, 500, 502, 503, 504)
 _ARCHIVED = ("main-logs",)
+
+_EXECUTOR = re.compile(r'time="?[-0-9]{10}T\S+ level=\w+ msg=.*\bargo=true\b')
+_EXITED = re.compile(r'msg="sub-process exited".* error="([^"]+)"')
 
 Begin = Callable[[Patience], Waits]
 
@@ -135,6 +139,24 @@ def _is_worth_waiting(error: RestError) -> bool:
 
 def _is_starting(error: RestError) -> bool:
     return error.code == 400 and "waiting to start" in error.reason
+
+
+def without_executor(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines that a process wrote, less those of Argo's executor around it.
+
+    Examples
+    --------
+    >>> exited = 'time=2026-01-31T08:00:00Z level=INFO msg="sub-process exited" argo=true'
+    >>> list(without_executor(["hello", f'{exited} error="exit status 3"', "Error: exit status 3"]))
+    ['hello']
+    """
+    own: str | None = None
+    for line in lines:
+        if not _EXECUTOR.match(line):
+            if line != own:
+                yield line
+        elif ended := _EXITED.search(line):
+            own = f"Error: {ended[1]}"
 
 
 def gone(path: str, node: Node) -> EngineError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from couler.backends.argo.following import changes, is_over
 from couler.backends.argo.observe import Look, Observer
-from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name
+from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.status_nodes import Node
 from couler.backends.argo.submission import belongs_to, objects, read_objects
 from couler.backends.argo.workflow_api import WorkflowApi
@@ -127,7 +127,7 @@ class ArgoRemote:
         for container in containers_of(step):
             lines = pod_lines(self.api, _name(run), pod, container, follow=follow, is_over=is_ended)
             try:
-                yield from lines
+                yield from without_executor(lines)
             except RestError as error:
                 if error.code == 404:
                     raise gone(str(path), chosen) from error

@@ -115,6 +115,7 @@ class Cluster:
         )
         self.kubelet = Kubelet(self.node, work_dir / "pods")
         self.server.on_signal(self.kubelet.signal)
+        self.server.run_on(self.kubelet)
         self.log = work_dir / "controller.log"
 
     @contextmanager
