@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import typing as t
-from importlib import import_module
 
 from couler.backends.base import Target
+from couler.backends.registry import get_backend
+from couler.backends.remote import Connection
 from couler.dsl.workflow import Workflow
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.ir.needs import needs
+from couler.rest.client import RestError
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo import ArgoBackend
+    from couler.backends.argo.cluster_api import ClusterApi
 
 __all__ = ["ArgoSubmitter", "delete"]
 
 Kind: t.TypeAlias = t.Literal["Workflow", "CronWorkflow", "WorkflowTemplate"]
-
-_GROUP, _VERSION = "argoproj.io", "v1alpha1"
-_PLURALS = {
-    "Workflow": "workflows",
-    "CronWorkflow": "cronworkflows",
-    "WorkflowTemplate": "workflowtemplates",
-}
 
 
 class ArgoSubmitter:
@@ -90,12 +90,12 @@ class ArgoSubmitter:
         """
         made = self.manifests(workflow)
         self._check_secrets(workflow)
-        client = self._client()
+        cluster = self._cluster()
         if self.create_secrets:
-            self._apply_secrets(client, workflow)
+            self._apply_secrets(cluster, workflow)
         answer: dict[str, t.Any] = {}
         for manifest in made:
-            answer = self._create(client, manifest)
+            answer = self._create(cluster, manifest)
         return answer
 
     def manifests(self, workflow: Workflow) -> list[dict[str, t.Any]]:
@@ -120,66 +120,47 @@ class ArgoSubmitter:
                     "ArgoSubmitter and the secret the same namespace"
                 )
 
-    def _client(self) -> t.Any:
-        try:
-            lightkube = import_module("lightkube")
-            problems = import_module("lightkube.core.exceptions")
-        except ImportError as error:
-            raise ConfigurationError(
-                "submitting to Argo needs an extra: pip install 'couler[argo]'"
-            ) from error
-        read = lightkube.KubeConfig
-        try:
-            config = (
-                read.from_env() if self.config_file is None else read.from_file(self.config_file)
-            )
-            return lightkube.Client(config=config.get(self.context), namespace=self.namespace)
-        except problems.ConfigError as error:
-            raise ConfigurationError(f"no configuration of a cluster was found: {error}") from error
+    def _cluster(self) -> ClusterApi:
+        fields = {"kubeconfig": self.config_file, "context": self.context}
+        connection = Connection(
+            "argo",
+            Target(namespace=self.namespace),
+            {name: value for name, value in fields.items() if value is not None},
+        )
+        argo = t.cast("ArgoBackend", get_backend("argo"))
+        return argo.cluster(connection, os.environ)
 
-    def _apply_secrets(self, client: t.Any, workflow: Workflow) -> None:
-        lightkube = import_module("lightkube")
-        secret_class = import_module("lightkube.resources.core_v1").Secret
+    def _apply_secrets(self, cluster: ClusterApi, workflow: Workflow) -> None:
         for secret in workflow._builder.secrets.values():
             if not secret.is_new:
                 continue
-            resource = secret_class.from_dict(
-                {
-                    "apiVersion": "v1",
-                    "kind": "Secret",
-                    "metadata": {
-                        "name": secret.name,
-                        "namespace": secret.namespace or self.namespace,
-                    },
-                    "stringData": secret.reveal(),
-                }
-            )
+            namespace = secret.namespace or self.namespace
+            manifest = {
+                "apiVersion": "v1",
+                "kind": "Secret",
+                "metadata": {"name": secret.name, "namespace": namespace},
+                "stringData": secret.reveal(),
+            }
             try:
-                client.apply(resource, field_manager="couler", force=True)
-            except lightkube.ApiError as error:
-                raise EngineError(f"argo: the secret {secret.name} was refused: {error}") from error
+                cluster.in_namespace(namespace).apply(manifest)
+            except RestError as error:
+                raise _refused("secret", secret.name, error) from error
 
-    def _create(self, client: t.Any, manifest: dict[str, t.Any]) -> dict[str, t.Any]:
-        lightkube = import_module("lightkube")
-        kind = manifest["kind"]
-        resource = _resource(kind)
-        name = manifest["metadata"].get("name")
+    def _create(self, cluster: ClusterApi, manifest: dict[str, t.Any]) -> dict[str, t.Any]:
+        kind, metadata = manifest["kind"], manifest["metadata"]
         try:
-            if kind == "Workflow":  # every one is a run of its own
-                answer = client.create(resource(manifest), namespace=self.namespace)
-            else:
-                answer = client.apply(
-                    resource(manifest), namespace=self.namespace, field_manager="couler", force=True
-                )
-        except lightkube.ApiError as error:
-            name = name or manifest["metadata"].get("generateName")
-            raise EngineError(f"argo: the {kind} {name} was refused: {error}") from error
+            # Every Workflow is a run of its own; others replace what has their name.
+            answer = cluster.create(manifest) if kind == "Workflow" else cluster.apply(manifest)
+        except RestError as error:
+            name = metadata.get("name") or metadata.get("generateName")
+            raise _refused(kind, name, error) from error
         return dict(answer)
 
 
-def _resource(kind: str) -> t.Any:
-    generic = import_module("lightkube.generic_resource")
-    return generic.create_namespaced_resource(_GROUP, _VERSION, kind, _PLURALS[kind])
+def _refused(kind: str, name: str, error: RestError) -> EngineError:
+    if error.code is None:
+        return error  # it was not refused, but not reached, and says so
+    return EngineError(f"argo: the {kind} {name} was refused: {error.reason}")
 
 
 def delete(
@@ -221,23 +202,24 @@ def delete(
     EngineError
         The cluster refused, or has no such workflow.
     """
-    if kind not in _PLURALS:
-        raise EngineOptionError(f"argo has no kind {kind!r}; it has: {', '.join(_PLURALS)}")
+    kinds = t.get_args(Kind)
+    if kind not in kinds:
+        raise EngineOptionError(f"argo has no kind {kind!r}; it has: {', '.join(kinds)}")
     policies = ("Background", "Foreground", "Orphan")
     if propagation_policy not in policies:
         raise EngineOptionError(
             f"propagation_policy={propagation_policy!r} is none of {', '.join(policies)}"
         )
-    client = ArgoSubmitter(namespace, config_file, context)._client()
-    lightkube = import_module("lightkube")
-    cascade = import_module("lightkube.types").CascadeType(propagation_policy)
+    cluster = ArgoSubmitter(namespace, config_file, context)._cluster()
     try:
-        client.delete(
-            _resource(kind),
-            name,
-            namespace=namespace,
-            grace_period=grace_period_seconds,
-            cascade=cascade,
+        is_there = cluster.remove(
+            kind, name, policy=propagation_policy, grace_s=grace_period_seconds
         )
-    except lightkube.ApiError as error:
-        raise EngineError(f"argo: the {kind} {name} was not deleted: {error}") from error
+    except RestError as error:
+        if error.code is None:
+            raise
+        raise EngineError(f"argo: the {kind} {name} was not deleted: {error.reason}") from error
+    if not is_there:
+        raise EngineError(
+            f"argo: the {kind} {name} was not deleted: the namespace {namespace} has none"
+        )

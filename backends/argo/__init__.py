@@ -20,6 +20,7 @@ from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.workflow import Workflow
 
 if t.TYPE_CHECKING:
+    from couler.backends.argo.cluster_api import ClusterApi
     from couler.backends.argo.manifest import Manifest, ManifestOptions
     from couler.backends.argo.remote import ArgoRemote
     from couler.backends.remote import Connection
@@ -105,6 +106,15 @@ class ArgoBackend:
         from couler.backends.argo.connect import connect
 
         return connect(connection, environment)
+
+    def cluster(self, connection: Connection, environment: Mapping[str, str]) -> ClusterApi:
+        """Return the Kubernetes API of a cluster: objects as they are, for `ArgoSubmitter`.
+
+        The parameters and errors are those of `connect`.
+        """
+        from couler.backends.argo.connect import cluster_api
+
+        return cluster_api(connection, environment)
 
     def _manifest(self, workflow: Workflow, options: ManifestOptions) -> Manifest:
         """The manifest; kept, as checking and compiling ask for the same one."""

@@ -57,6 +57,10 @@ class ClusterApi:
         self.namespace = namespace
         self.address = client.address
 
+    def in_namespace(self, namespace: str) -> ClusterApi:
+        """Return the same for another namespace."""
+        return ClusterApi(self._client, namespace)
+
     # workflows -------------------------------------------------------------------------------
 
     def create(self, workflow: Json, *, dry_run: bool = False) -> Json:
@@ -158,7 +162,9 @@ class ClusterApi:
         """Delete a Workflow and its pods; nothing happens if there is none."""
         self.remove("Workflow", name)
 
-    def remove(self, kind: str, name: str, *, policy: str = "Background", grace_s: int = 0) -> bool:
+    def remove(
+        self, kind: str, name: str, *, policy: str = "Background", grace_s: int | None = None
+    ) -> bool:
         """Delete an object of Argo's, and return whether there was one.
 
         Parameters
@@ -168,10 +174,10 @@ class ClusterApi:
         policy
             What happens to what belongs to it: `Background`, `Foreground` or `Orphan`.
         grace_s
-            How long what runs has to end; 0 for what each says of itself.
+            How long what runs has to end; None for what each says of itself.
         """
         options: Json = {"apiVersion": "v1", "kind": "DeleteOptions", "propagationPolicy": policy}
-        if grace_s:
+        if grace_s is not None:
             options["gracePeriodSeconds"] = grace_s
         path = self._path(kind, name)
         return self._client.call("DELETE", path, send=options, absent=[404]) is not None

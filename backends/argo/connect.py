@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Mapping
 
 from couler.backends.argo.remote import ArgoRemote
-from couler.backends.argo.workflow_api import WorkflowApi
 from couler.backends.remote import Connection, refuse_unknown_fields
 from couler.errors import ConfigurationError
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.cluster_api import ClusterApi
 
 FIELDS = ("kubeconfig", "context", "timeout_s")
 """What a target may say of how the Kubernetes API is reached."""
@@ -21,7 +24,7 @@ def connect(connection: Connection, environment: Mapping[str, str]) -> ArgoRemot
     return ArgoRemote(cluster_api(connection, environment))
 
 
-def cluster_api(connection: Connection, environment: Mapping[str, str]) -> WorkflowApi:
+def cluster_api(connection: Connection, environment: Mapping[str, str]) -> ClusterApi:
     """Return the Kubernetes API of a cluster.
 
     Raises

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-import types
 import typing as t
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,9 @@ from couler.dsl._context import current
 from couler.dsl.submit import collect
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from tests.dsl.look import box, steps
+from tests.fakes.kubernetes.faults import Faults, RequestFault
+from tests.fakes.kubernetes.server import Server, kubeconfig
+from tests.fakes.kubernetes.store import Json, Resource, Store
 
 
 class Recorder:
@@ -185,97 +189,60 @@ def test_the_ancestors_ways_in() -> None:
     assert namespace["run_script"] is couler.run_script
 
 
-class FakeCluster:
-    """Stands for the lightkube package."""
+class Cluster(t.NamedTuple):
+    """An emulated cluster without a controller."""
 
-    def __init__(self, refuse: bool = False) -> None:
-        self.created: list[tuple[t.Any, str]] = []
-        self.applied: list[t.Any] = []
-        self.deleted: list[tuple[t.Any, ...]] = []
-        self.refuse = refuse
-        cluster = self
+    store: Store
+    faults: Faults
+    config: str
 
-        class ApiError(Exception):
-            pass
+    def objects(self, plural: str, namespace: str | None = None) -> list[Json]:
+        group, version = ("", "v1") if plural == "secrets" else ("argoproj.io", "v1alpha1")
+        found = self.store.list(Resource(group, version, plural), lambda _: True)[1]
+        return [one for one in found if namespace in (None, one["metadata"]["namespace"])]
 
-        class Client:
-            def __init__(self, config: object, namespace: str) -> None:
-                self.namespace = namespace
-
-            def create(self, resource: t.Any, namespace: str) -> t.Any:
-                if cluster.refuse:
-                    raise ApiError("forbidden")
-                cluster.created.append((resource, namespace))
-                return resource
-
-            def apply(
-                self, resource: t.Any, namespace: str = "", *, field_manager: str, force: bool
-            ) -> t.Any:
-                if cluster.refuse:
-                    raise ApiError("forbidden")
-                cluster.applied.append(resource)
-                return resource
-
-            def delete(
-                self, kind: t.Any, name: str, namespace: str, grace_period: int, cascade: str
-            ) -> None:
-                if cluster.refuse:
-                    raise ApiError("not found")
-                cluster.deleted.append((kind, name, namespace, grace_period, cascade))
-
-        config = types.SimpleNamespace(get=lambda context: context)
-        self.modules = {
-            "lightkube": types.SimpleNamespace(
-                ApiError=ApiError,
-                Client=Client,
-                KubeConfig=types.SimpleNamespace(
-                    from_env=lambda: config, from_file=lambda path: config
-                ),
-            ),
-            "lightkube.core": types.ModuleType("lightkube.core"),
-            "lightkube.core.exceptions": types.SimpleNamespace(ConfigError=KeyError),
-            "lightkube.generic_resource": types.SimpleNamespace(
-                create_namespaced_resource=lambda group, version, kind, plural: dict
-            ),
-            "lightkube.types": types.SimpleNamespace(CascadeType=lambda value: f"<{value}>"),
-            "lightkube.resources": types.ModuleType("lightkube.resources"),
-            "lightkube.resources.core_v1": types.SimpleNamespace(
-                Secret=types.SimpleNamespace(from_dict=lambda tree: tree)
-            ),
-        }
+    def refuse(self) -> None:
+        """Refuse everything from now on."""
+        for method in ("POST", "PATCH", "DELETE"):
+            self.faults.add(RequestFault(method, "/", code=403, message="forbidden"))
 
 
 @pytest.fixture
-def cluster(monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
-    fake = FakeCluster()
-    for name, module in fake.modules.items():
-        monkeypatch.setitem(sys.modules, name, module)  # type: ignore[arg-type]
-    return fake
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cluster]:
+    faults = Faults()
+    with Server(Store(), faults=faults) as server:
+        config = tmp_path / "kubeconfig"
+        config.write_text(kubeconfig(server.address))
+        monkeypatch.setenv("KUBECONFIG", str(config))
+        yield Cluster(server.store, faults, str(config))
 
 
-def test_argo_submitter_creates_the_workflow_and_its_secrets(cluster: FakeCluster) -> None:
+def test_argo_submitter_creates_the_workflow_and_its_secrets(cluster: Cluster) -> None:
     couler.create_secret({"token": "x"}, name="new", namespace="ml")
     couler.obtain_secret(["token"], name="there")
     couler.create_secret({"token": "x"}, name="dry", dry_run=True)
     box("a", secret="new")
-    answer = couler.run(couler.ArgoSubmitter(namespace="ml", config_file="x", context="c"))
-    [(manifest, namespace)] = cluster.created
-    assert (manifest["kind"], namespace, answer["kind"]) == ("Workflow", "ml", "Workflow")
-    [secret] = cluster.applied
-    assert secret["metadata"] == {"name": "new", "namespace": "ml"}
+    submitter = couler.ArgoSubmitter(namespace="ml", config_file=cluster.config, context="emulated")
+    answer = couler.run(submitter)
+    [manifest] = cluster.objects("workflows", "ml")
+    assert (manifest["kind"], answer["kind"]) == ("Workflow", "Workflow")
+    assert manifest["metadata"]["name"] == answer["metadata"]["name"]
+    [secret] = cluster.objects("secrets")
+    assert (secret["metadata"]["name"], secret["metadata"]["namespace"]) == ("new", "ml")
     assert secret["stringData"] == {"token": "x"}
 
 
-def test_argo_submitter_can_leave_secrets_alone(cluster: FakeCluster) -> None:
+def test_argo_submitter_can_leave_secrets_alone(cluster: Cluster) -> None:
     couler.create_secret({"token": "x"}, name="new")
     box("a")
     couler.run(couler.ArgoSubmitter(create_secrets=False))
-    assert cluster.applied == []
+    assert cluster.objects("secrets") == []
+    assert len(cluster.objects("workflows", "default")) == 1
 
 
 @pytest.mark.parametrize("with_secret", [True, False])
-def test_a_refusal_is_an_error_of_the_engine(cluster: FakeCluster, with_secret: bool) -> None:
-    cluster.refuse = True
+def test_a_refusal_is_an_error_of_the_engine(cluster: Cluster, with_secret: bool) -> None:
+    cluster.refuse()
     if with_secret:
         couler.create_secret({"token": "x"}, name="new")
     box("a")
@@ -284,19 +251,15 @@ def test_a_refusal_is_an_error_of_the_engine(cluster: FakeCluster, with_secret: 
 
 
 def test_argo_submitter_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "couler.backends.argo.kube_access", raising=False)
     monkeypatch.setitem(sys.modules, "lightkube", None)
     box("a")
     with pytest.raises(ConfigurationError, match=r"pip install 'couler\[argo\]'"):
         couler.run(couler.ArgoSubmitter())
 
 
-def test_argo_submitter_without_a_cluster(
-    cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def nothing() -> None:
-        raise KeyError("no configuration")
-
-    monkeypatch.setattr(cluster.modules["lightkube"].KubeConfig, "from_env", nothing)
+def test_argo_submitter_without_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     box("a")
     with pytest.raises(ConfigurationError, match="no configuration of a cluster"):
         couler.run(couler.ArgoSubmitter())
@@ -310,14 +273,15 @@ def test_argo_submitter_without_a_cluster(
     ],
 )
 def test_objects_with_a_name_of_their_own_are_replaced(
-    cluster: FakeCluster, kind: t.Any, schedule: str | None, made: str
+    cluster: Cluster, kind: t.Any, schedule: str | None, made: str
 ) -> None:
     for _ in range(2):
         couler.config_workflow(name="saved", cron_config=schedule)
         box("a")
         answer = couler.run(couler.ArgoSubmitter(namespace="ml", kind=kind))
         assert (answer["kind"], answer["metadata"]["name"]) == (made, "saved")
-    assert (len(cluster.applied), cluster.created) == (2, [])
+    assert len(cluster.objects(f"{made.lower()}s", "ml")) == 1
+    assert cluster.objects("workflows") == []
 
 
 def test_an_unknown_kind_is_told() -> None:
@@ -327,39 +291,40 @@ def test_an_unknown_kind_is_told() -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"namespace": "ml"}])
-def test_a_secret_is_made_where_the_workflow_runs(
-    cluster: FakeCluster, given: dict[str, str]
-) -> None:
+def test_a_secret_is_made_where_the_workflow_runs(cluster: Cluster, given: dict[str, str]) -> None:
     couler.create_secret({"token": "x"}, name="new", **given)
     couler.obtain_secret(["user"], name="there", **given)
     box("a", secret=["new", "there"])
     couler.run(couler.ArgoSubmitter(namespace="ml"))
-    [secret] = cluster.applied
+    [secret] = cluster.objects("secrets")
     assert secret["metadata"]["namespace"] == "ml"
-    assert "namespace" not in cluster.created[0][0]["metadata"]
+    assert len(cluster.objects("workflows", "ml")) == 1
 
 
-def test_a_secret_that_pods_could_not_read_is_refused(cluster: FakeCluster) -> None:
+def test_a_secret_that_pods_could_not_read_is_refused(cluster: Cluster) -> None:
     couler.obtain_secret(["token"], namespace="other", name="there")
     box("a", secret="there")
     with pytest.raises(
         ConfigurationError, match=r"the secret there is in the namespace other, .* runs in ml"
     ):
         couler.run(couler.ArgoSubmitter(namespace="ml"))
-    assert cluster.created == []
+    assert cluster.objects("workflows") == []
 
 
-def test_deleting_from_a_cluster(cluster: FakeCluster) -> None:
-    couler.argo.delete("diamond-x7k2p", namespace="ml")
-    couler.argo.delete("nightly", "ml", grace_period_seconds=0, kind="CronWorkflow")
-    assert cluster.deleted == [
-        (dict, "diamond-x7k2p", "ml", 5, "<Background>"),
-        (dict, "nightly", "ml", 0, "<Background>"),
-    ]
+def test_deleting_from_a_cluster(cluster: Cluster) -> None:
+    for kind in ("Workflow", "CronWorkflow"):
+        couler.config_workflow(name="x", cron_config="0 3 * * *")
+        box("a")
+        made = couler.run(couler.ArgoSubmitter(namespace="ml", kind=kind))  # type: ignore[arg-type]
+        name = made["metadata"]["name"]
+        couler.argo.delete(name, "ml", grace_period_seconds=0, kind=kind)  # type: ignore[arg-type]
+        with pytest.raises(EngineError, match=f"the {kind} {name} was not deleted: .* has none"):
+            couler.argo.delete(name, namespace="ml", kind=kind)  # type: ignore[arg-type]
+    assert cluster.objects("workflows") == cluster.objects("cronworkflows") == []
     with pytest.raises(EngineOptionError, match="argo has no kind 'Pod'"):
         couler.argo.delete("x", kind="Pod")
     with pytest.raises(EngineOptionError, match="propagation_policy='Now' is none of Background"):
         couler.argo.delete("x", propagation_policy="Now")
-    cluster.refuse = True
-    with pytest.raises(EngineError, match="argo: the Workflow x was not deleted: not found"):
+    cluster.refuse()
+    with pytest.raises(EngineError, match="argo: the Workflow x was not deleted: forbidden"):
         couler.argo.delete("x")
