@@ -10,6 +10,7 @@ import json
 import ssl
 import time
 import typing as t
+import weakref
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
@@ -126,6 +127,8 @@ class RestClient:
             verify=_trust(ca, insecure),
             timeout=self._http.Timeout(timeout_s, connect=min(10.0, timeout_s)),
         )
+        # Remotes are held by whoever uses them, and nobody has to close them.
+        weakref.finalize(self, self._client.close)
 
     def close(self) -> None:
         """Give the connections back."""

@@ -251,8 +251,11 @@ def test_a_refusal_is_an_error_of_the_engine(cluster: Cluster, with_secret: bool
 
 
 def test_argo_submitter_names_the_extra_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    # As if it had not been imported before.
     monkeypatch.delitem(sys.modules, "couler.backends.argo.kube_access", raising=False)
-    monkeypatch.setitem(sys.modules, "lightkube", None)
+    monkeypatch.delattr("couler.backends.argo.kube_access", raising=False)
+    for name in ("lightkube", "lightkube.config.client_adapter"):
+        monkeypatch.setitem(sys.modules, name, None)  # type: ignore[arg-type]  # says it is missing
     box("a")
     with pytest.raises(ConfigurationError, match=r"pip install 'couler\[argo\]'"):
         couler.run(couler.ArgoSubmitter())
