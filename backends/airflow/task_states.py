@@ -1,0 +1,125 @@
+"""Task instances as Airflow tells of them, and what their states are in words of the IR."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from couler.backends.remote import ENDS, StepState
+
+Instance: t.TypeAlias = tuple[str, int]
+"""The id of a task and its map index, -1 for one that is not mapped."""
+
+Status: t.TypeAlias = StepState | None
+"""None stands for what has not begun."""
+
+BAD: frozenset[Status] = frozenset({"failed", "omitted"})
+
+_STATES: Mapping[str, StepState] = {
+    "scheduled": "waiting",
+    "queued": "waiting",
+    "running": "running",
+    "restarting": "running",
+    "up_for_reschedule": "running",
+    "deferred": "running",
+    "up_for_retry": "retrying",
+    "awaiting_input": "suspended",
+    "success": "succeeded",
+    "failed": "failed",
+    "skipped": "skipped",
+    "upstream_failed": "omitted",
+}
+"""Others are of tasks that the DAG has no more, or that are not scheduled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What Airflow tells of a task instance.
+
+    Attributes
+    ----------
+    state
+        Airflow's word; None for one that is not scheduled.
+    tries
+        The number of its latest try; 0 for one that had none.
+    started, finished
+        When; they can be those of an earlier try where it is cleared.
+    ran
+        Whether it came to a worker. Where it did not, its end was set from outside.
+    """
+
+    state: str | None
+    tries: int = 1
+    started: datetime | None = None
+    finished: datetime | None = None
+    ran: bool = True
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended."""
+        return _STATES.get(self.state or "") in ENDS
+
+
+class TaskTable:
+    """The task instances of a run.
+
+    Parameters
+    ----------
+    tasks
+        By id and map index.
+    has_failed, was_cancelled
+        Whether the run has failed, and whether it was ended by `Remote.cancel`. Tasks that came to
+        no worker then were left out by this end.
+    """
+
+    def __init__(
+        self, tasks: Mapping[Instance, Task], *, has_failed: bool, was_cancelled: bool
+    ) -> None:
+        self.tasks = tasks
+        self._has_failed, self._was_cancelled = has_failed, was_cancelled
+        self._below: dict[str, list[Instance]] = {}
+        for name, index in tasks:
+            place = name
+            while place:
+                self._below.setdefault(place, []).append((name, index))
+                place = place.rpartition(".")[0]
+
+    def status(self, instance: Instance) -> Status:
+        """Return how a task instance stands."""
+        task = self.tasks.get(instance)
+        if task is None or task.state is None:
+            return None
+        if not task.ran:
+            is_left_out = task.state == "skipped" and self._has_failed
+            if is_left_out or (task.state == "failed" and self._was_cancelled):
+                return "omitted"
+        return _STATES.get(task.state)
+
+    def within(self, base: str, index: int = -1) -> list[Instance]:
+        """Return the task instances of a task or group; those of an item, if it is in one."""
+        return [one for one in self._below.get(base, ()) if index in (-1, one[1])]
+
+    def statuses(self, instances: Iterable[Instance]) -> set[Status]:
+        """Return how several stand."""
+        return {self.status(one) for one in instances}
+
+    def times(self, instance: Instance) -> tuple[datetime | None, datetime | None]:
+        """Return when a task instance began and ended, as far as it has."""
+        task, status = self.tasks.get(instance), self.status(instance)
+        if task is None or status is None or status == "waiting":
+            return None, None
+        began = None if status == "omitted" or not task.ran else task.started
+        return began, task.finished if status in ENDS else None
+
+
+def is_open(statuses: Collection[Status]) -> bool:
+    """Return whether one of several has not ended."""
+    return not all(one in ENDS for one in statuses)
+
+
+def open_status(statuses: Collection[Status]) -> StepState:
+    """Return how something stands of whose parts one has not ended."""
+    begun = {one for one in statuses if one is not None}
+    return "waiting" if begun == {"waiting"} else "running"
