@@ -19,7 +19,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from couler.errors import ConfigurationError, EngineError, RefusedError
-from couler.rest.credentials import Credential
+from couler.rest.credentials import Token
 from couler.rest.patience import Patience
 from couler.rest.refusals import reason_of
 
@@ -105,7 +105,7 @@ class RestClient:
         address: str,
         *,
         extra: str,
-        token: Credential | None = None,
+        token: Token | None = None,
         ca: str | None = None,
         insecure: bool = False,
         timeout_s: float = 30.0,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,23 @@ _LIMIT_S = 30.0
 """How long a command may take."""
 
 _LARGEST = 1 << 20
+
+
+class Token(t.Protocol):
+    """What is sent to a server to get in; a `Credential` is one."""
+
+    @property
+    def can_change(self) -> bool:
+        """Whether reading again may give another one."""
+        ...
+
+    def read(self) -> str:
+        """Return it."""
+        ...
+
+    def forget(self) -> None:
+        """Read it anew next time."""
+        ...
 
 
 @dataclass(slots=True)

@@ -1,0 +1,201 @@
+"""Waiting until Airflow has read a DAG file, and telling why it cannot."""
+
+from __future__ import annotations
+
+import ast
+import time
+import typing as t
+from collections.abc import Callable, Iterator, Mapping
+
+from couler.backends.airflow.rest import AirflowApi
+from couler.errors import EngineError, RefusedError
+from couler.ir.workflow import Group, Step, Workflow
+
+Json: t.TypeAlias = t.Any
+
+_BETWEEN_S = 1.0
+
+
+class DagFile(t.NamedTuple):
+    """A DAG file that is to be read."""
+
+    workflow: Workflow
+    name: str
+    text: str
+
+    @property
+    def dag_id(self) -> str:
+        """The id of its DAG."""
+        return self.workflow.name
+
+
+def wait_until_read(
+    api: AirflowApi,
+    file: DagFile,
+    before: Mapping[int, Json],
+    *,
+    limit_s: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> None:
+    """Wait until Airflow has the DAG of a file as it is now.
+
+    Parameters
+    ----------
+    api
+        The API.
+    file
+        The file, which is in its place.
+    before
+        The errors of import that there were before it was put there, as `known_errors` gives them.
+    limit_s
+        How long Airflow may take.
+    sleep
+        Waits some seconds.
+
+    Raises
+    ------
+    RefusedError
+        Airflow cannot import the file.
+    EngineError
+        Airflow does not read it in time.
+    """
+    until = time.monotonic() + limit_s
+    has_asked = False
+    while True:
+        dag = api.dag(file.dag_id)
+        if dag is not None and _is_read(api, file, dag):
+            return
+        for number, error in known_errors(api, file.name).items():
+            if before.get(number) != error:
+                raise RefusedError(import_error(file, error["stack_trace"]))
+        if dag is not None and not has_asked and dag.get("file_token"):
+            api.parse_soon(dag["file_token"])
+            has_asked = True
+        if time.monotonic() > until:
+            raise EngineError(_late(file, dag, limit_s))
+        sleep(_BETWEEN_S)
+
+
+def known_errors(api: AirflowApi, name: str) -> dict[int, Json]:
+    """Return the errors of import of files of a name, by their numbers."""
+    return {
+        int(one["import_error_id"]): {key: one.get(key) for key in ("timestamp", "stack_trace")}
+        for one in api.import_errors()
+        if str(one.get("filename")).rpartition("/")[2] == name
+    }
+
+
+def _is_read(api: AirflowApi, file: DagFile, dag: Mapping[str, Json]) -> bool:
+    """Return whether a DAG is that of the file as it is now.
+
+    Where the account may not see the text, a DAG that has no errors is taken for it.
+    """
+    source = api.source(file.dag_id)
+    if source is None:
+        return not dag.get("has_import_errors") and not dag.get("is_stale")
+    return source == file.text and not dag.get("is_stale")
+
+
+def _late(file: DagFile, dag: Mapping[str, Json] | None, limit_s: float) -> str:
+    if dag is None:
+        return (
+            f"airflow: the DAG {file.dag_id} is not there after {limit_s:.0f} s. Is `dags` of the "
+            "target the folder that its DAG processor reads? It looks for new files every "
+            "dag_processor.refresh_interval seconds, 300 by default"
+        )
+    where = str(dag.get("relative_fileloc") or dag.get("fileloc"))
+    if where.rpartition("/")[2] != file.name:
+        return (
+            f"airflow: the DAG {file.dag_id} is that of another file, {where}. Give the workflow "
+            "another name"
+        )
+    return (
+        f"airflow: the DAG {file.dag_id} is still the former one after {limit_s:.0f} s; its DAG "
+        "processor has not read the new file"
+    )
+
+
+# errors of import ----------------------------------------------------------------------------
+
+
+def import_error(file: DagFile, trace: str) -> str:
+    """Return a message about an error of import, with the step that it is about if that is known.
+
+    Parameters
+    ----------
+    file
+        The file.
+    trace
+        What Python told of the error.
+    """
+    lines = [line.strip() for line in trace.strip().splitlines() if line.strip()]
+    why = lines[-1] if lines else "no reason is given"
+    line = _line_of(file.name, trace)
+    step = None if line is None else step_at(file, line)
+    about = f"airflow cannot import {file.name}"
+    if line is not None:
+        about += f", line {line}"
+    if step is not None:
+        source = f" ({step.source})" if step.source is not None else ""
+        about += f', which is of the step "{step.name}"{source}'
+    return f"{about}: {why}"
+
+
+def _line_of(name: str, trace: str) -> int | None:
+    """Return the last line of the file that a trace names."""
+    found = None
+    for line in trace.splitlines():
+        head, _, tail = line.strip().partition(f'{name}", line ')
+        if head.startswith('File "') and tail:
+            number = tail.partition(",")[0]
+            found = int(number) if number.isdecimal() else found
+    return found
+
+
+def step_at(file: DagFile, line: int) -> Step | None:
+    """Return the step whose task a line of the file makes; None if there is none, or several."""
+    try:
+        tree = ast.parse(file.text)
+    except SyntaxError:
+        return None
+    names = _names_at(tree, line)
+    steps: tuple[Step, ...] = file.workflow.steps
+    found: Step | None = None
+    for name in names:
+        step = next((one for one in steps if one.name == name), None)
+        if step is None:
+            continue  # a group of the compiler's own: an item, a round
+        found = step
+        steps = step.action.steps if isinstance(step.action, Group) else ()
+    return found
+
+
+def _names_at(tree: ast.AST, line: int) -> Iterator[str]:
+    """Yield the names of the groups around a line, the outermost first, and of the task there."""
+    for node in ast.iter_child_nodes(tree):
+        first, last = getattr(node, "lineno", None), getattr(node, "end_lineno", None)
+        if first is None or last is None or not first <= line <= last:
+            continue
+        if isinstance(node, ast.With):
+            for item in node.items:
+                yield from _first_text(item.context_expr)
+        elif isinstance(node, ast.Assign | ast.Expr):
+            yield from _task_ids(node)
+            return
+        yield from _names_at(node, line)
+        return
+
+
+def _first_text(call: ast.expr) -> Iterator[str]:
+    """Yield the name of a group, which is the first argument of what makes it."""
+    if isinstance(call, ast.Call) and call.args:
+        first = call.args[0]
+        if isinstance(first, ast.Constant) and isinstance(first.value, str):
+            yield first.value
+
+
+def _task_ids(statement: ast.stmt) -> Iterator[str]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.keyword) and node.arg == "task_id":
+            given = node.value
+            yield from [str(given.value)] if isinstance(given, ast.Constant) else []

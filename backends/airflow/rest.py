@@ -1,0 +1,268 @@
+"""Airflow's REST API, version 2: the calls that runs need."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from urllib.parse import quote
+
+from couler.backends.airflow.task_states import Instance, Task
+from couler.errors import EngineError, LostRunError
+from couler.rest.client import Parameters, RestClient, RestError
+
+Json: t.TypeAlias = t.Any
+
+_API = "/api/v2"
+_PAGE = 100
+"""The most that a page has unless a server's settings say otherwise."""
+
+
+class AirflowApi:
+    """Calls Airflow's REST API.
+
+    Parameters
+    ----------
+    client
+        Of the API server.
+    """
+
+    def __init__(self, client: RestClient) -> None:
+        self.client = client
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        send: Json = None,
+        params: Parameters | None = None,
+        repeat: bool | None = None,
+        absent: Collection[int] = (),
+    ) -> Json:
+        """Ask for something below the version of the API, as `RestClient.call` does."""
+        return self.client.call(
+            method, _API + path, send=send, params=params, repeat=repeat, absent=absent
+        )
+
+    def pages(
+        self, path: str, name: str, params: Mapping[str, str | int | bool] | None = None
+    ) -> Iterator[Json]:
+        """Yield the entries of all pages of an answer."""
+        offset = 0
+        while True:
+            asked = {**(params or {}), "limit": _PAGE, "offset": offset}
+            page = self.object("GET", path, params=asked)
+            entries = page.get(name)
+            if not isinstance(entries, list):
+                raise self._odd("GET", path)
+            yield from entries
+            offset += len(entries)  # servers can have smaller pages than are asked for
+            if not entries or offset >= (page.get("total_entries") or 0):
+                return
+
+    def object(
+        self,
+        method: str,
+        path: str,
+        *,
+        send: Json = None,
+        params: Parameters | None = None,
+        repeat: bool | None = None,
+    ) -> dict[str, Json]:
+        """Ask for something that is a JSON object."""
+        found = self.call(method, path, send=send, params=params, repeat=repeat)
+        if not isinstance(found, dict):
+            raise self._odd(method, path)
+        return found
+
+    def _odd(self, method: str, path: str) -> EngineError:
+        return EngineError(
+            f"airflow: {method} {self.client.address}{_API}{path} was answered with something else "
+            "than Airflow's API gives. Is this an Airflow of version 3?"
+        )
+
+    # DAGs ------------------------------------------------------------------------------------
+
+    def dag(self, dag_id: str) -> dict[str, Json] | None:
+        """Return a DAG; None if it is not known."""
+        found = self.call("GET", f"/dags/{quoted(dag_id)}", absent=(404,))
+        return found if isinstance(found, dict) else None
+
+    def source(self, dag_id: str) -> str | None:
+        """Return the text of the file that a DAG was last read from; None if it is not told."""
+        found = self.call("GET", f"/dagSources/{quoted(dag_id)}", absent=(403, 404))
+        text = found.get("content") if isinstance(found, dict) else None
+        return text if isinstance(text, str) else None
+
+    def parse_soon(self, file_token: str) -> None:
+        """Have a known DAG file read before others; where that is not allowed, in its turn."""
+        self.call("PUT", f"/parseDagFile/{quoted(file_token)}", absent=(403, 404, 409))
+
+    def import_errors(self) -> list[dict[str, Json]]:
+        """Return the files that cannot be imported."""
+        return list(self.pages("/importErrors", "import_errors"))
+
+    def unpause(self, dag_id: str) -> None:
+        """Have the runs of a DAG scheduled."""
+        send = {"is_paused": False}
+        self.call("PATCH", f"/dags/{quoted(dag_id)}", send=send, repeat=True)
+
+    def edges(self, dag_id: str) -> dict[str, tuple[str, ...]]:
+        """Return the tasks that stand right behind each task of a DAG."""
+        found = self.object("GET", f"/dags/{quoted(dag_id)}/tasks")
+        return {
+            str(task["task_id"]): tuple(task.get("downstream_task_ids") or ())
+            for task in found.get("tasks") or ()
+        }
+
+
+class RunApi:
+    """Calls about one run.
+
+    Parameters
+    ----------
+    api
+        The API.
+    dag_id, dag_run_id
+        Airflow's names of the run.
+    """
+
+    def __init__(self, api: AirflowApi, dag_id: str, dag_run_id: str) -> None:
+        self.api = api
+        self.dag_id, self.dag_run_id = dag_id, dag_run_id
+        self._dag = f"/dags/{quoted(dag_id)}"
+        self._path = f"{self._dag}/dagRuns/{quoted(dag_run_id)}"
+
+    def find(self) -> dict[str, Json] | None:
+        """Return the run; None if there is none."""
+        found = self.api.call("GET", self._path, absent=(404,))
+        return found if isinstance(found, dict) else None
+
+    def get(self) -> dict[str, Json]:
+        """Return the run.
+
+        Raises
+        ------
+        LostRunError
+            There is none.
+        """
+        found = self.find()
+        if found is None:
+            raise LostRunError(
+                f"airflow has no run {self.dag_run_id} of the DAG {self.dag_id} (any more)"
+            )
+        return found
+
+    def begin(self, conf: Mapping[str, Json]) -> None:
+        """Begin the run, unless it is there."""
+        send = {"dag_run_id": self.dag_run_id, "logical_date": None, "conf": dict(conf)}
+        self.api.call("POST", f"{self._dag}/dagRuns", send=send, repeat=True, absent=(409,))
+
+    def change(self, **fields: Json) -> None:
+        """Change the state or the note of the run."""
+        self.api.call("PATCH", self._path, send=fields, repeat=True)
+
+    def delete(self) -> bool:
+        """Delete the run, and return whether it is away; one that is under way cannot be."""
+        try:
+            self.api.call("DELETE", self._path, absent=(404,))
+        except RestError as error:
+            if error.code == 409:
+                return False
+            raise
+        return True
+
+    def tasks(self) -> dict[Instance, Task]:
+        """Return the task instances."""
+        pages = self.api.pages(f"{self._path}/taskInstances", "task_instances", {"order_by": "id"})
+        return {(str(one["task_id"]), int(one["map_index"])): task_of(one) for one in pages}
+
+    def tries(self, instance: Instance) -> list[Task]:
+        """Return the tries of a task instance so far, the first first."""
+        task, index = instance
+        path = f"{self._task(task)}{f'/{index}' if index >= 0 else ''}/tries"
+        found = self.api.call("GET", path, absent=(404,)) or {}
+        tries = [task_of(one) for one in found.get("task_instances") or ()]
+        return sorted(tries, key=lambda one: one.tries)
+
+    def returned(self, instance: Instance) -> Json:
+        """Return what a task instance has returned; None if there is nothing."""
+        task, index = instance
+        path = f"{self._task(task)}/xcomEntries/return_value"
+        found = self.api.call("GET", path, params={"map_index": index}, absent=(404,)) or {}
+        value = found.get("value")
+        if isinstance(value, str):  # as JSON; servers differ
+            try:
+                return json.loads(value)
+            except ValueError:
+                return value
+        return value
+
+    def log(self, instance: Instance, attempt: int) -> list[dict[str, Json]]:
+        """Return the entries that a try has logged so far."""
+        task, index = instance
+        asked = {"map_index": index, "full_content": True}
+        path = f"{self._task(task)}/logs/{attempt}"
+        found = self.api.call("GET", path, params=asked, absent=(404,)) or {}
+        content = found.get("content") or ()
+        return [{"event": one} if isinstance(one, str) else one for one in content]
+
+    def fail(self, instance: Instance) -> None:
+        """Have a task instance failed."""
+        task, index = instance
+        path = self._task(task) + (f"/{index}" if index >= 0 else "")
+        self.api.call("PATCH", path, send={"new_state": "failed"}, repeat=True, absent=(409,))
+
+    def clear(self, instances: Sequence[Instance], *, dry: bool) -> list[Instance]:
+        """Have task instances run again, and return those that do; `dry` only returns them."""
+        send = {
+            "dag_run_id": self.dag_run_id,
+            "task_ids": [[task, index] if index >= 0 else task for task, index in instances],
+            "dry_run": dry,
+            "only_failed": False,
+            "reset_dag_runs": True,
+            "run_on_latest_version": True,
+        }
+        found = self.api.call("POST", f"{self._dag}/clearTaskInstances", send=send, repeat=dry)
+        cleared = (found or {}).get("task_instances") or ()
+        return [(str(one["task_id"]), int(one.get("map_index", -1))) for one in cleared]
+
+    def answer(
+        self, instance: Instance, options: Sequence[str], values: Mapping[str, Json]
+    ) -> None:
+        """Answer what a task asks a person."""
+        task, index = instance
+        send = {"chosen_options": list(options), "params_input": dict(values)}
+        self.api.call("PATCH", f"{self._task(task)}/{index}/hitlDetails", send=send)
+
+    def question(self, instance: Instance) -> dict[str, Json] | None:
+        """Return what a task asks a person; None if it asks nothing."""
+        task, index = instance
+        found = self.api.call("GET", f"{self._task(task)}/{index}/hitlDetails", absent=(404,))
+        return found if isinstance(found, dict) else None
+
+    def _task(self, task: str) -> str:
+        return f"{self._path}/taskInstances/{quoted(task)}"
+
+
+def task_of(found: Mapping[str, Json]) -> Task:
+    """Return a task instance, or a try of one, as the API gives it."""
+    return Task(
+        state=found.get("state"),
+        tries=found.get("try_number") or 0,
+        started=time_of(found.get("start_date")),
+        finished=time_of(found.get("end_date")),
+        ran=found.get("pid") is not None,
+    )
+
+
+def time_of(text: object) -> datetime | None:
+    """Return a time as the API writes it."""
+    return datetime.fromisoformat(text) if isinstance(text, str) else None
+
+
+def quoted(text: str) -> str:
+    """Return a name as a part of a path."""
+    return quote(text, safe="")

@@ -1,0 +1,94 @@
+"""What tasks have written, told apart from what Airflow writes about them."""
+
+from __future__ import annotations
+
+import re
+import time
+import typing as t
+from collections.abc import Callable, Iterator, Mapping
+
+from couler.backends.airflow.rest import RunApi
+from couler.backends.airflow.task_states import Instance
+from couler.backends.airflow.try_ends import first_line
+
+Json: t.TypeAlias = t.Any
+
+_CONTAINER = re.compile(r"\[([a-z0-9]([-a-z0-9]*[a-z0-9])?)\] ?", re.ASCII)
+"""What the operator for pods puts before what a container has written: its name."""
+_POD_LOGGER = "PodManager"
+_OWN = "base"
+"""The container of the step itself."""
+_TROUBLE = ("warning", "error", "critical")
+_NOT_READ = "Could not read"
+_TASK_LOGGERS = ("task.stdout", "task.stderr")
+
+
+def lines_of(entry: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the lines of an entry of a log that are for users.
+
+    These are what containers have written, other containers than the step's own with their names;
+    what functions of the worker print; and what Airflow says of trouble, behind its name.
+
+    Examples
+    --------
+    >>> pod = "airflow.providers.cncf.kubernetes.utils.pod_manager.PodManager"
+    >>> [*lines_of({"event": "[base] a line", "level": "info", "logger": pod})]
+    ['a line']
+    >>> [*lines_of({"event": "Building pod", "level": "info", "logger": "task"})]
+    []
+    >>> [*lines_of({"event": "not found", "level": "warning", "logger": "task"})]
+    ['airflow: not found']
+    """
+    logger, event = str(entry.get("logger", "")), str(entry.get("event", ""))
+    named = _CONTAINER.match(event) if logger.endswith(_POD_LOGGER) else None
+    if named is not None:
+        head = "" if named[1] == _OWN else f"[{named[1]}] "
+        for line in event[named.end() :].removesuffix("\n").split("\n"):
+            yield head + line
+    elif logger in _TASK_LOGGERS:
+        yield from event.removesuffix("\n").split("\n")
+    elif entry.get("level") in _TROUBLE:
+        yield from (f"airflow: {line}" for line in _trouble(entry, event))
+
+
+def _trouble(entry: Mapping[str, Json], event: str) -> Iterator[str]:
+    yield event.partition("\n")[0]
+    for one in entry.get("error_detail") or ():
+        yield f"{one.get('exc_type')}: {first_line(str(one.get('exc_value')))}"
+
+
+def read_log(run: RunApi, instance: Instance, attempt: int) -> Iterator[str]:
+    """Yield the lines of a try so far."""
+    entries = run.log(instance, attempt)
+    if not any("timestamp" in entry for entry in entries):  # nothing but words about the log
+        told = (str(entry.get("event", "")) for entry in entries)
+        yield from (f"airflow: {one}" for one in told if one.startswith(_NOT_READ))
+    for entry in entries:
+        yield from lines_of(entry)
+
+
+def follow_log(
+    run: RunApi,
+    instance: Instance,
+    attempt: int,
+    *,
+    is_over: Callable[[], bool],
+    between_s: float,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[str]:
+    """Yield the lines of a try as they come, until it has ended.
+
+    Each time the whole is read and what was there before left out: what servers give for their own
+    marks of a place begins anew where a worker has handed the log over to its keeper.
+    """
+    known = 0
+    while True:
+        ended = is_over()  # before it is read, so that nothing of it is missed
+        begun = time.monotonic()
+        lines = [*read_log(run, instance, attempt)]
+        took_s = time.monotonic() - begun
+        yield from lines[known:]
+        known = max(known, len(lines))
+        if ended:
+            return
+        sleep(max(between_s, 2 * took_s))
