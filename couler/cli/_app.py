@@ -37,6 +37,7 @@ COMMANDS = {
     "show": "Draw a workflow.",
     "plan": "Show what the passes did to a workflow, and why.",
     "engines": "Show what each engine can do.",
+    "failures": "Show what failures of engines mean, and what helps.",
     "cache": "Show and clean what steps can reuse.",
     "zoo": "Show the ready-made steps that are installed.",
     "init": "Write an example workflow to begin with.",

@@ -44,6 +44,7 @@ PAGES = (
     "docs/argo.md",
     "docs/airflow-files.md",
     "docs/local-engine.md",
+    "docs/failures.md",
 )
 
 _BLOCK = re.compile(

@@ -103,7 +103,7 @@ PATTERNS = (
             "invalid reference format: repository name must be lowercase",
             reason="InvalidImageName",
         ),
-        means="the name of the image is none",
+        means="what is given as the image is not a valid name",
         retry="never",
         backoff=None,
         advice="Correct the name of the image: it is in lower case, with at most one tag.",
