@@ -278,7 +278,8 @@ class Recorder:
         latest = replace(
             run,
             status=observation.status,
-            message=observation.message or run.message,
+            # What it waited for holds no more once the engine says nothing of it.
+            message=observation.message or ("" if run.message else None),
             outputs=dict(observation.outputs) or run.outputs,
             finished=finished,
         )

@@ -64,6 +64,7 @@ def test_a_run_is_recorded_to_its_end(
     run: RunRecord, remote: ToldRemote, database: Database, home: Home
 ) -> None:
     remote.observations = [
+        Observation("running", message="nobody has taken it up yet"),
         Observation("running", (step("fit", "running"),)),
         Observation("running", (step("fit", "succeeded"), step("tell", "running"))),
         Observation(
@@ -72,7 +73,7 @@ def test_a_run_is_recorded_to_its_end(
     ]
     events: list[Event] = []
     ended = follow(run, database, home, {}, on_event=events.append)
-    assert (ended.status, ended.outputs) == ("succeeded", {"best": 7})
+    assert (ended.status, ended.outputs, ended.message) == ("succeeded", {"best": 7}, "")
     assert [(event.kind, str(event.path)) for event in events] == [
         ("started", "fit"),
         ("finished", "fit"),
