@@ -1,4 +1,4 @@
-"""The commands that take a run up again, as a user can copy them."""
+"""The commands that go on with a run, as a user can copy them."""
 
 from __future__ import annotations
 
@@ -17,10 +17,31 @@ class Again:
         The folder that `--home` named; None if it was not given.
     file
         The FILE that was given, as it was written; None for a run that goes by its record.
+    is_elsewhere
+        Whether the run goes on without this process.
     """
 
     home: Path | None = None
     file: str | None = None
+    is_elsewhere: bool = False
+
+    def broken_off(self, run: str) -> str:
+        """Return what to do after this process has ended before the run."""
+        if not self.is_elsewhere:
+            return f"resume with {self.retry(run)}"
+        return f"{run} goes on: {self.watch(run)} shows it, {self.cancel(run)} ends it"
+
+    def watch(self, run: str) -> str:
+        """Return the command that shows a run until it ends."""
+        return self._command("status", run, "--watch")
+
+    def cancel(self, run: str) -> str:
+        """Return the command that ends a run."""
+        return self._command("cancel", run)
+
+    def logs(self, run: str, *words: str) -> str:
+        """Return the command that shows what a run's steps have written."""
+        return self._command("logs", run, *words)
 
     def retry(self, run: str) -> str:
         """Return the command that takes a run up where it ended."""

@@ -1,4 +1,4 @@
-"""Running to the end: what a run shows, tells and leaves behind, for `run` and `retry`."""
+"""Running to the end: what a run shows, tells and leaves behind, on this machine or elsewhere."""
 
 from __future__ import annotations
 
@@ -8,33 +8,38 @@ import textwrap
 import time
 import typing as t
 from collections import Counter, deque
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 
 import click
 
 from couler.cli._again import Again
+from couler.cli._ended import Ended
 from couler.cli._events import STANDARD_OUTPUT, EventLog, open_events
 from couler.cli._format import seconds_text
 from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli._session import Session
+from couler.errors import CoulerError
 from couler.ir.workflow import Workflow
 from couler.show.text import shorten
-from couler.stages import RunEvent, RunResult
+from couler.stages import RunEvent
 
 _LOG_LINES = 15
 """How many of a failed step's last lines are shown."""
+
+ReadLog: t.TypeAlias = Callable[[str], Iterable[str]]
+"""Gives the lines that the step of a path has written."""
 
 
 def carry_out(
     session: Session,
     workflow: Workflow,
-    start: Callable[[Tell], RunResult],
+    start: Callable[[Tell], Ended],
     *,
     again: Again,
     events: str | None,
     format_: str,
+    read_log: ReadLog | None = None,
 ) -> t.NoReturn:
     """Run, show how it goes, report the end, and end the command with its exit code.
 
@@ -45,13 +50,15 @@ def carry_out(
     workflow
         What runs.
     start
-        Runs it to its end, and tells of each event.
+        Runs it, or follows it, to its end, and tells of each event.
     again
         How to take the run up again.
     events
         A file for the events, `-` for standard output; None for none.
     format_
         `text` or `json`: how the end is reported.
+    read_log
+        Gives the logs of steps that have none on this machine.
     """
     if events == STANDARD_OUTPUT and format_ == "json":
         raise click.UsageError("--format json and --events - both want standard output")
@@ -65,9 +72,9 @@ def carry_out(
         _show_outputs(result, format_)
     for note in result.notes:
         session.info(f"note: {note}")
-    for line in _failure_lines(result):
+    for line in _failure_lines(result, again, read_log):
         session.complain(line)
-    session.info(_summary(session, result, time.monotonic() - begun))
+    session.info(_summary(session, result, again, time.monotonic() - begun))
     for line in _hints(result, again):
         session.complain(line)
     codes = {"succeeded": 0, "failed": 1, "cancelled": 130}
@@ -77,10 +84,10 @@ def carry_out(
 def _watch(
     session: Session,
     workflow: Workflow,
-    start: Callable[[Tell], RunResult],
+    start: Callable[[Tell], Ended],
     again: Again,
     log: EventLog | None,
-) -> RunResult:
+) -> Ended:
     run: str | None = None
     with show_progress(session, workflow, again) as show:
 
@@ -95,7 +102,7 @@ def _watch(
             result = start(tell)
         except BaseException as error:
             if run is not None:
-                error.add_note(f"resume with {again.retry(run)}")
+                error.add_note(again.broken_off(run))
             if log is not None:
                 log.break_off(str(error) or "interrupted")
             raise
@@ -104,7 +111,7 @@ def _watch(
     return result
 
 
-def _show_outputs(result: RunResult, format_: str) -> None:
+def _show_outputs(result: Ended, format_: str) -> None:
     if format_ == "json":
         click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
         return
@@ -120,16 +127,18 @@ def _output_text(name: str, value: object) -> str:
     return f"{name} =\n{textwrap.indent(text, '  ')}"
 
 
-def _summary(session: Session, result: RunResult, took_s: float) -> str:
+def _summary(session: Session, result: Ended, again: Again, took_s: float) -> str:
     whole = [step for path, step in result.steps.items() if not set("/[@") & set(path)]
     counts = Counter("reused" if step.reused else step.status for step in whole)
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no steps"
     status = session.style(result.status, fg=COLOURS[result.status], bold=True)
     said = f"{result.run_id} {status} in {seconds_text(took_s)}: {told}"
+    if result.folder is None:
+        return f"{said}\nlogs: {again.logs(result.run_id)}"
     return f"{said}\nlogs and files: {result.folder}"
 
 
-def _hints(result: RunResult, again: Again) -> Iterator[str]:
+def _hints(result: Ended, again: Again) -> Iterator[str]:
     """Yield how to go on."""
     retry = again.retry(result.run_id)
     if result.status == "cancelled":
@@ -141,8 +150,8 @@ def _hints(result: RunResult, again: Again) -> Iterator[str]:
             yield f"or, once the program is mended, {mended}"
 
 
-def _failure_lines(result: RunResult) -> Iterator[str]:
-    """Yield for each step that failed itself why, the last lines of its log, and the log's path."""
+def _failure_lines(result: Ended, again: Again, read_log: ReadLog | None) -> Iterator[str]:
+    """Yield for each step that failed itself why, its last lines, and where the others are."""
     if result.status == "succeeded":
         return
     failed = [path for path, step in result.steps.items() if step.status == "failed"]
@@ -154,23 +163,33 @@ def _failure_lines(result: RunResult) -> Iterator[str]:
             continue
         yield f'step "{path}" failed: {step.message or "no reason is known"}'
         if step.log is not None and step.log.is_file():
-            yield from _last_lines(step.log)
+            with step.log.open(encoding="utf-8", errors="replace") as lines:
+                yield from _last_lines(lines)
             yield f"  log: {step.log}"
+        elif read_log is not None and step.attempts:
+            yield from _last_lines_elsewhere(read_log, path)
+            yield f"  log: {again.logs(result.run_id, path)}"
     if not failed and result.message and result.status == "failed":
         yield f"the run failed: {result.message}"
 
 
-def _last_lines(log: Path) -> Iterator[str]:
+def _last_lines(lines: Iterable[str]) -> Iterator[str]:
     last: deque[str] = deque(maxlen=_LOG_LINES)
     count = 0
-    with log.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            last.append(line.rstrip("\n"))
-            count += 1
+    for line in lines:
+        last.append(line.rstrip("\n"))
+        count += 1
     if count > _LOG_LINES:
         yield f"  | ... {count - _LOG_LINES:,} lines before"
     for line in last:
         yield f"  | {shorten(line, 500) if len(line) > 500 else line}"
+
+
+def _last_lines_elsewhere(read_log: ReadLog, path: str) -> Iterator[str]:
+    try:
+        yield from list(_last_lines(read_log(path)))
+    except CoulerError as error:  # the run has ended all the same
+        yield f"  its log cannot be had: {error}"
 
 
 def _is_inside(path: str, outer: str) -> bool:

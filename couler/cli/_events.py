@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 
 import click
 
+from couler.cli._ended import Ended
 from couler.cli._format import time_text
 from couler.cli._session import Session
-from couler.stages import RunEvent, RunResult
+from couler.stages import RunEvent
 
 SCHEMA_VERSION = 1
 """Version of the objects."""
@@ -70,7 +71,7 @@ class EventLog:
             log=None if event.log is None else str(event.log),
         )
 
-    def end(self, result: RunResult) -> None:
+    def end(self, result: Ended) -> None:
         """Write how the run ended."""
         self._begin(result.run_id)
         self._write(
@@ -78,7 +79,7 @@ class EventLog:
             workflow=self.workflow,
             status=result.status,
             message=result.message,
-            folder=str(result.folder),
+            folder=None if result.folder is None else str(result.folder),
             outputs=dict(result.outputs),
         )
 

@@ -83,6 +83,11 @@ class StepResult(t.Protocol):
         ...
 
     @property
+    def attempts(self) -> int:
+        """How often it was tried; 0 for what did not run, and for a whole."""
+        ...
+
+    @property
     def reused(self) -> bool:
         """Whether an earlier session of the run has ended it."""
         ...
