@@ -25,8 +25,9 @@ from couler.errors import CoulerError
 # The module is couler.cli.<command>; tests/cli/test_app.py holds the lines equal.
 COMMANDS = {
     "run": "Run a workflow on this machine.",
+    "submit": "Run a workflow on an engine elsewhere.",
     "retry": "Go on with a run where it ended.",
-    "list": "List the runs of this machine.",
+    "list": "List runs.",
     "status": "Show how a run stands.",
     "logs": "Show what the steps of a run have written.",
     "cancel": "End a run that goes on.",

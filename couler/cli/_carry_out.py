@@ -8,38 +8,34 @@ import textwrap
 import time
 import typing as t
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import click
 
 from couler.cli._again import Again
-from couler.cli._ended import Ended
 from couler.cli._events import STANDARD_OUTPUT, EventLog, open_events
 from couler.cli._format import seconds_text
 from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli._session import Session
-from couler.errors import CoulerError
 from couler.ir.workflow import Workflow
 from couler.show.text import shorten
-from couler.stages import RunEvent
+from couler.stages import RunEvent, RunResult
 
 _LOG_LINES = 15
 """How many of a failed step's last lines are shown."""
-
-ReadLog: t.TypeAlias = Callable[[str], Iterable[str]]
-"""Gives the lines that the step of a path has written."""
 
 
 def carry_out(
     session: Session,
     workflow: Workflow,
-    start: Callable[[Tell], Ended],
+    start: Callable[[Tell], RunResult],
     *,
     again: Again,
     events: str | None,
     format_: str,
-    read_log: ReadLog | None = None,
+    run: str | None = None,
 ) -> t.NoReturn:
     """Run, show how it goes, report the end, and end the command with its exit code.
 
@@ -57,8 +53,8 @@ def carry_out(
         A file for the events, `-` for standard output; None for none.
     format_
         `text` or `json`: how the end is reported.
-    read_log
-        Gives the logs of steps that have none on this machine.
+    run
+        Name of the run; None if its first event gives it.
     """
     if events == STANDARD_OUTPUT and format_ == "json":
         raise click.UsageError("--format json and --events - both want standard output")
@@ -67,12 +63,12 @@ def carry_out(
         session.quiet = True  # a table between the lines could not be read
     begun = time.monotonic()  # a run that is taken up again began long ago
     with open_events(session, events, workflow.name) as log:
-        result = _watch(session, workflow, start, again, log)
+        result = _watch(session, workflow, start, again, log, run)
     if shown:
         _show_outputs(result, format_)
     for note in result.notes:
         session.info(f"note: {note}")
-    for line in _failure_lines(result, again, read_log):
+    for line in _failure_lines(result, again):
         session.complain(line)
     session.info(_summary(session, result, again, time.monotonic() - begun))
     for line in _hints(result, again):
@@ -84,11 +80,11 @@ def carry_out(
 def _watch(
     session: Session,
     workflow: Workflow,
-    start: Callable[[Tell], Ended],
+    start: Callable[[Tell], RunResult],
     again: Again,
     log: EventLog | None,
-) -> Ended:
-    run: str | None = None
+    run: str | None,
+) -> RunResult:
     with show_progress(session, workflow, again) as show:
 
         def tell(event: RunEvent) -> None:
@@ -111,7 +107,7 @@ def _watch(
     return result
 
 
-def _show_outputs(result: Ended, format_: str) -> None:
+def _show_outputs(result: RunResult, format_: str) -> None:
     if format_ == "json":
         click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
         return
@@ -127,18 +123,18 @@ def _output_text(name: str, value: object) -> str:
     return f"{name} =\n{textwrap.indent(text, '  ')}"
 
 
-def _summary(session: Session, result: Ended, again: Again, took_s: float) -> str:
+def _summary(session: Session, result: RunResult, again: Again, took_s: float) -> str:
     whole = [step for path, step in result.steps.items() if not set("/[@") & set(path)]
     counts = Counter("reused" if step.reused else step.status for step in whole)
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no steps"
     status = session.style(result.status, fg=COLOURS[result.status], bold=True)
     said = f"{result.run_id} {status} in {seconds_text(took_s)}: {told}"
-    if result.folder is None:
+    if again.is_elsewhere:
         return f"{said}\nlogs: {again.logs(result.run_id)}"
     return f"{said}\nlogs and files: {result.folder}"
 
 
-def _hints(result: Ended, again: Again) -> Iterator[str]:
+def _hints(result: RunResult, again: Again) -> Iterator[str]:
     """Yield how to go on."""
     retry = again.retry(result.run_id)
     if result.status == "cancelled":
@@ -150,7 +146,7 @@ def _hints(result: Ended, again: Again) -> Iterator[str]:
             yield f"or, once the program is mended, {mended}"
 
 
-def _failure_lines(result: Ended, again: Again, read_log: ReadLog | None) -> Iterator[str]:
+def _failure_lines(result: RunResult, again: Again) -> Iterator[str]:
     """Yield for each step that failed itself why, its last lines, and where the others are."""
     if result.status == "succeeded":
         return
@@ -163,33 +159,25 @@ def _failure_lines(result: Ended, again: Again, read_log: ReadLog | None) -> Ite
             continue
         yield f'step "{path}" failed: {step.message or "no reason is known"}'
         if step.log is not None and step.log.is_file():
-            with step.log.open(encoding="utf-8", errors="replace") as lines:
-                yield from _last_lines(lines)
+            yield from _last_lines(step.log)
             yield f"  log: {step.log}"
-        elif read_log is not None and step.attempts:
-            yield from _last_lines_elsewhere(read_log, path)
+        elif again.is_elsewhere and step.attempts:
             yield f"  log: {again.logs(result.run_id, path)}"
     if not failed and result.message and result.status == "failed":
         yield f"the run failed: {result.message}"
 
 
-def _last_lines(lines: Iterable[str]) -> Iterator[str]:
+def _last_lines(log: Path) -> Iterator[str]:
     last: deque[str] = deque(maxlen=_LOG_LINES)
     count = 0
-    for line in lines:
-        last.append(line.rstrip("\n"))
-        count += 1
+    with log.open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            last.append(line.rstrip("\n"))
+            count += 1
     if count > _LOG_LINES:
         yield f"  | ... {count - _LOG_LINES:,} lines before"
     for line in last:
         yield f"  | {shorten(line, 500) if len(line) > 500 else line}"
-
-
-def _last_lines_elsewhere(read_log: ReadLog, path: str) -> Iterator[str]:
-    try:
-        yield from list(_last_lines(read_log(path)))
-    except CoulerError as error:  # the run has ended all the same
-        yield f"  its log cannot be had: {error}"
 
 
 def _is_inside(path: str, outer: str) -> bool:

@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 
 import click
 
-from couler.cli._ended import Ended
 from couler.cli._format import time_text
 from couler.cli._session import Session
-from couler.stages import RunEvent
+from couler.stages import RunEvent, RunResult
 
 SCHEMA_VERSION = 1
 """Version of the objects."""
@@ -71,7 +70,7 @@ class EventLog:
             log=None if event.log is None else str(event.log),
         )
 
-    def end(self, result: Ended) -> None:
+    def end(self, result: RunResult) -> None:
         """Write how the run ended."""
         self._begin(result.run_id)
         self._write(
@@ -79,7 +78,7 @@ class EventLog:
             workflow=self.workflow,
             status=result.status,
             message=result.message,
-            folder=None if result.folder is None else str(result.folder),
+            folder=str(result.folder),
             outputs=dict(result.outputs),
         )
 

@@ -1,7 +1,7 @@
 """The stages of a workflow: `Workflow -> Plan -> Artifact -> Run`.
 
 Each stage takes what the one before gave, as data that can be looked at. Only `run` starts
-processes.
+processes, and only `submit` asks engines elsewhere.
 """
 
 from couler.stages.artifacts import compile as compile
@@ -19,6 +19,7 @@ from couler.stages.running import cancel as cancel
 from couler.stages.running import plan_retry as plan_retry
 from couler.stages.running import retry as retry
 from couler.stages.running import run as run
+from couler.stages.submitting import submit as submit
 from couler.stages.workflows import AnyWorkflow as AnyWorkflow
 from couler.stages.workflows import ProgramWorkflow as ProgramWorkflow
 
@@ -39,4 +40,5 @@ __all__ = [
     "retry",
     "run",
     "show",
+    "submit",
 ]

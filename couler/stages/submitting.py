@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from couler.backends.remote import Connection, KeepsSecrets
 from couler.control.connecting import connect
@@ -30,6 +30,7 @@ def submit(
     name: str | None = None,
     program: str | None = None,
     create_secrets: bool = False,
+    on_note: Callable[[str], None] | None = None,
 ) -> RunRecord:
     """Compile a workflow for an engine elsewhere and begin a run of it there.
 
@@ -53,6 +54,8 @@ def submit(
         The file that defines the workflow, for the record.
     create_secrets
         Make or renew the secrets whose values the program has, where the engine's steps read them.
+    on_note
+        Told of warnings and of what must exist where it runs, one sentence each, before it is begun.
 
     Returns
     -------
@@ -74,6 +77,9 @@ def submit(
     """
     planned = plan(workflow, engine=connection.engine, target=connection.target, passes=passes)
     artifact = compile(planned, connection.engine, target=connection.target)
+    for note in (*map(str, planned.diagnostics), *artifact.notes):
+        if on_note is not None:
+            on_note(note)
     if create_secrets:
         _put_secrets(workflow, connection, environment)
     order = Order(planned.workflow, artifact, connection, parameters or {}, name, program)

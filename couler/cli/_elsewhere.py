@@ -1,0 +1,101 @@
+"""Runs on engines elsewhere, as commands ask for them and follow them."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from collections.abc import Callable
+
+from couler.cli._again import Again
+from couler.cli._carry_out import carry_out
+from couler.cli._progress import Tell
+from couler.cli._session import Session
+from couler.errors import ConfigurationError, EngineError, RunBusyError
+from couler.ir.serialize import read_json
+from couler.stages import RunEvent, RunResult
+
+if t.TYPE_CHECKING:
+    from couler.state import Database, Home, RunRecord
+
+Unreached: t.TypeAlias = EngineError | ConfigurationError
+"""Why an engine could not be asked."""
+
+_POLL_S = 0.5
+
+
+def ask(
+    session: Session, run: RunRecord, database: Database, home: Home
+) -> tuple[RunRecord, Unreached | None]:
+    """Ask the engine of a run how it stands, and return its record, and why that may be old.
+
+    A run of this machine, and one that is over, is as it is recorded.
+    """
+    if run.target is None or run.status != "running":
+        return run, None
+    from couler.control.following import refresh
+
+    try:
+        return refresh(run, database, home, session.environment), None
+    except (EngineError, ConfigurationError) as error:
+        return run, error
+
+
+def watch(
+    session: Session,
+    run: RunRecord,
+    database: Database,
+    home: Home,
+    *,
+    again: Again,
+    events: str | None,
+    format_: str,
+    is_restart: bool = False,
+) -> t.NoReturn:
+    """Follow a run until it is over, show how it goes, and end as `couler run` does."""
+    from couler.state import workflow_of
+
+    workflow = read_json(workflow_of(database, run.id))
+
+    def start(tell: Tell) -> RunResult:
+        return follow(session, run, database, home, tell, is_restart=is_restart)
+
+    carry_out(session, workflow, start, again=again, events=events, format_=format_, run=run.id)
+
+
+def follow(
+    session: Session,
+    run: RunRecord,
+    database: Database,
+    home: Home,
+    tell: Callable[[RunEvent], None],
+    *,
+    is_restart: bool = False,
+) -> RunResult:
+    """Follow a run until it is over, and tell of its events.
+
+    While another process follows it, this one waits for it.
+    """
+    from couler.control.following import follow as follow_run
+    from couler.control.results import result_of
+    from couler.state import find_run
+
+    reused: set[str] = set()
+
+    def note(event: RunEvent) -> None:
+        if event.kind == "reused":
+            reused.add(str(event.path))
+        tell(event)
+
+    has_said = False
+    while run.status == "running":
+        try:
+            run = follow_run(
+                run, database, home, session.environment, on_event=note, is_restart=is_restart
+            )
+        except RunBusyError as error:
+            if not has_said:
+                session.detail(str(error))
+                has_said = True
+            time.sleep(_POLL_S)
+            run = find_run(database, run.id)
+    return result_of(database, run.id, reused=frozenset(reused))

@@ -1,0 +1,142 @@
+"""`couler submit`: a workflow on an engine elsewhere."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import click
+
+from couler import stages
+from couler.cli._again import Again
+from couler.cli._elsewhere import watch
+from couler.cli._events import events_option
+from couler.cli._load import Source, load
+from couler.cli._options import (
+    engine_option,
+    engine_settings_option,
+    engine_version_option,
+    file_argument,
+    namespace_option,
+    passes_option,
+    profile_option,
+    target_option,
+)
+from couler.cli._running import home_flag, param_option, parse_params
+from couler.cli._runs import FORMATS, home_option, open_home
+from couler.cli._session import Session, pass_session, session_options
+from couler.cli._storages import storage_option
+from couler.cli._targets import connect_to
+
+if t.TYPE_CHECKING:
+    from couler.state import RunRecord
+
+SCHEMA_VERSION = 1
+"""Version of the JSON."""
+
+
+@click.command()
+@file_argument
+@engine_option
+@target_option
+@param_option
+@click.option("--watch", "is_watched", is_flag=True, help="Show the run until it ends.")
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Name of the run; a run of that name that is there already is not doubled.",
+)
+@click.option(
+    "--create-secrets",
+    is_flag=True,
+    help="Make or renew the secrets whose values the program gives, where the steps read them.",
+)
+@engine_version_option
+@profile_option
+@namespace_option
+@engine_settings_option
+@storage_option
+@passes_option
+@home_option
+@click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
+@events_option
+@session_options
+@pass_session
+def command(
+    session: Session,
+    file: Source,
+    engine: str | None,
+    target_name: str | None,
+    params: tuple[str, ...],
+    is_watched: bool,
+    name: str | None,
+    create_secrets: bool,
+    engine_version: str | None,
+    profile: str | None,
+    namespace: str | None,
+    options: tuple[str, ...],
+    storages: tuple[str, ...],
+    passes: tuple[str, ...],
+    home: Path | None,
+    format_: str | None,
+    events: str | None,
+) -> None:
+    """Run a workflow on an engine elsewhere.
+
+    Prints the name of the run, by which `couler status`, `logs`, `cancel` and `retry` know it. With
+    --watch the run is shown until it ends, and the command ends as `couler run` does; an interrupt
+    ends the command, not the run.
+    """
+    if events is not None and not is_watched:
+        raise click.UsageError("--events needs --watch: without it nobody follows the run")
+    parameters = parse_params(params)
+    format_ = session.settings.choose("format", format_, FORMATS)
+    connection = connect_to(
+        session,
+        engine,
+        target_name,
+        profile=profile,
+        engine_version=engine_version,
+        namespace=namespace,
+        options=options,
+        storages=storages,
+    )
+    loaded = load(file)
+    again = Again(home_flag(), file.written, is_elsewhere=True)
+    with open_home(session, home) as (database, found):
+        run = stages.submit(
+            loaded,
+            connection,
+            database=database,
+            home=found,
+            environment=session.environment,
+            parameters=parameters,
+            passes=passes or None,
+            name=name,
+            program=None if file.path == "-" else str(Path(file.path).resolve()),
+            create_secrets=create_secrets,
+            on_note=lambda note: session.info(f"note: {note}"),
+        )
+        if is_watched:
+            watch(session, run, database, found, again=again, events=events, format_=format_)
+    _report(session, run, again, format_)
+
+
+def _report(session: Session, run: RunRecord, again: Again, format_: str) -> None:
+    target = None if run.target is None else run.target["name"]
+    if format_ == "json":
+        tree = {
+            "schema_version": SCHEMA_VERSION,
+            "run": run.id,
+            "workflow": run.workflow,
+            "engine": run.engine,
+            "target": target,
+            "status": run.status,
+            "place": None if run.place is None else dict(run.place),
+        }
+        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+    else:
+        click.echo(run.id)
+    where = run.engine if target is None else f"{target} ({run.engine})"
+    session.info(f"submitted to {where}; {again.watch(run.id)} shows how it goes")
