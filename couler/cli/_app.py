@@ -128,7 +128,8 @@ class App(click.Group):
             error.show()
             return error.exit_code
         except (click.Abort, KeyboardInterrupt) as error:
-            session.error("\n".join(("interrupted", *_notes(error))))
+            cause = error.__cause__ or error  # click raises its own from that of Python
+            session.error("\n".join(("interrupted", *_notes(cause))))
             return 128 + signal.SIGINT
         except CoulerError as error:
             self._explain(session, error)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
 from couler.backends.remote import Connection, KeepsSecrets
-from couler.control.connecting import connect
-from couler.control.submission import Order
-from couler.control.submission import submit as submit_order
 from couler.errors import EngineOptionError
 from couler.optimizers.base import Pass
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan
 from couler.stages.workflows import AnyWorkflow, secrets_of
-from couler.state.database import Database
-from couler.state.home import Home
-from couler.state.records import RunRecord
+
+if t.TYPE_CHECKING:
+    from couler.state.database import Database
+    from couler.state.home import Home
+    from couler.state.records import RunRecord
 
 
 def submit(
@@ -55,7 +55,7 @@ def submit(
     create_secrets
         Make or renew the secrets whose values the program has, where the engine's steps read them.
     on_note
-        Told of warnings and of what must exist where it runs, one sentence each, before it is begun.
+        Told of warnings and of what must exist where it runs, before it is begun.
 
     Returns
     -------
@@ -75,6 +75,10 @@ def submit(
     EngineError
         The engine refused or cannot be reached; the record says which.
     """
+    # A program that only compiles loads no database.
+    from couler.control.submission import Order
+    from couler.control.submission import submit as submit_order
+
     planned = plan(workflow, engine=connection.engine, target=connection.target, passes=passes)
     artifact = compile(planned, connection.engine, target=connection.target)
     for note in (*map(str, planned.diagnostics), *artifact.notes):
@@ -89,6 +93,8 @@ def submit(
 def _put_secrets(
     workflow: AnyWorkflow, connection: Connection, environment: Mapping[str, str]
 ) -> None:
+    from couler.control.connecting import connect
+
     known = secrets_of(workflow)
     if not known:
         return
