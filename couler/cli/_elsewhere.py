@@ -8,19 +8,24 @@ from collections.abc import Callable
 
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
-from couler.cli._progress import Tell
+from couler.cli._progress import Tell, show_progress
 from couler.cli._session import Session
-from couler.errors import ConfigurationError, EngineError, RunBusyError
+from couler.errors import ConfigurationError, EngineError, RunBusyError, StateError
 from couler.ir.serialize import read_json
 from couler.stages import RunEvent, RunResult
 
 if t.TYPE_CHECKING:
     from couler.state import Database, Home, RunRecord
 
-Unreached: t.TypeAlias = EngineError | ConfigurationError
+Unreached: t.TypeAlias = EngineError | ConfigurationError | StateError
 """Why an engine could not be asked."""
 
 _POLL_S = 0.5
+
+
+def target_name(run: RunRecord) -> str | None:
+    """Return the name of the target that a run was submitted to, if it has one."""
+    return None if run.target is None else run.target.get("name")
 
 
 def ask(
@@ -38,6 +43,10 @@ def ask(
         return refresh(run, database, home, session.environment), None
     except (EngineError, ConfigurationError) as error:
         return run, error
+    except StateError as error:
+        if run.place is None:  # nobody knows whether the engine has it
+            return run, error
+        raise
 
 
 def watch(
@@ -60,6 +69,28 @@ def watch(
         return follow(session, run, database, home, tell, is_restart=is_restart)
 
     carry_out(session, workflow, start, again=again, events=events, format_=format_, run=run.id)
+
+
+def follow_shown(
+    session: Session, run: RunRecord, database: Database, home: Home, again: Again
+) -> Unreached | None:
+    """Follow a run until it is over, show how it goes, and return why that broke off if it did."""
+    from couler.state import workflow_of
+
+    workflow = read_json(workflow_of(database, run.id))
+    with show_progress(session, workflow, again) as tell:
+        try:
+            follow(session, run, database, home, tell)
+        except (EngineError, ConfigurationError) as error:
+            return error
+        except StateError as error:
+            if run.place is None:
+                return error
+            raise
+        except KeyboardInterrupt as error:
+            error.add_note(again.broken_off(run.id))
+            raise
+    return None
 
 
 def follow(
@@ -94,7 +125,7 @@ def follow(
             )
         except RunBusyError as error:
             if not has_said:
-                session.detail(str(error))
+                session.info(str(error))
                 has_said = True
             time.sleep(_POLL_S)
             run = find_run(database, run.id)

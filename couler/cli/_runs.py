@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from couler.cli._session import Session
-from couler.errors import CoulerError, EngineError
+from couler.errors import CoulerError
 
 if t.TYPE_CHECKING:
     from couler.state import Database, Home, RunRecord
@@ -89,13 +89,5 @@ def open_home(session: Session, flag: Path | None) -> Iterator[tuple[Database, H
 
 
 def folder_of(run: RunRecord, home: Home) -> Path:
-    """Return the folder of a run.
-
-    Raises
-    ------
-    EngineError
-        It ran elsewhere.
-    """
-    if run.engine != "local":
-        raise EngineError(f"{run.id} ran on {run.engine}, not on this machine")
+    """Return the folder of a run."""
     return Path(run.folder) if run.folder else home.run_folder(run.id)

@@ -135,6 +135,8 @@ class Snapshot:
             "schema_version": SCHEMA_VERSION,
             "run": run.id,
             "workflow": run.workflow,
+            "engine": run.engine,
+            "target": None if run.target is None else run.target.get("name"),
             "status": self.status,
             "message": run.message,
             "started": None if run.started is None else time_text(run.started),

@@ -10,9 +10,9 @@ from couler import stages
 from couler.backends.base import RunOptions
 from couler.cli._again import Again
 from couler.cli._running import home_flag
-from couler.cli._runs import chosen_home, home_option, open_home, run_argument
+from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
-from couler.state import find_run
+from couler.state import Database, Home, RunRecord, find_run
 
 
 @click.command()
@@ -27,18 +27,27 @@ def command(session: Session, run: str, home: t.Any) -> None:
     was killed is recorded as cancelled, and what it left behind is ended. Ends with 1 if the run
     had ended before, or takes long to end.
     """
-    with open_home(session, home) as (database, _):
+    with open_home(session, home) as (database, found):
         record = find_run(database, run)
-    if record.status == "running":
-        status = stages.cancel(record.id, options=RunOptions(home=chosen_home(session, home)))
-        if status == "cancelled":
-            retry = Again(home_flag()).retry(record.id)
-            session.info(f"{record.id} is cancelled; resume with {retry}")
-            return
-        if status == "running":
-            session.complain(f"{record.id} was told to end, and has not yet")
-            click.get_current_context().exit(1)
-    else:
-        status = record.status
+        if record.status == "running":
+            status = _end(session, record, database, found)
+            if status == "cancelled":
+                retry = Again(home_flag()).retry(record.id)
+                session.info(f"{record.id} is cancelled; resume with {retry}")
+                return
+            if status == "running":
+                session.complain(f"{record.id} was told to end, and has not yet")
+                click.get_current_context().exit(1)
+        else:
+            status = record.status
     session.complain(f"{record.id} has ended already: {status}")
     click.get_current_context().exit(1)
+
+
+def _end(session: Session, run: RunRecord, database: Database, home: Home) -> str:
+    """End a run, and return how it stands then."""
+    if run.target is None:
+        return stages.cancel(run.id, options=RunOptions(home=home.root))
+    from couler.control.ending import cancel
+
+    return cancel(run, database, home, session.environment).status

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import click
 
+from couler.cli._logs_elsewhere import show_logs
+from couler.cli._prefixes import Prefixes, is_of
 from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import StateError
@@ -28,8 +30,6 @@ _POLL_S = 0.2
 
 _PIECE = 1 << 20
 """How many bytes of a log are read at a time."""
-
-_COLOURS = ("cyan", "yellow", "green", "magenta", "blue", "bright_cyan", "bright_yellow")
 
 
 @click.command()
@@ -52,11 +52,19 @@ def command(
 
     STEP is a path as `couler status` shows it, or the name of a step with items, rounds or steps
     inside, which stands for all of them. Where several logs are shown, each line begins with the
-    path of its step. All attempts of a step are in one log; --attempt shows one of them.
+    path of its step. All attempts of a step are in one log; --attempt shows one of them. An engine
+    elsewhere has one log for each attempt, and gives that of the last.
     """
-    with open_home(session, home) as (database, _):
-        name = find_run(database, run).id
-        reader = _Reader(session, database, name, step, attempt)
+    with open_home(session, home) as (database, found):
+        record = find_run(database, run)
+        name = record.id
+        if record.target is not None:
+            if not show_logs(
+                session, record, database, found, step=step, attempt=attempt, follow=follow
+            ):
+                _complain_of_nothing(session, database, find_run(database, name), step, attempt)
+            return
+        reader = _Reader(session, database, name, step, attempt, Prefixes(session, step))
         while True:
             record = find_run(database, name)
             is_over = shown_status(record) != "running"  # asked before reading: nothing is missed
@@ -118,8 +126,8 @@ class _Reader:
     run: str
     step: str | None
     attempt: int | None
+    prefixes: Prefixes
     logs: dict[str, _Log] = field(default_factory=dict)
-    width: int = 0
 
     def read(self, *, is_last: bool) -> Iterator[str]:
         """Yield what has been written since the last call."""
@@ -131,11 +139,11 @@ class _Reader:
                 self.logs.setdefault(attempt.path, _Log(attempt.path, Path(attempt.log)))
             else:
                 self._add_part(attempt, Path(attempt.log), self.attempt)
-        self.width = max(map(len, self.logs), default=0)
+        self.prefixes.know(self.logs)
         written = {attempt.path for attempt in attempts if attempt.finished is None}
         for log in tuple(self.logs.values()):
             for line in log.lines(is_last=is_last or log.path not in written):
-                yield self._prefix(log.path) + line
+                yield self.prefixes.of(log.path) + line
 
     def _add_part(self, attempt: AttemptRecord, file: Path, wanted: int) -> None:
         if attempt.number == wanted:
@@ -146,49 +154,46 @@ class _Reader:
             self.logs[attempt.path].end = attempt.log_from
 
     def complain_of_nothing(self, run: RunRecord) -> None:
-        """Say why there was nothing to read.
-
-        Raises
-        ------
-        StateError
-            There is no such step, or it has had no such attempt.
-        """
-        if self.logs:
-            if not any(log.file.exists() for log in self.logs.values()):
-                self.session.complain(f"{run.id}: the logs are no longer in {run.folder}")
-            return
-        steps = {step.path: step for step in steps_of(self.database, run.id)}
-        tried = [one for one in attempts_of(self.database, run.id) if self._is_wanted(one.path)]
-        if self.attempt is not None and tried:
-            most = max(one.number for one in tried)
-            which = "a step" if self.step is None else f'step "{self.step}"'
-            raise StateError(
-                f"{run.id}: {which} has had at most {most} attempts; there is no attempt "
-                f"{self.attempt}"
-            )
-        if self.step is None:
-            self.session.info(f"{run.id}: no step has written anything")
-        elif self.step in steps:
-            step = steps[self.step]
-            why = f": {step.message}" if step.message else ""
-            self.session.info(f'step "{self.step}" has no log; it is {step.status}{why}')
-        elif not any(map(self._is_wanted, steps)):
-            known = [*steps, *(one.path for one in attempts_of(self.database, run.id))]
-            hint = did_you_mean(self.step, known)
-            raise StateError(
-                f'{run.id}: no step "{self.step}" has begun.{hint} `couler status {run.id}` shows '
-                "those that have"
-            )
+        """Say why there was nothing to read, if so."""
+        if not self.logs:
+            _complain_of_nothing(self.session, self.database, run, self.step, self.attempt)
+        elif not any(log.file.exists() for log in self.logs.values()):
+            self.session.complain(f"{run.id}: the logs are no longer in {run.folder}")
 
     def _is_wanted(self, path: str) -> bool:
-        step = self.step
-        return step is None or path == step or path.startswith((f"{step}[", f"{step}/", f"{step}@"))
+        return self.step is None or is_of(path, self.step)
 
-    def _prefix(self, path: str) -> str:
-        if path == self.step:
-            return ""
-        colour = _COLOURS[list(self.logs).index(path) % len(_COLOURS)]
-        return self.session.style(f"{path:{self.width}} | ", err=False, fg=colour)
+
+def _complain_of_nothing(
+    session: Session, database: Database, run: RunRecord, step: str | None, attempt: int | None
+) -> None:
+    """Say why no step of a run was tried that is asked for.
+
+    Raises
+    ------
+    StateError
+        There is no such step, or it has had no such attempt.
+    """
+    steps = {one.path: one for one in steps_of(database, run.id)}
+    attempts = attempts_of(database, run.id)
+    tried = [one for one in attempts if step is None or is_of(one.path, step)]
+    if attempt is not None and tried:
+        most = max(one.number for one in tried)
+        which = "a step" if step is None else f'step "{step}"'
+        raise StateError(
+            f"{run.id}: {which} has had at most {most} attempts; there is no attempt {attempt}"
+        )
+    if step is None:
+        session.info(f"{run.id}: no step has written anything")
+    elif step in steps:
+        why = f": {steps[step].message}" if steps[step].message else ""
+        session.info(f'step "{step}" has no log; it is {steps[step].status}{why}')
+    elif not any(is_of(path, step) for path in steps):
+        hint = did_you_mean(step, [*steps, *(one.path for one in attempts)])
+        raise StateError(
+            f'{run.id}: no step "{step}" has begun.{hint} `couler status {run.id}` shows '
+            "those that have"
+        )
 
 
 def _text(line: bytes) -> str:

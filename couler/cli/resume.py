@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import click
 
+from couler.cli._elsewhere import ask
+from couler.cli._prefixes import is_of
 from couler.cli._running import parse_params
 from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
@@ -17,7 +19,7 @@ from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step
-from couler.state import find_run, send_signal, workflow_of
+from couler.state import Database, RunRecord, find_run, send_signal, workflow_of
 
 
 @click.command()
@@ -45,22 +47,40 @@ def command(
     """
     entered = parse_params(values)
     with open_home(session, home) as (database, found):
-        snapshot = take_snapshot(database, found, find_run(database, run).id)
+        record, fault = ask(session, find_run(database, run), database, found)
+        if fault is not None:
+            raise fault
+        snapshot = take_snapshot(database, found, record.id)
         name = snapshot.run.id
         if snapshot.is_over:
             raise StateError(f"{name} does not run ({snapshot.status}), so no step waits")
         waiting = [str(view.path) for view in snapshot.steps if view.status == "suspended"]
         if not waiting:
             raise StateError(f"{name}: no step waits for a person")
-        chosen = [path for path in waiting if step is None or _is_of(path, step)]
+        chosen = [path for path in waiting if step is None or is_of(path, step)]
         if not chosen:
             raise StateError(f'{name}: "{step}" does not wait. These do: {", ".join(waiting)}')
         steps = dict(steps_by_path(read_json(workflow_of(database, name))))
         for path in chosen:
             _check(path, steps[_without_places(path)], entered)
         for path in chosen:
-            send_signal(database, name, path, "resume", entered=entered)
+            if record.target is None:
+                send_signal(database, name, path, "resume", entered=entered)
+            else:
+                _resume_elsewhere(session, record, path, database, entered)
     session.info(f"{name}: {', '.join(chosen)} {'goes' if len(chosen) == 1 else 'go'} on")
+
+
+def _resume_elsewhere(
+    session: Session,
+    run: RunRecord,
+    path: str,
+    database: Database,
+    entered: Mapping[str, str],
+) -> None:
+    from couler.control.ending import resume
+
+    resume(run, StepPath.parse(path), database, session.environment, entered)
 
 
 def _check(path: str, step: Step, entered: Mapping[str, str]) -> None:
@@ -79,7 +99,3 @@ def _without_places(path: str) -> str:
     'each/ask'
     """
     return "/".join(part.name for part in StepPath.parse(path))
-
-
-def _is_of(path: str, step: str) -> bool:
-    return path == step or path.startswith((f"{step}[", f"{step}/", f"{step}@"))

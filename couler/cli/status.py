@@ -13,12 +13,14 @@ from datetime import datetime
 import click
 
 from couler.cli._again import Again
+from couler.cli._elsewhere import ask, follow_shown, target_name
 from couler.cli._format import aligned, bytes_text, seconds_text
 from couler.cli._rows import COLOURS, LEGEND, Row, live_table, mark_of
 from couler.cli._running import home_flag
 from couler.cli._runs import FORMATS, format_option, home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._snapshot import ACTIVE, Snapshot, StepView, depth_of, take_snapshot, utc_now
+from couler.errors import CoulerError
 from couler.state import Database, Home, find_run
 
 _POLL_S = 0.5
@@ -40,33 +42,60 @@ def command(
 ) -> None:
     """Show how a run stands.
 
-    RUN is the name of a run, a beginning of it that no other has, or latest.
+    RUN is the name of a run, a beginning of it that no other has, or latest. An engine elsewhere is
+    asked first; if it cannot be, what was known last is shown, and the command ends with 4.
     """
     format_ = session.settings.choose("format", format_, FORMATS)
-    again = Again(home_flag())
+    fault: CoulerError | None = None
     with open_home(session, home) as (database, found):
-        name = find_run(database, run).id
-        is_live = watch and format_ == "text" and sys.stdout.isatty()
-        if is_live and session.environment.get("TERM") != "dumb":
-            _show_live(session, database, found, name, again)
-        snapshot = take_snapshot(database, found, name)
-        while watch and not snapshot.is_over:
-            time.sleep(_POLL_S)
-            snapshot = take_snapshot(database, found, name)
+        record = find_run(database, run)
+        again = Again(home_flag(), is_elsewhere=record.target is not None)
+        if not again.is_elsewhere:
+            snapshot = _look(session, database, found, record.id, again, watch, format_)
+        else:
+            if watch:
+                fault = follow_shown(session, record, database, found, again)
+            else:
+                _, fault = ask(session, record, database, found)
+            snapshot = take_snapshot(database, found, record.id)
     if format_ == "json":
         click.echo(json.dumps(snapshot.to_json(), ensure_ascii=False, indent=2))
     else:
         for line in _lines(session, snapshot, again, all_=all_):
             click.echo(line)
+    if fault is not None:
+        session.error(f"this is what was known last: {fault}")
+        click.get_current_context().exit(fault.exit_code)
     if watch and snapshot.status != "succeeded":
         click.get_current_context().exit(1)
+
+
+def _look(
+    session: Session,
+    database: Database,
+    home: Home,
+    name: str,
+    again: Again,
+    watch: bool,
+    format_: str,
+) -> Snapshot:
+    """Return how a run of this machine stands, if it is watched once it has ended."""
+    is_live = watch and format_ == "text" and sys.stdout.isatty()
+    if is_live and session.environment.get("TERM") != "dumb":
+        _show_live(session, database, home, name, again)
+    snapshot = take_snapshot(database, home, name)
+    while watch and not snapshot.is_over:
+        time.sleep(_POLL_S)
+        snapshot = take_snapshot(database, home, name)
+    return snapshot
 
 
 def _lines(session: Session, snapshot: Snapshot, again: Again, *, all_: bool) -> Iterator[str]:
     now = utc_now()
     run = snapshot.run
     status = session.style(snapshot.status, err=False, fg=COLOURS[snapshot.status], bold=True)
-    yield f"{run.id}  {status}{_took(snapshot, now)}"
+    where = f"  on {target_name(run) or run.engine}" if again.is_elsewhere else ""
+    yield f"{run.id}  {status}{where}{_took(snapshot, now)}"
     steps = snapshot.steps if all_ else _fold(snapshot.steps)
     mark = mark_of(sys.stdout)
     rows: list[tuple[str, ...]] = [("step", "state", "elapsed", "try", "cpu", "memory", "")]
@@ -82,7 +111,9 @@ def _lines(session: Session, snapshot: Snapshot, again: Again, *, all_: bool) ->
         yield run.message
     if snapshot.status in ("failed", "cancelled", "interrupted"):
         yield f"resume with {again.retry(run.id)}"
-    if run.folder:
+    if again.is_elsewhere:
+        yield f"logs: {again.logs(run.id)}"
+    elif run.folder:
         yield f"logs and files: {run.folder}"
 
 

@@ -10,7 +10,7 @@ import click
 
 from couler import stages
 from couler.cli._again import Again
-from couler.cli._elsewhere import watch
+from couler.cli._elsewhere import target_name, watch
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
 from couler.cli._options import (
@@ -124,7 +124,7 @@ def command(
 
 
 def _report(session: Session, run: RunRecord, again: Again, format_: str) -> None:
-    target = None if run.target is None else run.target["name"]
+    target = target_name(run)
     if format_ == "json":
         tree = {
             "schema_version": SCHEMA_VERSION,

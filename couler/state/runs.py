@@ -184,6 +184,7 @@ def list_runs(
     limit: int | None = None,
     workflow: str | None = None,
     status: RunStatus | None = None,
+    engine: str | None = None,
 ) -> list[RunRecord]:
     """Return runs, the latest first.
 
@@ -197,12 +198,16 @@ def list_runs(
         Only runs of the workflow of that name.
     status
         Only runs that are recorded so.
+    engine
+        Only runs of the engine of that name.
     """
     wanted: list[sa.ColumnElement[bool]] = [sa.true()]
     if workflow is not None:
         wanted.append(runs.c.workflow == workflow)
     if status is not None:
         wanted.append(runs.c.status == status)
+    if engine is not None:
+        wanted.append(runs.c.engine == engine)
     with database.read() as connection:
         return _runs(connection, sa.and_(*wanted), limit=limit)
 

@@ -152,6 +152,10 @@ class Engine:
         file.parent.mkdir(exist_ok=True)
         file.write_text(text)
 
+    def end_after(self, count: int) -> None:
+        """Go on to the next stage with every so many observations."""
+        (self.folder / "pace").write_text(str(count))
+
     def calls(self, verb: str | None = None) -> list[dict[str, t.Any]]:
         """Return what was asked of it."""
         file = self.folder / "calls.jsonl"

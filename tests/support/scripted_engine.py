@@ -1,9 +1,10 @@
 """An engine elsewhere that goes through what a script says; a third party's, found by entry point.
 
 The file `script.json` of its folder has `stages`, which a run goes through, one after the other, as
-it is followed, and `again`, those after a restart. A file `fault` makes it refuse everything with
-that text; `calls.jsonl` has what was asked of it. What it knows lies in files, so that processes
-share it. Its tests copy this file: it imports nothing of them.
+it is followed, and `again`, those after a restart. With a number in a file `pace`, it goes on to
+the next stage by being asked, too, after so many questions. A file `fault` makes it refuse
+everything with that text; `calls.jsonl` has what was asked of it. What it knows lies in files, so
+that processes share it. Its tests copy this file: it imports nothing of them.
 """
 
 from __future__ import annotations
@@ -86,6 +87,10 @@ class Scripted:
         """Return the stage that the run is at."""
         self._called("observe", run.run_id)
         known = self._read(run.run_id)
+        pace = self.folder / "pace"
+        if pace.exists() and known.get("asked", 0) >= int(pace.read_text()):
+            known = {**known, "stage": min(known["stage"] + 1, len(known["stages"]) - 1)}
+        self._write(run.run_id, {**known, "asked": known.get("asked", 0) + 1})
         return _observation(known["stages"][known["stage"]])
 
     def follow(self, run: RemoteRun) -> Iterator[Observation]:
