@@ -7,6 +7,8 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
+from couler.backends.argo.cluster_restart import restart
+from couler.backends.argo.reset import PutBack
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
 from couler.backends.argo.workflow_api import Change, Json
 from couler.errors import EngineError, LostRunError
@@ -133,6 +135,10 @@ class ClusterApi:
         path = self._path("Workflow", workflow["metadata"]["name"])
         params = _params(fieldManager=FIELD_MANAGER)
         return self._client.call("PUT", path, send=workflow, params=params)
+
+    def restart(self, name: str, put_back: PutBack, *, is_changed: bool) -> Json:
+        """Begin parts of an ended Workflow again."""
+        return restart(self._client, self.namespace, name, put_back)
 
     def change(self, name: str, change: Callable[[Json], Json | None]) -> Json:
         """Change a Workflow, again if another change came before.

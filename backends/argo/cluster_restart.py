@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-from couler.backends.argo.reset import Reset, has_ended
+from couler.backends.argo.reset import PutBack, has_ended
 from couler.errors import EngineError, LostRunError
 from couler.rest.client import RestClient, RestError
 from couler.rest.patience import Patience
 
 Json: t.TypeAlias = t.Any
-
-PutBack: t.TypeAlias = Callable[[Json], Reset]
-"""From a Workflow that has ended to what begins parts of it again."""
 
 _CONFLICTS = 10
 """How often a change is made again that another change of the object came before."""

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from couler.backends.argo.following import changes, is_over
 from couler.backends.argo.observe import Look, Observer
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
+from couler.backends.argo.restarting import is_same, putting_back
 from couler.backends.argo.status_nodes import Node
 from couler.backends.argo.submission import belongs_to, objects, read_objects
 from couler.backends.argo.workflow_api import WorkflowApi
 from couler.backends.base import Artifact
-from couler.backends.remote import Json, Observation, RemoteRun, Submission
+from couler.backends.remote import Json, Observation, RemoteRun, Restart, Submission
 from couler.errors import EngineError, LostRunError
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
@@ -156,6 +157,26 @@ class ArgoRemote:
         name = _name(run)
         if not is_over(self.api.get(name)):
             self.api.stop(name)
+
+    def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, Json]:
+        """Run parts of a run that has ended again, and return where it is from now on."""
+        name = _name(run)
+        found = objects(
+            restart.artifact,
+            run_id=run.run_id,
+            workflow=restart.workflow.name,
+            parameters=restart.parameters,
+        )
+        for dry_run in (True, False):
+            for manifest in found.others:
+                self._apply(manifest, dry_run=dry_run)
+        put_back = putting_back(self._observer(run.workflow), found.workflow, restart)
+        is_changed = not is_same(run.workflow, restart.workflow)
+        try:
+            self.api.restart(name, put_back, is_changed=is_changed)
+        except RestError as error:
+            raise _refused("Workflow", name, error) from error
+        return run.place
 
     def resume(
         self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Mapping
+import typing as t
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -43,6 +44,10 @@ class Reset:
     workflow: Json
     nodes: frozenset[str]
     pods: tuple[str, ...]
+
+
+PutBack: t.TypeAlias = Callable[[Json], Reset]
+"""From a Workflow that has ended to what begins parts of it again."""
 
 
 def has_ended(workflow: Json) -> bool:
@@ -86,7 +91,9 @@ def reset(
     """
     name: str = workflow["metadata"]["name"]
     nodes = read_nodes(workflow)
-    fates = decide(name, nodes, effective_spec(workflow), spec, paths, again)
+    before = effective_spec(workflow)
+    after = before if "workflowTemplateRef" in spec else spec
+    fates = decide(name, nodes, before, after, paths, again)
     surgery = _Surgery(name, nodes, fates, _time(now or datetime.now(UTC)))
     pods = sorted(
         pod_name(name, node)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Mapping
 
+from couler.backends.argo.reset import PutBack
+
 Json: t.TypeAlias = t.Any
 """A JSON value; of objects, a dict as Kubernetes has it."""
 
@@ -92,10 +94,17 @@ class WorkflowApi(t.Protocol):
         """
         ...
 
-    def replace(self, workflow: Json) -> Json:
-        """Put a whole Workflow, status and all, in the place of the one with its name.
+    def restart(self, name: str, put_back: PutBack, *, is_changed: bool) -> Json:
+        """Begin parts of an ended Workflow again.
 
-        409 if it has changed since its `metadata.resourceVersion`.
+        Parameters
+        ----------
+        name
+            Its name.
+        put_back
+            From the Workflow as it is to what begins parts of it again.
+        is_changed
+            Whether its definition has become another one.
         """
         ...
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo import ArgoBackend
-from couler.backends.argo.cluster_restart import restart
+from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.argo.observe import Observer
-from couler.backends.argo.reset import reset
+from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.status_nodes import with_nodes
 from couler.backends.base import Target
+from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Retry
@@ -108,15 +109,12 @@ class Bench:
         """Run some steps again; what is to be kept is known from the run before."""
         assert self.workflow is not None
         before, after = self.workflow, workflow or self.workflow
-        spec = self._manifest(after, parameters)["spec"]
-
-        def put_back(found: dict[str, object]) -> object:
-            look = Observer(before).look(found)
-            paths = {node.id: path for path, node in look.nodes.items()}
-            return reset(found, spec, paths, frozenset(again))
-
+        run = RemoteRun(self.name, before, {"name": self.name})
+        artifact = ArgoBackend().compile(resolve_defaults(after), Target())
         with RestClient("argo", self.argo.address, extra="argo") as client:
-            restart(client, "default", self.name, put_back)  # type: ignore[arg-type]  # JSON
+            remote = ArgoRemote(ClusterApi(client, "default"))
+            place = remote.restart(run, Restart(after, artifact, parameters, frozenset(again)))
+        assert place == run.place
         return self._done(after, self.argo.wait(self.name))
 
     def run_and_stop(

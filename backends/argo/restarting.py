@@ -1,0 +1,69 @@
+"""From paths of steps that are to run again to what Argo is told."""
+
+from __future__ import annotations
+
+from couler.backends.argo.argo_retry import PROCESSES, deleted_by_retry
+from couler.backends.argo.observe import Observer
+from couler.backends.argo.reset import PutBack, Reset, reset
+from couler.backends.argo.status_nodes import Json, read_nodes
+from couler.backends.remote import Restart
+from couler.ir.workflow import Workflow
+
+
+def putting_back(observer: Observer, wanted: Json, restart: Restart) -> PutBack:
+    """Return what begins the wanted parts of an ended run again.
+
+    Parameters
+    ----------
+    observer
+        Reads the runs of the workflow as it was.
+    wanted
+        The Workflow that the run goes on with.
+    restart
+        What is to run again.
+    """
+
+    def put_back(found: Json) -> Reset:
+        if restart.workflow.stored is not None:
+            return _stored_again(found, wanted["spec"])
+        look = observer.look(found)
+        seen = {**look.idle, **look.nodes}
+        paths = {node.id: path for path, node in seen.items()}
+        return reset(found, wanted["spec"], paths, restart.again)
+
+    return put_back
+
+
+def _stored_again(found: Json, spec: Json) -> Reset:
+    """Return a run of a stored template, whose steps nobody knows here, as Argo retries it."""
+    deleted = deleted_by_retry(found)
+    paths = {
+        key: str(tree["name"])
+        for key, tree in read_nodes(found).items()
+        if tree["type"] in PROCESSES
+    }
+    return reset(found, spec, paths, {paths[key] for key in deleted if key in paths})
+
+
+def is_same(one: Workflow, other: Workflow) -> bool:
+    """Return whether two workflows are the same but for where they stand in the source.
+
+    Examples
+    --------
+    >>> one, other = Workflow(name="one"), Workflow(name="other")
+    >>> is_same(one, one.model_copy()), is_same(one, other)
+    (True, False)
+    """
+    return one == other or _without_source(one.model_dump()) == _without_source(other.model_dump())
+
+
+def _without_source(tree: Json) -> Json:
+    if isinstance(tree, dict):
+        return {
+            key: _without_source(each)
+            for key, each in tree.items()
+            if key != "source" or isinstance(each, str)  # that of a script is its program
+        }
+    if isinstance(tree, list | tuple):
+        return [_without_source(each) for each in tree]
+    return tree
