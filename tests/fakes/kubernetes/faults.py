@@ -26,6 +26,13 @@ class RequestFault:
     cut: Literal["before", "after", "within", "never"] | None = None
     """Where the connection ends instead: before the request is done, after it, or within the
     answer; with "never" there is no answer until the client itself ends it."""
+    watch: bool | None = None
+    """Only streams of changes, or only what is none."""
+    after: int | None = None
+    """Of a stream: how many changes, or lines of a log, are told before. Without `cut` a stream of
+    changes then ends with an error of `code`."""
+    retry_after: str | None = None
+    """What the refusal says of when to come again."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +68,18 @@ class Faults:
         with self._lock:
             self._left.append([fault, fault.times])
 
-    def of_request(self, method: str, path: str) -> RequestFault | None:
+    def of_request(self, method: str, path: str, *, watch: bool = False) -> RequestFault | None:
         """Raise what a request meets, or return what its answer meets."""
         fault = self._take(
             RequestFault,
-            lambda one: one.method == method and re.search(one.path, path) is not None,
+            lambda one: (
+                one.method == method
+                and one.watch in (None, watch)
+                and re.search(one.path, path) is not None
+            ),
         )
-        if fault is not None and fault.cut is None:
-            raise ApiError(fault.code, "TestFault", fault.message)
+        if fault is not None and fault.cut is None and fault.after is None:
+            raise ApiError(fault.code, "TestFault", fault.message, fault.retry_after)
         if fault is not None and fault.cut in ("before", "never"):
             raise CutOffError(fault.cut)
         found: RequestFault | None = fault

@@ -7,6 +7,7 @@ import json
 import re
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -17,7 +18,7 @@ from tests.fakes.kubernetes.checks import check_metadata
 from tests.fakes.kubernetes.container import Container
 from tests.fakes.kubernetes.discovery import discover
 from tests.fakes.kubernetes.execution import PROTOCOL, Execution
-from tests.fakes.kubernetes.faults import CutOffError, Faults
+from tests.fakes.kubernetes.faults import CutOffError, Faults, RequestFault
 from tests.fakes.kubernetes.logs import rendered, select
 from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.store import (
@@ -177,42 +178,47 @@ class _Handler(BaseHTTPRequestHandler):
         every = parse_qs(address.query, True)
         query = {key: values[-1] for key, values in every.items()}
         path = unquote(address.path)
-        cut = None
+        cut, headers = None, {}
+        is_watch = self.command == "GET" and query.get("watch") in _TRUE
         try:
-            fault = self.server.faults.of_request(self.command, path)
+            fault = self.server.faults.of_request(self.command, path, watch=is_watch)
             cut = None if fault is None else fault.cut
             answer = discover(path, self.server.kinds)
             if answer is not None:
                 self._send_json(200, answer, cut)
                 return
             if not path.startswith(("/api/", "/apis/")):
-                headers = dict(self.headers)
-                self._send(self.server.elsewhere(self.command, path, query, headers, body))
+                sent = dict(self.headers)
+                self._send(self.server.elsewhere(self.command, path, query, sent, body))
                 return
             found = _API.fullmatch(path)
             if found is None:
                 raise ApiError(404, "NotFound", f"no such path: {path}")
-            if self.command == "GET" and query.get("watch") in _TRUE:
-                self._watch(found, query)
+            if is_watch:
+                self._watch(found, query, fault)
                 return
             if found["sub"] == "exec":
                 self._exec(found, query.get("container", ""), every["command"])
                 return
             if found["sub"] == "log":
-                self._log(found, query)
+                self._log(found, query, fault)
                 return
             code, answer = self._api(found, query, json.loads(body) if body else {})
         except ApiError as error:
             code, answer = error.code, _status(error)
+            if error.retry_after is not None:
+                headers["Retry-After"] = error.retry_after
         except CutOffError as error:
             if str(error) == "never":
                 self.rfile.read(1)
             self._hang_up()
             return
-        self._send_json(code, answer, cut)
+        self._send_json(code, answer, cut, headers)
 
-    def _send_json(self, code: int, answer: Json, cut: str | None = None) -> None:
-        body, kind = json.dumps(answer).encode(), {"Content-Type": "application/json"}
+    def _send_json(
+        self, code: int, answer: Json, cut: str | None = None, headers: Mapping[str, str] = {}
+    ) -> None:
+        body, kind = json.dumps(answer).encode(), {"Content-Type": "application/json", **headers}
         if cut == "within":
             kind["Content-Length"] = str(len(body) + 1)
         if cut != "after":
@@ -240,6 +246,11 @@ class _Handler(BaseHTTPRequestHandler):
         namespace, name, sub = found["namespace"] or "", found["name"] or "", found["sub"] or ""
         if sub not in ("", "status"):
             raise ApiError(404, "NotFound", f"{sub} of {resource.plural} is not emulated")
+        if query.get("dryRun") == "All":
+            check_metadata(resource.kind, sent)
+            if self.command == "POST":
+                store.refuse_taken(resource, namespace, sent["metadata"].get("name", ""))
+            return 200, sent
         if self.command == "POST":
             if resource.group == "authorization.k8s.io":
                 return 201, {**sent, "status": {"allowed": True}}
@@ -345,7 +356,7 @@ class _Handler(BaseHTTPRequestHandler):
             raise ApiError(400, "BadRequest", message)
         return container
 
-    def _log(self, found: re.Match[str], query: dict[str, str]) -> None:
+    def _log(self, found: re.Match[str], query: dict[str, str], fault: RequestFault | None) -> None:
         log = self._container(found, query.get("container", "")).log
         if query.get("follow") not in _TRUE:
             body = b"".join(rendered(line, query) for line in select(list(log.lines), query))
@@ -358,7 +369,10 @@ class _Handler(BaseHTTPRequestHandler):
         before = list(log.lines)
         asked_for = {id(line) for line in select(before, query)}
         left_out = {id(line) for line in before} - asked_for
-        for line in log.follow(lambda: self.server.closing):
+        for count, line in enumerate(log.follow(lambda: self.server.closing)):
+            if fault is not None and count == fault.after:
+                self._send_half(rendered(line, query))
+                return
             if id(line) not in left_out:
                 self._send_chunk(rendered(line, query))
         self._end_chunks()
@@ -367,11 +381,18 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.wfile.flush()
 
+    def _send_half(self, data: bytes) -> None:
+        """Send a part of some data, and hang up."""
+        self._send_chunk(data[: len(data) // 2])
+        self._hang_up()
+
     def _end_chunks(self) -> None:
         self.wfile.write(b"0\r\n\r\n")
         self.wfile.flush()
 
-    def _watch(self, found: re.Match[str], query: dict[str, str]) -> None:
+    def _watch(
+        self, found: re.Match[str], query: dict[str, str], fault: RequestFault | None
+    ) -> None:
         resource, fields = _resource(found), query.get("fieldSelector", "")
         if found["name"]:
             fields = f"{fields},metadata.name={found['name']}"
@@ -381,10 +402,33 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
+        until = time.monotonic() + float(query.get("timeoutSeconds") or 3600)
+        count = 0
         for event in self.server.store.watch(resource, matches, since, timeout_s=_WATCH_TICK_S):
+            if fault is not None and count == fault.after:
+                self._break(event, fault)
+                return
             if event is not None:
-                line = json.dumps({"type": event[0], "object": event[1]}).encode() + b"\n"
-                self._send_chunk(line)
+                count, since = count + 1, event[1]["metadata"]["resourceVersion"]
+                self._send_event(*event)
+            elif query.get("allowWatchBookmarks") in _TRUE and since not in ("", "0"):
+                # It may tell of an earlier version than it could.
+                told = {"apiVersion": resource.api_version, "kind": resource.kind}
+                self._send_event("BOOKMARK", {**told, "metadata": {"resourceVersion": since}})
+            if time.monotonic() > until:
+                break
+        self._end_chunks()
+
+    def _send_event(self, kind: str, found: Json) -> None:
+        self._send_chunk(json.dumps({"type": kind, "object": found}).encode() + b"\n")
+
+    def _break(self, event: tuple[str, Json] | None, fault: RequestFault) -> None:
+        """End a stream of changes as a fault says."""
+        if fault.cut is not None:
+            told = {} if event is None else event[1]
+            self._send_half(json.dumps({"type": "MODIFIED", "object": told}).encode())
+            return
+        self._send_event("ERROR", _status(ApiError(fault.code, "TestFault", fault.message)))
         self._end_chunks()
 
 

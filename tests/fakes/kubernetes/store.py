@@ -16,10 +16,13 @@ Json = dict[str, Any]
 class ApiError(Exception):
     """A refusal that a Kubernetes client understands."""
 
-    def __init__(self, code: int, reason: str, message: str) -> None:
+    def __init__(
+        self, code: int, reason: str, message: str, retry_after: str | None = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -109,9 +112,7 @@ class Store:
                 metadata["name"] = metadata["generateName"] + suffix
             if namespace:
                 metadata["namespace"] = namespace
-            if (namespace, metadata["name"]) in self._objects.get(resource, {}):
-                message = f'{resource.plural} "{metadata["name"]}" already exists'
-                raise ApiError(409, "AlreadyExists", message)
+            self.refuse_taken(resource, namespace, metadata["name"])
             now = datetime.datetime.now(datetime.UTC)
             metadata["uid"] = str(uuid.uuid5(uuid.NAMESPACE_OID, f"{self._version}/{now}"))
             metadata["creationTimestamp"] = now.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -120,6 +121,13 @@ class Store:
             if resource == PODS:
                 new.setdefault("status", {})["phase"] = "Pending"
             return self._put(resource, None, new)
+
+    def refuse_taken(self, resource: Resource, namespace: str, name: str) -> None:
+        """Refuse a name that an object has."""
+        with self._changed:
+            if (namespace, name) in self._objects.get(resource, {}):
+                message = f'{resource.plural} "{name}" already exists'
+                raise ApiError(409, "AlreadyExists", message)
 
     def update(self, resource: Resource, namespace: str, name: str, sent: Json) -> Json:
         with self._changed:

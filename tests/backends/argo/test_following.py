@@ -1,0 +1,142 @@
+"""Following a Workflow over connections that break, on an emulated cluster."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from couler.backends.argo.following import changes
+from couler.errors import LostRunError
+from couler.rest.client import RestError
+from couler.rest.patience import IMPATIENT, Patience
+from tests.corpus.build import flow, sh
+from tests.fakes.kubernetes.faults import RequestFault
+from tests.fakes.kubernetes.store import WORKFLOWS
+from tests.support.argo_cluster import (
+    CountedWaits,
+    EmulatedCluster,
+    emulated_cluster,
+    submitted,
+)
+
+PLAIN = flow("plain", sh("say", "true"))
+PHASES = ["Pending", "Running", "Running", "Succeeded"]
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
+    with emulated_cluster(tmp_path) as found:
+        submitted(found.quick_remote(), PLAIN)
+        yield found
+
+
+class Followed:
+    """What somebody sees who follows a Workflow; after each look it changes once more."""
+
+    def __init__(self, cluster: EmulatedCluster, limit: int = 1000) -> None:
+        self.waits = CountedWaits(limit)
+        self._cluster = cluster
+        self.seen: list[str] = []
+
+    def run(self, api: t.Any = None, *, phases: t.Sequence[str] = PHASES) -> list[str]:
+        left = list(phases)
+        api = api or self._cluster.api()
+        for number, workflow in enumerate(changes(api, "run-1", begin=self.waits.begin)):
+            self.seen.append((workflow.get("status") or {}).get("progress", "none"))
+            if left:
+                self._cluster.set_status("run-1", {"phase": left.pop(0), "progress": str(number)})
+        return self.seen
+
+
+def test_all_changes_are_told_until_the_end(cluster: EmulatedCluster) -> None:
+    followed = Followed(cluster)
+    assert followed.run() == ["none", "0", "1", "2", "3"]
+    assert followed.waits.count == 0
+    assert Followed(cluster).run(phases=[]) == ["3"]  # one look at what has ended is enough
+
+
+@pytest.mark.parametrize("after", [0, 1, 2])
+def test_a_stream_that_is_cut_is_taken_up_where_it_broke(
+    cluster: EmulatedCluster, after: int
+) -> None:
+    cluster.faults.add(RequestFault("GET", "/workflows", watch=True, cut="within", after=after))
+    assert Followed(cluster).run() == ["none", "0", "1", "2", "3"]  # nothing twice
+
+
+def test_a_version_that_is_too_old_is_followed_by_a_new_look(cluster: EmulatedCluster) -> None:
+    for fault in (
+        RequestFault("GET", "/workflows", watch=True, code=410, times=1),
+        RequestFault("GET", "/workflows", watch=True, code=410, after=1, times=1),
+    ):
+        cluster.faults.add(fault)
+    assert Followed(cluster).run()[-1] == "3"
+
+
+@pytest.mark.parametrize("code", [429, 500, 503])
+@pytest.mark.parametrize("watch", [True, False, None])
+def test_a_busy_server_is_borne(cluster: EmulatedCluster, code: int, watch: bool | None) -> None:
+    cluster.faults.add(RequestFault("GET", "/workflows", watch=watch, code=code, times=4))
+    assert Followed(cluster).run()[-1] == "3"
+
+
+@pytest.mark.parametrize("cut", ["before", "after"])
+def test_a_server_that_goes_away_is_borne(
+    cluster: EmulatedCluster, cut: t.Literal["before", "after"]
+) -> None:
+    cluster.faults.add(RequestFault("GET", "/workflows", cut=cut, times=6))
+    assert Followed(cluster).run()[-1] == "3"
+
+
+@pytest.mark.parametrize("code", [403, 404, 405])
+def test_where_nothing_is_told_it_is_looked_at_now_and_then(
+    cluster: EmulatedCluster, code: int
+) -> None:
+    cluster.faults.add(RequestFault("GET", "/workflows", watch=True, code=code))
+    followed = Followed(cluster)
+    assert followed.run() == ["none", "0", "1", "2", "3"]
+    assert followed.waits.count == 4  # one before each further look
+
+
+def test_a_server_that_stays_away_is_told_of(cluster: EmulatedCluster) -> None:
+    cluster.faults.add(RequestFault("GET", "/workflows", cut="before"))
+    with pytest.raises(RestError, match="got no answer"):
+        list(changes(cluster.api(IMPATIENT), "run-1", away=Patience(0.001, 0.001, 0.05)))
+
+
+def test_what_is_refused_is_told_of_at_once(cluster: EmulatedCluster) -> None:
+    cluster.faults.add(RequestFault("GET", "/workflows", code=401, message="expired"))
+    with pytest.raises(RestError, match="refused with 401: expired"):
+        Followed(cluster, limit=1).run()
+
+
+def test_a_workflow_that_is_deleted_is_lost(cluster: EmulatedCluster) -> None:
+    followed = changes(cluster.api(), "run-1")
+    next(followed)
+    cluster.store.delete(WORKFLOWS, "default", "run-1")
+    with pytest.raises(LostRunError, match="it was deleted there"):
+        next(followed)
+
+
+def test_bookmarks_are_no_changes(cluster: EmulatedCluster) -> None:
+    """A stream that ends in good order goes on from the version that it told last."""
+    api = cluster.api()
+    _, version = api.snapshot("run-1")
+    cluster.set_status("run-1", {"phase": "Running"})
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "77"}}}
+
+    class Client:
+        address = "http://here"
+        asked: t.ClassVar[list[t.Any]] = []
+
+        def lines(self, _path: str, *, params: t.Any, idle_s: float) -> Iterator[str]:
+            self.asked.append(params)
+            yield json.dumps(bookmark)
+
+    api._client = t.cast("t.Any", Client())
+    [change] = api.watch("run-1", version)
+    assert change == ("77", None)
+    assert Client.asked[0]["allowWatchBookmarks"] == "true"

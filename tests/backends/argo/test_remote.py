@@ -1,0 +1,316 @@
+"""Runs on a cluster that is emulated, over its API: begun once, told of, ended, taken away."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from couler.backends.argo.submission import object_name
+from couler.backends.base import Artifact, ArtifactFile, Target
+from couler.backends.remote import Remote, RemoteRun, Scheduling, Submission
+from couler.errors import EngineError, LostRunError, WireError
+from couler.ir.paths import StepPath
+from couler.ir.workflow import Schedule, Step, Suspend, Workflow
+from couler.rest.client import RestError
+from tests.corpus.build import flow, out, parameter, sh
+from tests.fakes.kubernetes.faults import RequestFault
+from tests.fakes.kubernetes.store import WORKFLOWS
+from tests.support.argo_cluster import EmulatedCluster, emulated_cluster, submission, submitted
+
+PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), parameter("m", "2")])
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[EmulatedCluster]:
+    with emulated_cluster(tmp_path) as found:
+        yield found
+
+
+def test_a_run_is_a_workflow_of_its_name(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    place = remote.submit(submission(PLAIN, n="7"))
+    [found] = cluster.objects("Workflow")
+    metadata = found["metadata"]
+    assert place == {"name": "run-1", "namespace": "default", "uid": metadata["uid"]}
+    assert metadata["name"] == "run-1"
+    assert metadata["labels"] == {"couler/run": "run-1", "couler/workflow": "plain"}
+    given = found["spec"]["arguments"]["parameters"]
+    assert given == [{"name": "n", "value": "7"}, {"name": "m", "value": "2"}]
+
+
+def test_it_is_a_remote_with_schedules(cluster: EmulatedCluster) -> None:
+    assert isinstance(cluster.remote(), Scheduling)
+
+
+@pytest.mark.parametrize("run_id", ["Trains_Model.v2", "x" * 64, "-"])
+def test_names_that_kubernetes_takes_not(cluster: EmulatedCluster, run_id: str) -> None:
+    remote = cluster.remote()
+    first = remote.submit(submission(PLAIN, run_id))
+    assert remote.submit(submission(PLAIN, run_id)) == first
+    [found] = cluster.objects("Workflow")
+    assert found["metadata"]["name"] == object_name(run_id) == first["name"]
+    assert found["metadata"]["annotations"]["couler/run"] == run_id
+    # Of another run is another object, though the letters that remain are the same.
+    assert object_name(run_id) != object_name(run_id + "_")
+
+
+@pytest.mark.parametrize("cut", [None, "before", "after", "within"])
+def test_to_submit_twice_is_to_submit_once(cluster: EmulatedCluster, cut: str | None) -> None:
+    remote = cluster.quick_remote()
+    if cut is not None:
+        cluster.faults.add(RequestFault("POST", "/workflows", times=1, cut=cut))  # type: ignore[arg-type]
+    first = remote.submit(submission(PLAIN))
+    assert remote.submit(submission(PLAIN)) == first
+    assert len(cluster.objects("Workflow")) == 1
+
+
+@pytest.mark.parametrize(("code", "retry_after"), [(429, "0"), (503, None)])
+def test_a_busy_server_is_asked_again(
+    cluster: EmulatedCluster, code: int, retry_after: str | None
+) -> None:
+    fault = RequestFault("POST", "/workflows", code=code, times=2, retry_after=retry_after)
+    cluster.faults.add(fault)
+    cluster.quick_remote().submit(submission(PLAIN))
+    assert len(cluster.objects("Workflow")) == 1
+
+
+def test_a_workflow_of_somebody_else_is_left_alone(cluster: EmulatedCluster) -> None:
+    found = {"metadata": {"name": "run-1"}, "spec": {"entrypoint": "x"}}
+    cluster.store.create(WORKFLOWS, "default", found)
+    with pytest.raises(EngineError, match=r"has a Workflow run-1 already, which is not the run"):
+        cluster.remote().submit(submission(PLAIN))
+    assert cluster.objects("Workflow")[0]["spec"] == {"entrypoint": "x"}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (401, r"refused with 401: no such.*Give the target a token"),
+        (403, r"refused with 403: no such.*may not do this"),
+        (404, r"refused with 404: no such"),
+        (422, r"argo: the Workflow run-1 was refused: no such"),
+        (500, r"refused with 500: no such"),
+    ],
+)
+def test_what_the_server_refuses_is_one_message(
+    cluster: EmulatedCluster, code: int, told: str
+) -> None:
+    cluster.faults.add(RequestFault("POST", "/workflows", code=code, message="no such field"))
+    with pytest.raises(EngineError, match=told) as caught:
+        cluster.quick_remote().submit(submission(PLAIN))
+    assert caught.value.exit_code == 4
+    assert "\n" not in str(caught.value)
+    assert cluster.objects("Workflow") == []
+
+
+def _with_others(*others: dict[str, object]) -> Submission:
+    whole = submission(PLAIN)
+    tree = {"apiVersion": "v1", "kind": "List", "items": [*others]}
+    text = f"{json.dumps(tree)}\n---\n{whole.artifact.to_text()}"
+    artifact = Artifact("argo", (ArtifactFile("all.yaml", text),))
+    return Submission("run-1", PLAIN, artifact, {})
+
+
+CONFIG_MAP = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "settings"},
+    "data": {"n": "1"},
+}
+TEMPLATE = {
+    "apiVersion": "argoproj.io/v1alpha1",
+    "kind": "WorkflowTemplate",
+    "metadata": {"name": "shared"},
+    "spec": {},
+}
+
+
+def test_other_objects_are_put_in_place_before(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    for _ in range(2):
+        remote.submit(_with_others(CONFIG_MAP, TEMPLATE))
+    assert [one["data"] for one in cluster.objects("ConfigMap")] == [{"n": "1"}]
+    assert len(cluster.objects("WorkflowTemplate")) == len(cluster.objects("Workflow")) == 1
+
+
+def test_a_refusal_of_one_object_leaves_none_behind(cluster: EmulatedCluster) -> None:
+    cluster.faults.add(RequestFault("PATCH", "/workflowtemplates", code=422, message="bad field"))
+    with pytest.raises(EngineError, match="argo: the WorkflowTemplate shared was refused: bad fie"):
+        cluster.remote().submit(_with_others(CONFIG_MAP, TEMPLATE))
+    kinds = ("ConfigMap", "WorkflowTemplate", "Workflow")
+    assert [cluster.objects(kind) for kind in kinds] == [[], [], []]
+
+
+def test_an_object_that_is_none_of_argos_is_refused(cluster: EmulatedCluster) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}
+    with pytest.raises(EngineError, match="Pod of v1 is none that is put on a cluster from here"):
+        cluster.remote().submit(_with_others(pod))
+    assert cluster.objects("Workflow") == []
+
+
+def test_a_template_is_put_in_place_and_run(cluster: EmulatedCluster) -> None:
+    target = Target(options={"kind": "WorkflowTemplate"})
+    cluster.remote().submit(submission(PLAIN, target=target, n="7"))
+    [template], [found] = cluster.objects("WorkflowTemplate"), cluster.objects("Workflow")
+    assert found["spec"]["workflowTemplateRef"] == {"name": template["metadata"]["name"]}
+    assert found["spec"]["arguments"]["parameters"] == [{"name": "n", "value": "7"}]
+
+
+SCHEDULED = PLAIN.model_copy(
+    update={"schedule": Schedule(cron=("0 3 * * *",)), "labels": {"team": "ml"}}
+)
+
+
+def test_a_scheduled_workflow_is_run_once_now(cluster: EmulatedCluster) -> None:
+    cluster.remote().submit(submission(SCHEDULED))
+    assert cluster.objects("CronWorkflow") == []
+    [found] = cluster.objects("Workflow")
+    assert found["spec"]["entrypoint"] == "main"
+
+
+def test_a_schedule_is_put_in_place_paused_and_begun_again(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    made = submission(SCHEDULED)
+    place = remote.schedule(SCHEDULED, made.artifact)
+    assert remote.schedule(SCHEDULED, made.artifact) == place
+    [found] = cluster.objects("CronWorkflow")
+    assert place == {"name": "plain", "namespace": "default"}
+    assert not found["spec"].get("suspend")
+    remote.pause(place)
+    assert cluster.objects("CronWorkflow")[0]["spec"]["suspend"] is True
+    remote.unpause(place)
+    [found] = cluster.objects("CronWorkflow")
+    assert (found["spec"]["suspend"], found["spec"]["schedules"]) == (False, ["0 3 * * *"])
+    with pytest.raises(LostRunError, match="there is no CronWorkflow gone"):
+        remote.pause({"name": "gone"})
+    with pytest.raises(EngineError, match='"plain" has no schedule'):
+        remote.schedule(PLAIN, submission(PLAIN).artifact)
+
+
+def test_cancel_asks_for_the_end_once(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    run = submitted(remote, PLAIN.model_copy(update={"suspended": True}))
+    cluster.set_status("run-1", {"phase": "Running"})
+    remote.cancel(run)
+    spec = cluster.objects("Workflow")[0]["spec"]
+    assert spec["shutdown"] == "Stop"
+    assert "suspend" not in spec  # a run that is suspended would never end
+    assert remote.observe(run).status == "running"
+    cluster.set_status("run-1", {"phase": "Failed"})
+    assert remote.observe(run).status == "cancelled"
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed", "Error"])
+def test_cancel_changes_nothing_that_has_ended(cluster: EmulatedCluster, phase: str) -> None:
+    remote = cluster.remote()
+    run = submitted(remote, PLAIN)
+    cluster.set_status("run-1", {"phase": phase})
+    before = cluster.objects("Workflow")
+    remote.cancel(run)
+    assert cluster.objects("Workflow") == before
+
+
+def test_delete_takes_it_away_once(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    run = submitted(remote, PLAIN)
+    remote.delete(run)
+    remote.delete(run)
+    assert cluster.objects("Workflow") == []
+    for ask in (remote.observe, remote.cancel, lambda run: list(remote.follow(run))):
+        with pytest.raises(LostRunError, match="there is no Workflow run-1 in the namespace"):
+            ask(run)
+
+
+def test_a_run_that_was_never_taken_is_lost(cluster: EmulatedCluster) -> None:
+    with pytest.raises(LostRunError, match="was never taken"):
+        cluster.remote().observe(RemoteRun("run-1", PLAIN, {}))
+
+
+# people -------------------------------------------------------------------------------------------
+
+ASK = Step(
+    name="ask",
+    action=Suspend(),
+    outputs=(out("rate", "float"), out("note", default="none")),
+)
+ASKING = flow("asking", ASK)
+
+
+def _waiting(cluster: EmulatedCluster, remote: Remote, *, packed: bool = False) -> RemoteRun:
+    run = submitted(remote, ASKING)  # type: ignore[arg-type]
+    supplied = [
+        {"name": "rate", "valueFrom": {"supplied": {}}},
+        {"name": "note", "valueFrom": {"supplied": {}, "default": "none"}},
+    ]
+    root = {"id": "run-1", "name": "run-1", "type": "DAG", "phase": "Running"}
+    node = {
+        "id": "run-1-7",
+        "name": "run-1.ask",
+        "type": "Suspend",
+        "phase": "Running",
+        "boundaryID": "run-1",
+        "outputs": {"parameters": supplied},
+    }
+    nodes = {one["id"]: one for one in (root, node)}
+    cluster.set_status("run-1", {"phase": "Running", "nodes": nodes})
+    return run
+
+
+def _node(cluster: EmulatedCluster) -> dict[str, object]:
+    found: dict[str, object] = cluster.objects("Workflow")[0]["status"]["nodes"]["run-1-7"]
+    return found
+
+
+def test_a_step_that_waits_goes_on_with_what_is_entered(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    run, path = _waiting(cluster, remote), StepPath.parse("ask")  # type: ignore[arg-type]
+    assert [seen.status for seen in remote.observe(run).steps] == ["suspended"]
+    # Somebody else changes it at the same time.
+    cluster.faults.add(RequestFault("PUT", "/workflows", code=409, times=2))
+    remote.resume(run, path, {"rate": "0.5"})
+    node = _node(cluster)
+    assert node["phase"] == "Succeeded"
+    assert node["outputs"] == {
+        "parameters": [{"name": "rate", "value": "0.5"}, {"name": "note", "value": "none"}]
+    }
+    [seen] = remote.observe(run).steps
+    assert seen.outputs == {
+        "rate": {"text": "0.5", "type": "float"},
+        "note": {"text": "none", "type": "str"},
+    }
+    with pytest.raises(EngineError, match="ask does not wait to be resumed"):
+        remote.resume(run, path, {"rate": "0.5"})
+
+
+def test_what_is_entered_is_checked(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    run, path = _waiting(cluster, remote), StepPath.parse("ask")  # type: ignore[arg-type]
+    for entered in ({}, {"rate": "fast"}, {"rate": "1.0", "speed": "2"}):
+        with pytest.raises(WireError):
+            remote.resume(run, path, entered)
+    assert _node(cluster)["phase"] == "Running"
+
+
+def test_a_run_that_is_suspended_goes_on(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    suspended: Workflow = PLAIN.model_copy(update={"suspended": True})
+    run = submitted(remote, suspended)
+    cluster.set_status("run-1", {"phase": "Running"})
+    assert "is suspended" in (remote.observe(run).message or "")
+    remote.resume(run, StepPath())
+    assert "suspend" not in cluster.objects("Workflow")[0]["spec"]
+    assert remote.observe(run).message is None
+
+
+def test_a_cluster_that_is_away_is_told_of(cluster: EmulatedCluster) -> None:
+    remote = cluster.quick_remote()
+    run = submitted(remote, PLAIN)
+    cluster.faults.add(RequestFault("GET", "/workflows", cut="before", times=3))
+    assert remote.observe(run).status == "running"
+    cluster.faults.add(RequestFault("GET", "/workflows", code=403, message="no rights"))
+    with pytest.raises(RestError, match="was refused with 403: no rights") as caught:
+        remote.observe(run)
+    assert caught.value.code == 403
