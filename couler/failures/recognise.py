@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from couler.failures.pattern import ENGINES, Failure, Pattern
-from couler.failures.tables import PATTERNS
+from couler.failures.tables import PATTERNS, POD_REASONS
 
 MESSAGE_SIZE = 32 * 1024
 """Characters of a message that are looked at: of a longer one its begin and its end, half each."""
@@ -15,6 +16,17 @@ LOG_SIZE = 16 * 1024
 
 FIRST_LINE_SIZE = 500
 """Characters of a line that are shown."""
+
+_OF_CONTAINER = re.compile(r"\A[a-z0-9-]{1,63}: (\w{1,40}) \(exit code (\d{1,3})\)")
+"""How Argo tells of a container's end."""
+
+_OF_PROCESS = re.compile(r"\Ait ended with exit code (\d{1,3})(?: \((\w{1,40})\))?")
+"""How Couler does."""
+
+_OF_POD = re.compile(
+    r"\A(?:Pod failed before \S{1,63} container starts due to )?([A-Z]\w{3,40})(?::\s|:?\Z)"
+)
+"""A reason before the message that belongs to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +62,10 @@ def recognise(
     message
         What the engine or its server tells, as it is.
     reason
-        Its reason as a word: of a Kubernetes status, pod or container.
+        Its reason as a word, of a Kubernetes status, pod or container; by default the one that
+        the message names as engines do.
     exit_code
-        Of the process.
+        Of the process; by default likewise.
     http_status
         Of a response.
     log
@@ -70,10 +83,12 @@ def recognise(
     >>> recognise("main: Error (exit code 1)", exit_code=1) is None
     True
     """
+    message = _ends_of((message or "").strip())
+    told_reason, told_code = _told_in(message)
     failure = Failure(
-        message=_ends_of(message or ""),
-        reason=reason or None,
-        exit_code=exit_code,
+        message=message,
+        reason=reason or told_reason,
+        exit_code=told_code if exit_code is None else exit_code,
         http_status=http_status,
         log=(log or "")[-LOG_SIZE:],
     )
@@ -102,6 +117,19 @@ def shortened(line: str) -> str:
     """Return a line without what is beyond the size that is shown."""
     line = line.strip()
     return line if len(line) <= FIRST_LINE_SIZE else line[: FIRST_LINE_SIZE - 1] + "…"
+
+
+def _told_in(message: str) -> tuple[str | None, int | None]:
+    """Return the reason and the exit code that engines put into their messages."""
+    if (found := _OF_CONTAINER.match(message)) is not None:
+        reason, code = found[1], int(found[2])
+    elif (found := _OF_PROCESS.match(message)) is not None:
+        reason, code = found[2], int(found[1])
+    elif (found := _OF_POD.match(message)) is not None:
+        reason, code = found[1], None
+    else:
+        return None, None
+    return reason if reason in POD_REASONS else None, code
 
 
 def _ends_of(message: str) -> str:

@@ -36,6 +36,37 @@ def test_a_status_alone_is_enough() -> None:
     assert found.line == ""
 
 
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("it ended with exit code 137 (OOMKilled)", "OOMKilledErr"),
+        ("it ended with exit code 143", "TerminatedErr"),
+        ("main: Error (exit code 137)", "KilledErr"),
+        ("main: ContainerCannotRun (exit code 128): no such device", "ContainerStartErr"),
+        ("Evicted: The node was low on resource: memory.", "EvictedErr"),
+        ("OutOfcpu", "NodeRefusedErr"),
+        ("Pod failed before main container starts due to ErrImagePull: ", "ImagePullErr"),
+    ],
+)
+def test_reasons_and_exit_codes_are_read_from_messages_of_engines(message: str, name: str) -> None:
+    found = recognise(message)
+    assert found is not None
+    assert found.pattern.name == name
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "main: Error (exit code 1)",
+        "it ended with exit code 3 (Error)",
+        "Conflict: two rows have one key",
+        "the tenant was Evicted: no rent",
+    ],
+)
+def test_words_elsewhere_in_a_message_are_no_reasons(message: str) -> None:
+    assert recognise(message) is None
+
+
 def test_rows_that_only_another_engine_tells_of_are_left_out() -> None:
     assert recognise("pod deleted", system="airflow") is None
     assert recognise("pod deleted", system="kubernetes") is None

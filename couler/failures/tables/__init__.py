@@ -40,3 +40,12 @@ PATTERNS: tuple[Pattern, ...] = (
     *pods.BY_EXIT_CODE,
 )
 """All rows, in the order in which they are tried."""
+
+POD_REASONS: frozenset[str] = frozenset(
+    reason
+    for table in (images, containers, scheduling, pods, jobs)
+    for pattern in table.PATTERNS
+    for one in pattern.signs
+    for reason in one.reasons
+)
+"""Reasons of pods, containers and jobs, which engines put into their messages."""
