@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from couler.backends.airflow.capabilities import CAPABILITIES
 from couler.backends.base import (
@@ -19,6 +19,8 @@ from couler.ir.workflow import Workflow
 
 if t.TYPE_CHECKING:
     from couler.backends.airflow.options import Options
+    from couler.backends.airflow.remote import AirflowRemote
+    from couler.backends.remote import Connection
 
 __all__ = ["AirflowBackend"]
 
@@ -88,6 +90,19 @@ class AirflowBackend:
         from couler.backends.airflow.judge import judge
 
         yield from judge(artifact, os.environ)
+
+    def connect(self, connection: Connection, environment: Mapping[str, str]) -> AirflowRemote:
+        """Return an Airflow elsewhere; see `couler.backends.remote.RemoteBackend.connect`.
+
+        Raises
+        ------
+        ConfigurationError
+            The extra `airflow-client` is missing, or a field is unknown, missing or wrong.
+        """
+        from couler.backends.airflow.connecting import read_access
+        from couler.backends.airflow.remote import AirflowRemote
+
+        return AirflowRemote(read_access(connection, environment))
 
 
 def _options(target: Target) -> Options:

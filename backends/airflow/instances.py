@@ -390,10 +390,10 @@ class RunSteps:
             ended = max((end for _, end in times if end), default=None)
             ended = ended if one.stand.status in ENDS else None
             self.found[path] = replace(one, started=began, finished=ended)
-            held.setdefault(str(_around(one.path)), []).append((began, ended))
+            held.setdefault(str(around(one.path)), []).append((began, ended))
 
 
-def _around(path: StepPath) -> StepPath:
+def around(path: StepPath) -> StepPath:
     """Return the path of what holds an instance: the loop of a round, the foreach of an item."""
     last = path[-1]
     if last.round is not None:

@@ -104,9 +104,9 @@ class AirflowApi:
         """Return the files that cannot be imported."""
         return list(self.pages("/importErrors", "import_errors"))
 
-    def unpause(self, dag_id: str) -> None:
-        """Have the runs of a DAG scheduled."""
-        send = {"is_paused": False}
+    def pause(self, dag_id: str, *, paused: bool) -> None:
+        """Have nothing of a DAG begin, or have its runs go on."""
+        send = {"is_paused": paused}
         self.call("PATCH", f"/dags/{quoted(dag_id)}", send=send, repeat=True)
 
     def edges(self, dag_id: str) -> dict[str, tuple[str, ...]]:
@@ -174,9 +174,12 @@ class RunApi:
             raise
         return True
 
-    def tasks(self) -> dict[Instance, Task]:
-        """Return the task instances."""
-        pages = self.api.pages(f"{self._path}/taskInstances", "task_instances", {"order_by": "id"})
+    def tasks(self, task: str | None = None) -> dict[Instance, Task]:
+        """Return the task instances: all, or those of a task."""
+        asked: dict[str, str | int | bool] = {"order_by": "id"}
+        if task is not None:
+            asked["task_id"] = task
+        pages = self.api.pages(f"{self._path}/taskInstances", "task_instances", asked)
         return {(str(one["task_id"]), int(one["map_index"])): task_of(one) for one in pages}
 
     def tries(self, instance: Instance) -> list[Task]:
@@ -215,15 +218,25 @@ class RunApi:
         path = self._task(task) + (f"/{index}" if index >= 0 else "")
         self.api.call("PATCH", path, send={"new_state": "failed"}, repeat=True, absent=(409,))
 
-    def clear(self, instances: Sequence[Instance], *, dry: bool) -> list[Instance]:
-        """Have task instances run again, and return those that do; `dry` only returns them."""
+    def clear(self, instances: Sequence[Instance], *, dry: bool, latest: bool) -> list[Instance]:
+        """Have task instances run again, and return those that do.
+
+        Parameters
+        ----------
+        instances
+            Which.
+        dry
+            Only return them.
+        latest
+            Run by the DAG file as it is now, not as it was when the run began.
+        """
         send = {
             "dag_run_id": self.dag_run_id,
             "task_ids": [[task, index] if index >= 0 else task for task, index in instances],
             "dry_run": dry,
             "only_failed": False,
             "reset_dag_runs": True,
-            "run_on_latest_version": True,
+            "run_on_latest_version": latest,
         }
         found = self.api.call("POST", f"{self._dag}/clearTaskInstances", send=send, repeat=dry)
         cleared = (found or {}).get("task_instances") or ()

@@ -10,9 +10,12 @@ import ast
 import re
 import typing as t
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 Json: t.TypeAlias = t.Any
+
+_FAILURES = ("RuntimeError", "AirflowTaskTimeout")
+"""Errors of what ran and ended badly: those of functions of the worker, and of a time limit."""
 
 KILLED = "Task killed!"
 """What Airflow writes where it has ended a task from outside."""
@@ -42,11 +45,14 @@ class TryEnd:
         Of its process, if that ended by itself.
     was_killed
         Whether Airflow has ended it from outside.
+    is_failure
+        Whether it ran and ended badly, or too late; else it could not run, or was lost.
     """
 
     message: str | None = None
     exit_code: int | None = None
     was_killed: bool = False
+    is_failure: bool = False
 
 
 def end_of_try(entries: Sequence[Mapping[str, Json]]) -> TryEnd:
@@ -57,7 +63,7 @@ def end_of_try(entries: Sequence[Mapping[str, Json]]) -> TryEnd:
         if entry.get("level") == "error" and details:
             told = details[-1]
             end = _of_error(str(told.get("exc_type")), str(told.get("exc_value")))
-            return TryEnd(end.message, end.exit_code, was_killed)
+            return replace(end, was_killed=was_killed)
     for entry in reversed(entries):
         if entry.get("level") in ("error", "critical") and entry.get("event") != KILLED:
             return TryEnd(first_line(str(entry["event"])), None, was_killed)
@@ -68,6 +74,7 @@ def _of_error(kind: str, text: str) -> TryEnd:
     """Return how a try ended by the error that failed it, which may hold the pod's whole state."""
     head, _, pod = text.partition("remote_pod:")
     first = first_line(head) or kind
+    is_failure = kind in _FAILURES
     status = pod[pod.rfind("\n 'status': ") :]
     found = _STATUS.search(status)
     evicted = _POD_REASON.search(status)
@@ -75,12 +82,12 @@ def _of_error(kind: str, text: str) -> TryEnd:
         more = _POD_MESSAGE.search(status)
         return TryEnd(f"{evicted[1]}: {more[1]}" if more else evicted[1])
     if found is None or found["end"] == "None":
-        return TryEnd(first)
+        return TryEnd(first, is_failure=is_failure)
     code, reason = _EXIT_CODE.search(found["end"]), _REASON.search(found["end"])
     words = _text_of(_MESSAGE.search(found["end"]))
     ours = _OUR_WORDS.fullmatch(words.strip())
     if ours is not None:
-        return TryEnd(ours[2])
+        return TryEnd(ours[2], is_failure=ours[1] == "failure")
     if code is None:
         return TryEnd(first)
     if reason is not None and reason[1] in ("ContainerCannotRun", "StartError"):
@@ -88,7 +95,7 @@ def _of_error(kind: str, text: str) -> TryEnd:
     told = f"it ended with exit code {code[1]}"
     if reason is not None and reason[1] not in ("Error", "Completed"):
         told += f" ({reason[1]})"
-    return TryEnd(f"{told}: {words}" if words else told, int(code[1]))
+    return TryEnd(f"{told}: {words}" if words else told, int(code[1]), is_failure=True)
 
 
 def _text_of(found: re.Match[str] | None) -> str:

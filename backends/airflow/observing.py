@@ -1,0 +1,221 @@
+"""How a run stands, in words of the IR."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from couler.backends.airflow.instances import Found, RunSteps, around
+from couler.backends.airflow.rest import RunApi, time_of
+from couler.backends.airflow.task_states import Instance, Task, TaskTable
+from couler.backends.airflow.try_ends import TryEnd, end_of_try
+from couler.backends.remote import (
+    ENDS,
+    AttemptState,
+    Observation,
+    Observed,
+    ObservedAttempt,
+    RunState,
+)
+from couler.ir.status import State, refuse_start
+from couler.ir.walk import predecessors
+from couler.ir.workflow import Workflow
+
+Json: t.TypeAlias = t.Any
+
+MARK = "Cancelled by couler."
+"""What the note of a run has that `Remote.cancel` ended; Airflow itself knows failures only."""
+
+_LAST = datetime.max.replace(tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Memory:
+    """What was asked of a run and does not change any more."""
+
+    returned: dict[tuple[Instance, int], Json] = field(default_factory=dict)
+    ends: dict[tuple[Instance, int], TryEnd] = field(default_factory=dict)
+    tries: dict[tuple[Instance, int], tuple[Task, ...]] = field(default_factory=dict)
+
+
+class Asked:
+    """A run as its server tells of it now.
+
+    Parameters
+    ----------
+    run
+        Asks the server.
+    workflow
+        The workflow as it was compiled.
+    memory
+        Of what was asked before.
+    """
+
+    def __init__(self, run: RunApi, workflow: Workflow, memory: Memory | None = None) -> None:
+        self._run = run
+        self._memory = Memory() if memory is None else memory
+        self.dag_run = run.get()
+        self.status = run_state(self.dag_run)
+        self.tasks = run.tasks()
+        was_cancelled = is_cancelled(self.dag_run)
+        has_failed = was_cancelled or self.status == "failed"
+        self.table = TaskTable(self.tasks, has_failed=has_failed, was_cancelled=was_cancelled)
+        self.steps = RunSteps(workflow, self.table, self._returned)
+
+    def observation(self) -> Observation:
+        """Return how the run stands."""
+        shown = [
+            one
+            for one in self.steps.found.values()
+            if one.is_shown and one.stand.status is not None
+        ]
+        with_failed = {str(around(one.path)) for one in shown if one.stand.status == "failed"}
+        steps = [self._observed(one, has_failed=str(one.path) in with_failed) for one in shown]
+        steps.sort(key=lambda one: (one.status not in ENDS, one.finished or _LAST))
+        started = [one.started for one in steps if one.started is not None]
+        is_over = self.status != "running"
+        has_failed_step = any(one.status == "failed" and one.message for one in steps)
+        return Observation(
+            status=self.status,
+            steps=tuple(steps),
+            outputs=self.steps.run_outputs() if self.status == "succeeded" else {},
+            message=None if has_failed_step else self._message(),
+            started=min(started, default=time_of(self.dag_run.get("start_date"))),
+            finished=time_of(self.dag_run.get("end_date")) if is_over else None,
+        )
+
+    def _message(self) -> str | None:
+        """Return why a run has failed or does not begin, where no step tells it."""
+        if self.status == "cancelled":
+            return "the run was cancelled"
+        if self.status == "running" and self.dag_run.get("state") == "queued":
+            dag = self._run.api.dag(self._run.dag_id)
+            if dag is not None and dag.get("is_paused"):
+                return f"the DAG {self._run.dag_id} is paused in Airflow: nothing of it begins"
+        if self.status != "failed":
+            return None
+        for instance, task in self.tasks.items():
+            if task.state == "failed" and task.ran and not instance[0].startswith("run-status"):
+                return self._end(instance, task.tries).message
+        return "Airflow ended the run; it may have taken longer than its time limit"
+
+    def _observed(self, found: Found, *, has_failed: bool) -> Observed:
+        stand = found.stand
+        assert stand.status is not None, "others are left out"
+        attempts = self._attempts(found) if found.runs else ()
+        last = attempts[-1] if attempts and stand.status == "failed" else None
+        message = None if last is None else last.message
+        if stand.status == "failed" and not found.runs and not has_failed:
+            message = self._own_message(found)
+        if stand.status in ("omitted", "skipped"):
+            message = self._refusal(found)
+        return Observed(
+            path=found.path,
+            status=stand.status,
+            started=found.started,
+            finished=found.finished,
+            attempts=attempts,
+            message=message,
+            exit_code=None if last is None else last.exit_code,
+            outputs=stand.outputs,
+        )
+
+    def _own_message(self, found: Found) -> str | None:
+        """Return why something failed nothing of which did: by a task of the compiler's own."""
+        for instance in found.stand.own:
+            task = self.tasks.get(instance)
+            if task is not None and task.state == "failed" and task.ran:
+                return self._end(instance, task.tries).message
+        return None
+
+    def _refusal(self, found: Found) -> str | None:
+        """Return why something did not run, if that is for how others ended."""
+        step, parent = found.spot.step, found.path.parent
+        if found.path != parent / step.name:
+            return None
+        states: dict[str, State] = {}
+        for name in predecessors(step):
+            before = self.steps.found.get(str(parent / name))
+            if before is None or before.stand.status not in ENDS:
+                return None
+            states[name] = t.cast("State", before.stand.status)
+        refusal = refuse_start(step, states)
+        if refusal is None and found.stand.status == "omitted":
+            return "the run ended before"
+        return None if refusal is None else refusal.reason
+
+    # tries -----------------------------------------------------------------------------------
+
+    def _attempts(self, found: Found) -> tuple[ObservedAttempt, ...]:
+        [instance] = found.stand.own
+        task, status = self.tasks[instance], found.stand.status
+        if status in ("omitted", "skipped") or not task.tries:
+            return ()
+        tries = list(self._earlier(instance, task)) if task.tries > 1 else []
+        if status != "waiting" and not any(one.tries == task.tries for one in tries):
+            tries.append(task)
+        return tuple(self._attempt(instance, one) for one in tries)
+
+    def _earlier(self, instance: Instance, task: Task) -> tuple[Task, ...]:
+        """Return the tries before the latest, and that if another is to come."""
+        key = (instance, task.tries if task.state != "up_for_retry" else -task.tries)
+        if key not in self._memory.tries:
+            found = self._run.tries(instance)
+            is_known = {one.tries: one for one in found if one.is_over and one.ran}
+            latest = task.tries + (task.state == "up_for_retry")
+            self._memory.tries[key] = tuple(is_known[one] for one in is_known if one < latest)
+        return self._memory.tries[key]
+
+    def _attempt(self, instance: Instance, task: Task) -> ObservedAttempt:
+        state: AttemptState = "running"
+        end = TryEnd()
+        if task.state == "success":
+            state = "succeeded"
+        elif task.state in ("failed", "skipped"):
+            end = self._end(instance, task.tries)
+            state = "failed" if end.is_failure else "error"
+            if end.was_killed and end.exit_code is None and is_cancelled(self.dag_run):
+                state, end = "cancelled", TryEnd("the run was cancelled")
+        return ObservedAttempt(
+            number=task.tries,
+            status=state,
+            started=task.started,
+            finished=None if state == "running" else task.finished,
+            exit_code=end.exit_code,
+            message=end.message,
+        )
+
+    def _end(self, instance: Instance, number: int) -> TryEnd:
+        key = (instance, number)
+        if key not in self._memory.ends:
+            end = end_of_try(self._run.log(instance, number))
+            if end.message is None:  # the log may come later
+                return end
+            self._memory.ends[key] = end
+        return self._memory.ends[key]
+
+    def _returned(self, instance: Instance) -> Json:
+        task = self.tasks.get(instance)
+        if task is None or task.state != "success":
+            return None
+        key = (instance, task.tries)
+        if key not in self._memory.returned:
+            self._memory.returned[key] = self._run.returned(instance)
+        return self._memory.returned[key]
+
+
+def run_state(dag_run: Mapping[str, Json]) -> RunState:
+    """Return how a DAG run stands."""
+    state = dag_run.get("state")
+    if state == "success":
+        return "succeeded"
+    if state == "failed":
+        return "cancelled" if is_cancelled(dag_run) else "failed"
+    return "running"
+
+
+def is_cancelled(dag_run: Mapping[str, Json]) -> bool:
+    """Return whether a DAG run was ended by `Remote.cancel`, or is about to be."""
+    return MARK in str(dag_run.get("note") or "")

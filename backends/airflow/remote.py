@@ -1,0 +1,236 @@
+"""Runs on an Airflow elsewhere, by its REST API and its folder of DAGs."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from collections.abc import Iterator, Mapping
+
+from couler.backends.airflow import ending
+from couler.backends.airflow.connecting import Access
+from couler.backends.airflow.dag_folder import put_file
+from couler.backends.airflow.instances import Found
+from couler.backends.airflow.observing import MARK, Asked, Memory
+from couler.backends.airflow.parsing import DagFile, known_errors, wait_until_read
+from couler.backends.airflow.places import own_name
+from couler.backends.airflow.rest import AirflowApi, RunApi
+from couler.backends.airflow.restarting import to_clear
+from couler.backends.airflow.run_logs import follow_log, read_log
+from couler.backends.airflow.task_states import Instance
+from couler.backends.base import Artifact
+from couler.backends.remote import ENDS, Observation, RemoteRun, Restart, Submission
+from couler.errors import ConfigurationError, EngineError, RefusedError
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.entered import check_entered
+from couler.ir.paths import StepPath
+from couler.ir.wire import decode
+from couler.ir.workflow import Suspend, Workflow
+from couler.rest.patience import Patience
+
+Json: t.TypeAlias = t.Any
+
+
+class AirflowRemote:
+    """An Airflow elsewhere.
+
+    Parameters
+    ----------
+    access
+        Where it is and how to get in.
+    """
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._api = AirflowApi(access.client())
+
+    # beginning -------------------------------------------------------------------------------
+
+    def submit(self, submission: Submission) -> Mapping[str, Json]:
+        """Begin a run; see `couler.backends.remote.Remote.submit`."""
+        workflow = submission.workflow
+        run = RunApi(self._api, workflow.name, submission.run_id)
+        place = self._place(workflow, submission.artifact, submission.run_id)
+        if run.find() is None:
+            conf = _conf(workflow, submission.parameters)
+            self._put(workflow, submission.artifact)
+            self._api.pause(workflow.name, paused=False)
+            run.begin(conf)
+        return place
+
+    def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
+        """Put a scheduled workflow in place; see `couler.backends.remote.Scheduling.schedule`."""
+        self._put(workflow, artifact)
+        self._api.pause(workflow.name, paused=_is_off(workflow))
+        return {"dag_id": workflow.name, "file": artifact.files[0].name}
+
+    def pause(self, place: Mapping[str, Json]) -> None:
+        """Let the schedule begin no more runs; those that are under way stand still as well."""
+        self._api.pause(str(place["dag_id"]), paused=True)
+
+    def unpause(self, place: Mapping[str, Json]) -> None:
+        """Let the schedule begin runs again."""
+        self._api.pause(str(place["dag_id"]), paused=False)
+
+    def _place(self, workflow: Workflow, artifact: Artifact, run_id: str) -> dict[str, Json]:
+        return {
+            "dag_id": workflow.name,
+            "dag_run_id": run_id,
+            "file": artifact.files[0].name,
+        }
+
+    def _put(self, workflow: Workflow, artifact: Artifact) -> None:
+        """Put the DAG file in its place, and wait until Airflow has read it."""
+        if self._access.dags is None:
+            raise ConfigurationError(
+                "airflow: the target does not say where DAG files go. Set `dags` to the folder "
+                "that Airflow's DAG processor reads, or to an address of it: s3://bucket/dags"
+            )
+        file = DagFile(workflow, artifact.files[0].name, artifact.files[0].text)
+        known = known_errors(self._api, file.name)
+        is_new = put_file(self._access.dags, file.name, file.text)
+        # What cannot be imported and did not change will not be told anew.
+        before = known if is_new else {}
+        wait_until_read(self._api, file, before, limit_s=self._access.parse_timeout_s)
+
+    # watching --------------------------------------------------------------------------------
+
+    def observe(self, run: RemoteRun) -> Observation:
+        """Return how a run stands; see `couler.backends.remote.Remote.observe`."""
+        return self._asked(run).observation()
+
+    def follow(self, run: RemoteRun) -> Iterator[Observation]:
+        """Yield how a run stands until it is over; see `couler.backends.remote.Remote.follow`."""
+        patience = Patience(total_s=self._access.patience_s)
+        memory = Memory()
+        with self._access.client(patience) as client:
+            api = AirflowApi(client)
+            last: Observation | None = None
+            while last is None or last.status == "running":
+                found = Asked(_run_api(api, run), run.workflow, memory).observation()
+                if found != last:
+                    yield found
+                last = found
+                if found.status == "running":
+                    time.sleep(self._access.poll_s)
+
+    def logs(
+        self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
+    ) -> Iterator[str]:
+        """Yield the lines of an instance; see `couler.backends.remote.Remote.logs`."""
+        api = _run_api(self._api, run)
+        while True:
+            asked = self._asked(run)
+            found = self._find(asked, path)
+            [instance] = found.stand.own
+            task = asked.tasks.get(instance)
+            begun = 0 if task is None else task.tries - (found.stand.status == "waiting")
+            is_over = asked.status != "running" or found.stand.status in ENDS
+            if begun and found.stand.status is not None:
+                break
+            if is_over or not follow:
+                return
+            time.sleep(self._access.poll_s)
+        number = attempt or begun
+        if not 0 < number <= begun:
+            raise EngineError(f"{path} of {run.run_id} has no attempt {number}; it had {begun}")
+        if not follow:
+            yield from read_log(api, instance, number)
+            return
+
+        def has_ended() -> bool:
+            one = api.tasks(instance[0]).get(instance)
+            return one is None or one.is_over or one.tries > number or one.state == "up_for_retry"
+
+        yield from follow_log(
+            api, instance, number, is_over=has_ended, between_s=self._access.poll_s
+        )
+
+    def _asked(self, run: RemoteRun) -> Asked:
+        return Asked(_run_api(self._api, run), run.workflow)
+
+    def _find(self, asked: Asked, path: StepPath) -> Found:
+        """Return an instance that runs something."""
+        paths = {name: one for name, one in asked.steps.found.items() if one.runs}
+        found = paths.get(str(path))
+        if found is None:
+            raise EngineError(
+                f'the run has no step "{path}" that runs something.{did_you_mean(str(path), paths)}'
+            )
+        return found
+
+    # changing --------------------------------------------------------------------------------
+
+    def cancel(self, run: RemoteRun) -> None:
+        """End a run; see `couler.backends.remote.Remote.cancel`."""
+        ending.cancel(_run_api(self._api, run), run.workflow)
+
+    def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, Json]:
+        """Run parts of a run again; see `couler.backends.remote.Remote.restart`."""
+        api = _run_api(self._api, run)
+        asked = self._asked(run)
+        if asked.status == "running":
+            raise RefusedError(f"airflow: the run {run.run_id} is still under way")
+        conf = _conf(restart.workflow, restart.parameters)
+        if conf != (asked.dag_run.get("conf") or {}):
+            raise RefusedError(
+                f"airflow: the run {run.run_id} keeps the parameters that it began with; submit "
+                "another run for other ones"
+            )
+        self._put(restart.workflow, restart.artifact)
+        self._api.pause(restart.workflow.name, paused=False)
+        edges = self._api.edges(restart.workflow.name)
+        wanted = to_clear(run.workflow, asked.steps, asked.table, edges, restart.again)
+        if not wanted:
+            raise RefusedError(f"airflow: nothing of the run {run.run_id} is to run again")
+        others = set(api.clear(wanted, dry=True, latest=True)) - set(wanted)
+        if others:
+            names = ", ".join(sorted(f"{task}[{index}]" for task, index in others))
+            raise RefusedError(f"airflow would run other tasks again as well: {names}")
+        note = str(asked.dag_run.get("note") or "")
+        if MARK in note:
+            api.change(note=note.replace(MARK, "").strip())
+        api.clear(wanted, dry=False, latest=True)
+        return self._place(restart.workflow, restart.artifact, run.run_id)
+
+    def resume(
+        self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None
+    ) -> None:
+        """Let a step go on that waits; see `couler.backends.remote.Remote.resume`.
+
+        The empty path is the run itself, where a person is asked before it begins.
+        """
+        api, entered = _run_api(self._api, run), entered or {}
+        instance: Instance = (own_name("may-start", run.workflow), -1)
+        values: dict[str, Json] = {}
+        if path:
+            found = self._find(self._asked(run), path)
+            step = found.spot.step
+            [instance] = found.stand.own
+            if found.stand.status != "suspended" or not isinstance(step.action, Suspend):
+                raise RefusedError(f"{path} of {run.run_id} does not wait for a person")
+            check_entered(step.outputs, entered)
+            values = {one.name: one.default for one in step.outputs}
+            kinds = {one.name: one.type for one in step.outputs}
+            values |= {name: decode(text, kinds[name]) for name, text in entered.items()}
+        question = api.question(instance)
+        if question is None:
+            raise RefusedError(f"{path or 'the start'} of {run.run_id} asks nobody for anything")
+        api.answer(instance, question["options"][:1], values)
+
+    def delete(self, run: RemoteRun) -> None:
+        """Take a run away; see `couler.backends.remote.Remote.delete`. The DAG file stays."""
+        ending.delete(_run_api(self._api, run), between_s=self._access.poll_s)
+
+
+def _run_api(api: AirflowApi, run: RemoteRun) -> RunApi:
+    return RunApi(api, str(run.place["dag_id"]), str(run.place["dag_run_id"]))
+
+
+def _conf(workflow: Workflow, parameters: Mapping[str, str]) -> dict[str, Json]:
+    """Return the parameters of a run as Airflow takes them: values of their declared types."""
+    kinds = {one.name: one.type for one in workflow.parameters}
+    return {name: decode(text, kinds.get(name, "str")) for name, text in parameters.items()}
+
+
+def _is_off(workflow: Workflow) -> bool:
+    return workflow.schedule is not None and workflow.schedule.suspended
