@@ -386,6 +386,9 @@ class RunSteps:
         for path, one in self.found.items():
             times = [self._table.times(task) for task in one.stand.own]
             times += held.pop(path, [])
+            if one.stand.status in ENDS and not any(end for _, end in times):  # left out
+                inside = self._table.within(one.spot.base, one.tasks.index)
+                times = [(None, self._table.times(task)[1]) for task in inside]
             began = min((start for start, _ in times if start), default=None)
             ended = max((end for _, end in times if end), default=None)
             ended = ended if one.stand.status in ENDS else None

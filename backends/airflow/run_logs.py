@@ -47,13 +47,13 @@ def lines_of(entry: Mapping[str, Json]) -> Iterator[str]:
             yield head + line
     elif logger in _TASK_LOGGERS:
         yield from event.removesuffix("\n").split("\n")
-    elif entry.get("level") in _TROUBLE:
+    elif entry.get("level") in _TROUBLE and not logger.startswith("urllib3."):
         yield from (f"airflow: {line}" for line in _trouble(entry, event))
 
 
 def _trouble(entry: Mapping[str, Json], event: str) -> Iterator[str]:
     yield event.partition("\n")[0]
-    for one in entry.get("error_detail") or ():
+    for one in (entry.get("error_detail") or ())[:1]:  # those behind it are its causes
         yield f"{one.get('exc_type')}: {first_line(str(one.get('exc_value')))}"
 
 

@@ -61,7 +61,7 @@ def end_of_try(entries: Sequence[Mapping[str, Json]]) -> TryEnd:
     for entry in reversed(entries):
         details = entry.get("error_detail") or ()
         if entry.get("level") == "error" and details:
-            told = details[-1]
+            told = details[0]  # those behind it are what it was raised for
             end = _of_error(str(told.get("exc_type")), str(told.get("exc_value")))
             return replace(end, was_killed=was_killed)
     for entry in reversed(entries):
