@@ -31,7 +31,7 @@ def plan_retry(
     read
         Names of the steps of the workflow whose standard output something reads.
     """
-    return plan_replay(workflow, view, _Finder(known), read=read).steps
+    return plan_replay(workflow, view, _Finder(known), read=read)
 
 
 @dataclass(frozen=True, slots=True)

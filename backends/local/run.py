@@ -34,11 +34,12 @@ from couler.backends.local.replay import plan_retry
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
-from couler.backends.local.session import Session, read_outside
+from couler.backends.local.session import Session
 from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.surroundings import Surroundings, require_surroundings
 from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError, StateError
+from couler.ir.evaluation.outputs import read_outside
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import RunFacts, Single, View

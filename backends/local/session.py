@@ -19,7 +19,7 @@ from couler.backends.local.signals import Interrupts
 from couler.backends.local.writing import explain_writing
 from couler.errors import ArtifactError, MissingOutputError
 from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.outputs import read_results, scope_outputs
+from couler.ir.evaluation.outputs import read_outside, read_results, scope_outputs
 from couler.ir.evaluation.values import (
     VALUE_ERRORS,
     Gathered,
@@ -30,8 +30,7 @@ from couler.ir.evaluation.values import (
     resolve,
 )
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
-from couler.ir.values import StepRef, Value
-from couler.ir.walk import references
+from couler.ir.values import StepRef
 from couler.ir.wire import is_file
 from couler.ir.workflow import ExitHandler, Group, Output, Step, Workflow
 from couler.state.results import RunEnd, RunResult
@@ -247,20 +246,6 @@ def _files(output: Output, view: View) -> Gathered | None:
     if isinstance(stored, Gathered) and any(item and is_file(item.type) for item in stored.items):
         return stored
     return None
-
-
-def read_outside(workflow: Workflow) -> frozenset[str]:
-    """Return the names of the workflow's own steps whose standard output something reads."""
-    return read_results(workflow.steps, _outer_values(workflow))
-
-
-def _outer_values(workflow: Workflow) -> Iterator[Value | None]:
-    """Yield what reads the workflow's steps from outside their scope."""
-    for output in workflow.outputs:
-        yield output.value
-    for handler in workflow.exit_handlers:
-        for step in handler.steps:
-            yield from references(step)
 
 
 def _notes(workflow: Workflow) -> Iterator[str]:

@@ -7,13 +7,14 @@ or since another process has recorded it, is written and told as events.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from couler.backends.remote import ENDS, Observation, Observed
 from couler.control.attempts import Attempts
-from couler.ir.paths import PathPart, StepPath
+from couler.control.places import around
+from couler.ir.paths import StepPath
 from couler.state.records import AttemptRecord, RunRecord, StepRecord, StepStatus
 from couler.state.results import Event, EventKind
 
@@ -225,9 +226,9 @@ class Recorder:
         state = self._open.get(step.path)
         if state is not None:
             return state
-        for outer in _around(step.path):
-            around = self._seen.get(outer)
-            if around is not None and outer not in self._ends and _has_run(around):
+        for outer in around(step.path):
+            whole = self._seen.get(outer)
+            if whole is not None and outer not in self._ends and _has_run(whole):
                 self._begin(outer, 0)
         if not step.attempts:
             return self._begin(step.path, tried)
@@ -341,14 +342,3 @@ def _has_run(step: Observed) -> bool:
     if step.status in ("succeeded", "failed"):
         return bool(step.started or step.attempts)
     return step.status not in ("waiting", *ENDS)
-
-
-def _around(path: StepPath) -> Iterator[StepPath]:
-    """Yield what an instance is in, from the outside in: groups, foreachs, items, loops."""
-    for depth, part in enumerate(path):
-        outer = path[:depth]
-        shapes = dict.fromkeys((PathPart(part.name), part._replace(round=None), part))
-        for shape in shapes:
-            found = StepPath((*outer, shape))
-            if found != path:
-                yield found

@@ -18,7 +18,7 @@ from couler.ir.evaluation.values import (
 from couler.ir.values import RoundRef, StepRef, Value, walk
 from couler.ir.walk import references, step_values
 from couler.ir.wire import MAX_LIST_BYTES, MAX_VALUE_BYTES, check_size
-from couler.ir.workflow import STDOUT, Container, Http, Output, Script, Step
+from couler.ir.workflow import STDOUT, Container, Http, Output, Script, Step, Workflow
 
 KEEP_BYTES = MAX_VALUE_BYTES + 1
 """How much to read of what an output is made from: the largest value and a final newline."""
@@ -66,6 +66,20 @@ def read_results(steps: Iterable[Step], others: Iterable[Value | None]) -> froze
         )
     read.update(step.name for step in steps if any(map(_is_result, _rounds(step))))
     return frozenset(read)
+
+
+def read_outside(workflow: Workflow) -> frozenset[str]:
+    """Return the names of the workflow's own steps whose standard output something reads."""
+    return read_results(workflow.steps, _outer_values(workflow))
+
+
+def _outer_values(workflow: Workflow) -> Iterator[Value | None]:
+    """Yield what reads the workflow's steps from outside their scope."""
+    for output in workflow.outputs:
+        yield output.value
+    for handler in workflow.exit_handlers:
+        for step in handler.steps:
+            yield from references(step)
 
 
 def default_outputs(outputs: Iterable[Output]) -> Outputs:

@@ -102,22 +102,6 @@ class Known(t.Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Replay:
-    """What taking up a run would do.
-
-    Attributes
-    ----------
-    steps
-        What would become of each step, in the order in which they could run.
-    items
-        How many items foreachs have whose lists are known, by the texts of their paths.
-    """
-
-    steps: tuple[PlannedStep, ...]
-    items: Mapping[str, int]
-
-
 def plan_replay(
     workflow: ir.Workflow,
     view: View,
@@ -125,8 +109,8 @@ def plan_replay(
     *,
     read: Collection[str],
     all_handlers: bool = False,
-) -> Replay:
-    """Return what taking up a run would do with each step.
+) -> tuple[PlannedStep, ...]:
+    """Return what taking up a run would do with each step, in the order in which they could run.
 
     Parameters
     ----------
@@ -154,7 +138,7 @@ def plan_replay(
     if all_handlers and after.since != RUNS and _is_any_run(planner.steps):
         del planner.steps[begin:]
         planner.walk_handlers(workflow, replace(after, since=RUNS, why="exit handlers run again"))
-    return Replay(tuple(planner.steps), planner.items)
+    return tuple(planner.steps)
 
 
 def _is_any_run(steps: Sequence[PlannedStep]) -> bool:
@@ -199,7 +183,6 @@ class _Around:
 class _Planner:
     def __init__(self, known: Known) -> None:
         self.steps: list[PlannedStep] = []
-        self.items: dict[str, int] = {}
         self._known = known
 
     def walk_handlers(self, workflow: ir.Workflow, after: _Around) -> None:
@@ -270,7 +253,6 @@ class _Planner:
 
     def _plan_foreach(self, instance: Instance, foreach: Foreach, around: _Around) -> _Expected:
         items = foreach_items(foreach, around.view)
-        self.items[str(instance.path)] = len(items)
         ends = [
             self._plan_item(
                 instance.at(instance.path.at_item(index)),

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from couler.ir.cachekey import text_digest
 from couler.ir.evaluation.iteration import gather, gather_one
 from couler.ir.evaluation.outputs import scope_outputs
-from couler.ir.evaluation.values import Outputs, Single, Stored, View, bind_input
+from couler.ir.evaluation.values import Gathered, Outputs, Single, Stored, View, bind_input
+from couler.ir.values import Value
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Input, Output
 
 
 class UnknownValueError(Exception):
-    """A value is read that is not known yet."""
+    """A value is read that is not known yet.
+
+    Attributes
+    ----------
+    token
+        What it is, if nothing that runs changes it; empty for what is to be made.
+    """
+
+    def __init__(self, token: str = "") -> None:
+        super().__init__(token)
+        self.token = token
 
 
 class Unknown(Single):
@@ -28,14 +41,58 @@ class Unknown(Single):
     __slots__ = ()
 
     @classmethod
-    def of(cls, type_: ValueType) -> t.Self:
-        """Return an unknown value of a declared type."""
-        return cls("", type_)
+    def of(cls, type_: ValueType, token: str = "") -> t.Self:
+        """Return an unknown value of a declared type.
+
+        Parameters
+        ----------
+        type_
+            The type.
+        token
+            What the value is, if it is there and only nobody told it here: equal tokens, equal
+            values.
+        """
+        return cls(token, type_)
+
+    @property
+    def token(self) -> str:
+        """What the value is; empty if it is to be made."""
+        return self[0]
 
     @property
     def text(self) -> str:
         """Raise `UnknownValueError`."""
-        raise UnknownValueError
+        raise UnknownValueError(self[0])
+
+
+def with_tokens(view: View) -> View:
+    """Return a view in which unknown values that are there are known by their tokens.
+
+    What is made of it serves to compare, and is no value of the run.
+    """
+
+    def known(outputs: Mapping[str, Stored]) -> dict[str, Stored]:
+        return {name: _token_of(stored) for name, stored in outputs.items()}
+
+    return replace(
+        view,
+        parameters=known(view.parameters),
+        steps={name: known(outputs) for name, outputs in view.steps.items()},
+        items=known(view.items),
+        round=None if view.round is None else known(view.round),
+    )
+
+
+def _token_of(stored: Stored) -> Stored:
+    if isinstance(stored, Gathered):
+        return Gathered(tuple(None if one is None else _single(one) for one in stored.items))
+    return _single(stored)
+
+
+def _single(stored: Single) -> Single:
+    if isinstance(stored, Unknown) and stored.token:
+        return Single(stored.token, "str")
+    return stored
 
 
 def unknown_outputs(outputs: Iterable[Output]) -> Outputs:
@@ -55,8 +112,8 @@ def bind_known(inputs: Iterable[Input], view: View) -> Mapping[str, Stored]:
     for given in inputs:
         try:
             bound[given.name] = bind_input(given, view)
-        except UnknownValueError:
-            bound[given.name] = Unknown.of(given.type)
+        except UnknownValueError as error:
+            bound[given.name] = Unknown.of(given.type, _made_token(error.token, given.value))
     return bound
 
 
@@ -72,8 +129,8 @@ def known_outputs(outputs: Iterable[Output], view: View) -> Outputs:
     for output in outputs:
         try:
             known.update(scope_outputs((output,), view))
-        except UnknownValueError:
-            known[output.name] = Unknown.of(output.type)
+        except UnknownValueError as error:
+            known[output.name] = Unknown.of(output.type, _made_token(error.token, output.value))
     return known
 
 
@@ -92,3 +149,10 @@ def gather_known(outputs: Iterable[Output], items: Sequence[Outputs]) -> Outputs
         except UnknownValueError:  # nobody knows how large the list is
             known[output.name] = gather_one(output.name, items)
     return known
+
+
+def _made_token(token: str, value: Value | None) -> str:
+    """Return the token of a value that is made of an unknown one."""
+    if not token or value is None:
+        return ""
+    return text_digest(f"{token} {value.model_dump_json()}")

@@ -1,0 +1,177 @@
+"""What taking up a run elsewhere would do: which steps keep their ends, which run again, and why.
+
+The rules are those of the local engine (docs/semantics.md, section 16). What differs: a run
+elsewhere has no recorded keys, so that they are read off what is recorded; files count by their
+locations; and all exit handlers run again as soon as anything does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from couler.control.again import Ends
+from couler.control.past import (
+    WELL,
+    Keys,
+    Task,
+    parameter_values,
+    past_tasks,
+    recorded_outputs,
+)
+from couler.control.places import covers, find_places
+from couler.ir import workflow as ir
+from couler.ir.evaluation.instances import RUNS, Instance
+from couler.ir.evaluation.outputs import read_outside, required
+from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
+from couler.ir.evaluation.unknown import UnknownValueError
+from couler.ir.evaluation.values import RunFacts, View
+from couler.ir.paths import StepPath
+from couler.ir.status import State
+from couler.state.records import StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A run as it ended.
+
+    Attributes
+    ----------
+    run_id, logical_date
+        What its steps read of it.
+    workflow
+        What ran: after the passes, without defaults.
+    parameters
+        Values of its parameters by name, as texts on the wire; those not given have their
+        defaults.
+    steps
+        How instances of its steps ended, groups, foreachs and loops among them.
+    """
+
+    run_id: str
+    workflow: ir.Workflow
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    steps: tuple[StepRecord, ...] = ()
+    logical_date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RestartPlan:
+    """What taking up a run would do.
+
+    Attributes
+    ----------
+    steps
+        What would become of each step that runs something, in the order in which they could run.
+        What runs is taken to succeed.
+    again
+        Paths of what does not keep its end: as of `couler.backends.remote.Restart`. There are more
+        than run, since what a failure had let run, or a later round, may not run now.
+    """
+
+    steps: tuple[PlannedStep, ...]
+    again: frozenset[str]
+
+
+def plan_restart(
+    past: Past,
+    workflow: ir.Workflow | None = None,
+    parameters: Mapping[str, str] | None = None,
+    *,
+    from_step: str | None = None,
+) -> RestartPlan:
+    """Return what taking up a run would do with each step, and why.
+
+    Parameters
+    ----------
+    past
+        The run.
+    workflow
+        The workflow as it is now, after the passes, without defaults; None for what ran.
+    parameters
+        Values of its parameters as it is now; None for those of then.
+    from_step
+        Name or path of a step that runs again with all that comes after it, whatever became of
+        it. A path without an item or a round stands for all of them.
+
+    Raises
+    ------
+    StateError
+        There is no such step.
+
+    Notes
+    -----
+    An order that is new between two steps that both succeeded runs neither of them again.
+    """
+    now = past.workflow if workflow is None else workflow
+    texts = past.parameters if parameters is None else parameters
+    places = () if from_step is None else find_places(now, from_step)
+    records = {record.path: record for record in past.steps}
+    by_path = {StepPath.parse(record.path): record for record in past.steps}
+    facts = RunFacts(past.run_id, past.logical_date)
+    then = View(facts, parameters=parameter_values(past.workflow.parameters, past.parameters))
+    view = View(facts, parameters=parameter_values(now.parameters, texts))
+    tasks = past_tasks(past.workflow, then, records)
+    wanted = dict.fromkeys(places, "it is to run again")
+    while True:
+        known = _Known(Keys(now.volumes), records, tasks, wanted)
+        planned = plan_replay(now, view, known, read=read_outside(now), all_handlers=True)
+        ends = Ends(now, planned, by_path)
+        opened = ends.failed_for_nothing()
+        if not opened:
+            return RestartPlan(planned, ends.again())
+        wanted |= {path: f"{path} failed, and nothing in it did" for path in opened}
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """Finds what keeps its end.
+
+    The latest end that a step waits for is told by the session that has recorded it: within one,
+    the engine has kept the order.
+    """
+
+    keys: Keys
+    records: Mapping[str, StepRecord]
+    tasks: Mapping[str, Task]
+    wanted: Mapping[StepPath, str]
+    """What is to run again in any case, and why."""
+
+    def find(self, instance: Instance, view: View, *, since: int) -> Finding:
+        """Return what is known of an instance that runs something."""
+        record = self.records.get(str(instance.path))
+        try:
+            key = self.keys.of(instance.step, view)
+        except UnknownValueError:
+            untold = "a value that it reads is not recorded"
+            return Finding("runs", reason=None if since == RUNS else untold)
+        for path, why in self.wanted.items():
+            if covers(path, instance.path):
+                return Finding("runs", reason=why)
+        if since == RUNS:
+            return Finding("runs")
+        if record is None:
+            return Finding("runs", reason="it has not run")
+        objection = self._objection(instance, record, key, since)
+        if objection is not None:
+            return Finding("runs", reason=objection)
+        state: State = "cached" if record.status == "cached" else "succeeded"
+        names = self.tasks[record.path].outputs
+        outputs = recorded_outputs(instance, record, names)
+        return Finding("reused", state, outputs, record.session)
+
+    def _objection(
+        self, instance: Instance, record: StepRecord, key: str, since: int
+    ) -> str | None:
+        if record.status not in WELL:
+            return f"it {'failed' if record.status == 'failed' else f'was {record.status}'}"
+        task = self.tasks.get(record.path)
+        if task is None or task.key != key:
+            return "its code, definition or inputs have changed"
+        if record.session < since:
+            return "something that it depends on has run after it"
+        names = required(instance.outputs)
+        missing = [name for name in names if name not in task.outputs | record.outputs.keys()]
+        if missing:
+            return f'its output "{missing[0]}" is read now, and was not kept'
+        return None
