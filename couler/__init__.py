@@ -9,6 +9,7 @@ from importlib import import_module as _import_module
 __version__ = "0.1.0"
 
 __all__ = [
+    "AirflowSubmitter",
     "ArgoSubmitter",
     "Artifact",
     "ArtifactoryArtifact",
@@ -43,6 +44,7 @@ __all__ = [
     "Keep",
     "LocalArtifact",
     "LocalForm",
+    "LocalSubmitter",
     "Mutex",
     "NfsVolume",
     "OAuth2",
@@ -66,6 +68,7 @@ __all__ = [
     "Semaphore",
     "SourceVolume",
     "StepDefaults",
+    "SubmittedRun",
     "Submitter",
     "Toleration",
     "Value",
@@ -249,10 +252,14 @@ if _t.TYPE_CHECKING:
     from couler.errors import CoulerError as CoulerError
     from couler.errors import DefinitionError as DefinitionError
     from couler.steps.dataset import Dataset as Dataset
+    from couler.submitters import AirflowSubmitter as AirflowSubmitter
+    from couler.submitters import LocalSubmitter as LocalSubmitter
+    from couler.submitters import SubmittedRun as SubmittedRun
 
 # Public name -> the module that defines it. Type checkers read the same names as
 # `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
 _EXPORTS: dict[str, str] = {
+    "AirflowSubmitter": "couler.submitters",
     "ArgoSubmitter": "couler.argo_submitter",
     "Artifact": "couler.dsl.artifacts",
     "ArtifactoryArtifact": "couler.dsl.locations",
@@ -287,6 +294,7 @@ _EXPORTS: dict[str, str] = {
     "Keep": "couler.dsl.pods",
     "LocalArtifact": "couler.dsl.artifacts",
     "LocalForm": "couler.dsl.objects",
+    "LocalSubmitter": "couler.submitters",
     "Mutex": "couler.dsl.locks",
     "NfsVolume": "couler.dsl.volumes",
     "OnState": "couler.dsl.hooks",
@@ -310,6 +318,7 @@ _EXPORTS: dict[str, str] = {
     "Semaphore": "couler.dsl.locks",
     "SourceVolume": "couler.dsl.volumes",
     "StepDefaults": "couler.dsl.workflow",
+    "SubmittedRun": "couler.submitters",
     "Submitter": "couler.dsl.submit",
     "Toleration": "couler.dsl.objects",
     "Value": "couler.dsl.handles",

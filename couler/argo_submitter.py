@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import typing as t
+from collections.abc import Mapping
+from pathlib import Path
 
 from couler.backends.base import Target
 from couler.backends.registry import get_backend
@@ -12,7 +14,9 @@ from couler.backends.remote import Connection
 from couler.dsl.workflow import Workflow
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.ir.needs import needs
+from couler.ir.storages import Storages
 from couler.rest.client import RestError
+from couler.submitters import SubmittedRun, submit_to
 
 if t.TYPE_CHECKING:
     from couler.backends.argo import ArgoBackend
@@ -46,6 +50,16 @@ class ArgoSubmitter:
         What to make of workflows: a `Workflow`, a `CronWorkflow`, or a `WorkflowTemplate` that is
         stored on the cluster under its name; by default what the schedule says. Those with a name
         of their own replace what the cluster has under it.
+    parameters
+        Values of the workflow's parameters, for a run; text is read as the declared type.
+    storages
+        What programs need not say of where files are, by the kind of storage.
+    fields
+        What else a target of the settings says of how Argo is reached, such as `timeout_s`.
+    name
+        Name of the run; None for a new one. A run of that name which is there is not doubled.
+    home
+        The folder in which runs are kept; None for the usual one.
 
     Examples
     --------
@@ -63,20 +77,32 @@ class ArgoSubmitter:
         *,
         create_secrets: bool = True,
         kind: Kind | None = None,
+        parameters: Mapping[str, object] | None = None,
+        storages: Storages | None = None,
+        fields: Mapping[str, t.Any] | None = None,
+        name: str | None = None,
+        home: Path | str | None = None,
     ) -> None:
         self.kind = kind
+        self.parameters = dict(parameters or {})
+        self.storages = dict(storages or {})
+        self.fields = dict(fields or {})
+        self.name = name
+        self.home = home
         self.namespace = namespace
         self.config_file = config_file
         self.context = context
         self.create_secrets = create_secrets
 
-    def submit(self, workflow: Workflow) -> dict[str, t.Any]:
+    def submit(self, workflow: Workflow) -> SubmittedRun | dict[str, t.Any]:
         """Compile a workflow and create it on the cluster.
 
         Returns
         -------
-        dict
-            The last object that was made, as the cluster gives it back.
+        SubmittedRun or dict
+            The run, which is recorded as `couler submit` records it and goes on by itself; of a
+            CronWorkflow or a WorkflowTemplate, the last object that was made, as the cluster gives
+            it back.
 
         Raises
         ------
@@ -88,6 +114,8 @@ class ArgoSubmitter:
         EngineError
             The cluster refused.
         """
+        if self._makes_a_run(workflow):
+            return self._begin(workflow)
         made = self.manifests(workflow)
         self._check_secrets(workflow)
         cluster = self._cluster()
@@ -98,9 +126,24 @@ class ArgoSubmitter:
             answer = self._create(cluster, manifest)
         return answer
 
+    def _makes_a_run(self, workflow: Workflow) -> bool:
+        is_scheduled = workflow.to_ir().schedule is not None
+        return self.kind == "Workflow" or (self.kind is None and not is_scheduled)
+
+    def _begin(self, workflow: Workflow) -> SubmittedRun:
+        self._check_secrets(workflow)
+        connection = self._connection()
+        if self.create_secrets and any(one.is_new for one in workflow._builder.secrets.values()):
+            workflow.plan("argo", target=connection.target)  # a wrong workflow makes no secrets
+            self._apply_secrets(self._cluster(), workflow)
+        return submit_to(
+            connection, workflow, parameters=self.parameters, name=self.name, home=self.home
+        )
+
     def manifests(self, workflow: Workflow) -> list[dict[str, t.Any]]:
         """Return the objects that `submit` would create."""
-        target = None if self.kind is None else Target(options={"kind": self.kind})
+        options = {} if self.kind is None else {"kind": self.kind}
+        target = Target(options=options, storages=self.storages)
         artifact = workflow.compile("argo", target=target, format="json")
         found: list[dict[str, t.Any]] = []
         for file in artifact.files:
@@ -120,15 +163,18 @@ class ArgoSubmitter:
                     "ArgoSubmitter and the secret the same namespace"
                 )
 
-    def _cluster(self) -> ClusterApi:
-        fields = {"kubeconfig": self.config_file, "context": self.context}
-        connection = Connection(
+    def _connection(self) -> Connection:
+        fields = {"kubeconfig": self.config_file, "context": self.context, **self.fields}
+        options = {} if self.kind is None else {"kind": self.kind}
+        return Connection(
             "argo",
-            Target(namespace=self.namespace),
+            Target(namespace=self.namespace, options=options, storages=self.storages),
             {name: value for name, value in fields.items() if value is not None},
         )
+
+    def _cluster(self) -> ClusterApi:
         argo = t.cast("ArgoBackend", get_backend("argo"))
-        return argo.cluster(connection, os.environ)
+        return argo.cluster(self._connection(), os.environ)
 
     def _apply_secrets(self, cluster: ClusterApi, workflow: Workflow) -> None:
         for secret in workflow._builder.secrets.values():

@@ -14,7 +14,21 @@ from couler.ir.diagnostics import Diagnostic
 
 @t.runtime_checkable
 class Submitter(t.Protocol):
-    """Anything that takes a workflow: what `couler.run` is given."""
+    """Anything that takes a workflow: what `couler.run` is given.
+
+    A program, or a package of a third party, has one as soon as it has a class with this method.
+    `workflow.to_ir()` is the workflow as data, `workflow.compile(engine)` what an engine takes.
+
+    Examples
+    --------
+    >>> import couler
+    >>> class Printer:
+    ...     def submit(self, workflow):
+    ...         print([step.name for step in workflow.to_ir().steps])
+    >>> _ = couler.run_container("busybox", ["true"], step_name="hello")
+    >>> couler.run(Printer())
+    ['hello']
+    """
 
     def submit(self, workflow: Workflow, /) -> object:
         """Take a workflow; what is returned is what `couler.run` returns."""
