@@ -35,6 +35,7 @@ class AirflowBackend:
     name: str = "airflow"
     profiles: tuple[str, ...] = ("airflow",)
     formats: tuple[str, ...] = ("python",)
+    path_fields: tuple[str, ...] = ("dags", "ca")
 
     def capabilities(self, target: Target) -> Capabilities:
         """Return what Airflow can do."""

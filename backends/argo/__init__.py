@@ -39,6 +39,7 @@ class ArgoBackend:
     name: str = "argo"
     profiles: tuple[str, ...] = ("argo", "argo-minimal-crd")
     formats: tuple[str, ...] = ("yaml", "json")
+    path_fields: tuple[str, ...] = ("kubeconfig", "ca")
 
     def __init__(self) -> None:
         self._last: tuple[Workflow, ManifestOptions, Manifest] | None = None

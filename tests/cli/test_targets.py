@@ -65,6 +65,22 @@ def test_target_states_what_to_compile_for_and_how_to_get_in(project: Path) -> N
     )
 
 
+def test_paths_start_at_the_folder_of_the_file(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(
+        '[tool.couler.targets.a]\nengine = "argo"\nkubeconfig = "clusters/dev"\ncontext = "dev"\n'
+        '[tool.couler.targets.b]\nengine = "airflow"\ndags = "dags"\n'
+        '[tool.couler.targets.c]\nengine = "airflow"\ndags = "s3://bucket/dags"\n'
+        '[tool.couler.targets.d]\nengine = "airflow"\ndags = "/opt/dags"\n'
+    )
+    fields = [connect_to(session(), None, name).fields for name in "abcd"]
+    assert fields[0] == {"kubeconfig": str(folder / "clusters/dev"), "context": "dev"}
+    assert [one["dags"] for one in fields[1:]] == [
+        str(folder / "dags"),
+        "s3://bucket/dags",
+        "/opt/dags",
+    ]
+
+
 def test_flags_go_before_the_target(project: Path) -> None:
     made = connect_to(
         session(),
