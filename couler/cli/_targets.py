@@ -71,15 +71,17 @@ class NamedTarget:
         }
 
     def _place(self, value: t.Any) -> t.Any:
-        """Return a path as it holds in every folder; a URL and what is no text as it is."""
-        if not isinstance(value, str) or not value or "://" in value:
+        """Return a path as it holds in every folder; a URL as it is."""
+        if not isinstance(value, str):
+            return self._with_places(value)
+        if not value or "://" in value:
             return value
         return str((self.folder or Path.cwd()) / Path(value).expanduser())
 
     def _with_places(self, value: t.Any) -> t.Any:
         """Return a value whose references to files hold in every folder."""
         if isinstance(value, Mapping):
-            if set(value) == {"file"}:
+            if set(value) == {"file"} and isinstance(value["file"], str):
                 return {"file": self._place(value["file"])}
             return {name: self._with_places(one) for name, one in value.items()}
         return value
