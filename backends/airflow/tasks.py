@@ -24,6 +24,7 @@ from couler.backends.airflow.reading import MAY_FAIL, Read, Scope
 from couler.backends.airflow.suspend import pause
 from couler.backends.airflow.texts import untouched
 from couler.ir.listing import ListFiles
+from couler.ir.packages import install_command
 from couler.ir.values import Literal, Template, Text, Value
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
@@ -401,9 +402,7 @@ def _command(action: Container | Script) -> tuple[Text, ...]:
     """Return the command, which for a script installs its packages first."""
     if isinstance(action, Container) or not action.packages:
         return action.command
-    packages = shlex.join(action.packages)
-    install = f"python -m pip install --quiet --root-user-action=ignore {packages} >&2"
-    run = f'{install} && exec {shlex.join(action.command)} "$0"'
+    run = f'{install_command(action.packages)} >&2 && exec {shlex.join(action.command)} "$0"'
     return ("/couler/busybox", "sh", "-c", run)
 
 

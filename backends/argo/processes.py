@@ -13,6 +13,7 @@ from couler.backends.argo.places import Places
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.text import BRACE_VARIABLE, protect, uses_brace_variable
 from couler.ir.actions import MAIN, ContainerSet
+from couler.ir.packages import install_command
 from couler.ir.pods import container_texts
 from couler.ir.walk import pod_containers as containers_of_pod
 from couler.ir.wire import is_file
@@ -72,8 +73,7 @@ class Processes:
         """Return the fields of a template that hand a script over as it is."""
         command = list(action.command)
         if action.packages:
-            packages = " ".join(shlex.quote(package) for package in action.packages)
-            install = f"python -m pip install --quiet --root-user-action=ignore {packages}"
+            install = install_command(action.packages)
             words = " ".join(shlex.quote(word) for word in command)
             command = ["sh", "-c", f'{install} && exec {words} "$0"']
         tree: Tree = {"image": action.image, "command": [protect(word) for word in command]}

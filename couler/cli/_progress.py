@@ -60,7 +60,9 @@ class _Lines:
                     _say(f"waiting: {self._again.resume(event.run, path)}")
             case _:
                 begun = self._started.pop(path, None)
-                took = None if begun is None else f"{time.monotonic() - begun:.2f} s"
+                waited_s = None if begun is None else time.monotonic() - begun
+                elapsed_s = waited_s if event.elapsed_s is None else event.elapsed_s
+                took = None if elapsed_s is None else f"{elapsed_s:.2f} s"
                 state = "reused" if event.kind == "reused" else event.status or ""
                 _say(state, path, took, event.message)
 
@@ -143,6 +145,8 @@ class Board:
                 entry.state, entry.note = "reused", ""
             case "finished":
                 entry.state, entry.ended = event.status or "", now
+                if event.elapsed_s is not None:
+                    entry.started = now - event.elapsed_s
                 entry.note = event.message or ""
 
     def rows(self) -> list[Row]:

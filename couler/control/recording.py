@@ -304,6 +304,7 @@ class Recorder:
             status=record.status,
             message=record.message,
             attempt=record.attempts or None,
+            elapsed_s=_elapsed_s(record),
         )
 
     def _tell(
@@ -314,9 +315,16 @@ class Recorder:
         status: StepStatus | None = None,
         message: str | None = None,
         attempt: int | None = None,
+        elapsed_s: float | None = None,
     ) -> None:
         run = self.journal.run_id
-        self._events.append(Event(kind, path, run, status, message, None, attempt))
+        self._events.append(Event(kind, path, run, status, message, None, attempt, elapsed_s))
+
+
+def _elapsed_s(record: StepRecord) -> float | None:
+    if record.started is None or record.status in ("skipped", "omitted"):
+        return None
+    return (record.finished - record.started).total_seconds()
 
 
 def _is_stale(step: Observed, before: StepRecord) -> bool:

@@ -63,6 +63,11 @@ class RunEvent(t.Protocol):
         """Number of the attempt that starts, waits or has ended; None for what is not tried."""
         ...
 
+    @property
+    def elapsed_s(self) -> float | None:
+        """How long it took, where the engine tells; None before it ends."""
+        ...
+
 
 class StepResult(t.Protocol):
     """How a step's instance ended."""

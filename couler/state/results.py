@@ -43,6 +43,8 @@ class Event:
     attempt
         Number of the attempt that starts, waits or has ended, over all sessions of the run; None
         for what is not tried: a whole, and what did not run.
+    elapsed_s
+        How long it took, where that is known better than by when it is told; None before it ends.
     """
 
     kind: EventKind
@@ -52,6 +54,7 @@ class Event:
     message: str | None = None
     log: Path | None = None
     attempt: int | None = None
+    elapsed_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ class Event:
     log: Path | None = None
     attempt: int | None = None
     run: str = "w-1"
+    elapsed_s: float | None = None
 
 
 def step(name: str, *after: str, seconds: float | None = None) -> Step:

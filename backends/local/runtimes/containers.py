@@ -30,6 +30,7 @@ from couler.backends.local.runtimes.paths import (
 )
 from couler.errors import ConfigurationError, EngineError
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.packages import install_command
 from couler.ir.policies import Resources
 from couler.ir.quantity import parse_quantity
 from couler.ir.walk import all_steps, scopes
@@ -444,8 +445,7 @@ def _interpreter(action: Script) -> tuple[str, ...]:
     """The command of a script, after the installation of what it asks for."""
     if not action.packages:
         return action.command
-    packages = shlex.join(action.packages)
-    install = f"python -m pip install --quiet --root-user-action=ignore {packages}"
+    install = install_command(action.packages)
     return ("sh", "-c", f'{install} && exec {shlex.join(action.command)} "$0"')
 
 

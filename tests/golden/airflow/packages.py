@@ -202,8 +202,8 @@ def process(
 
 def with_packages(packages: list[str], command: list[str]) -> list[str]:
     """Return a command that installs packages of Python before it runs a script."""
-    install = f"python -m pip install --quiet --root-user-action=ignore {shlex.join(packages)} >&2"
-    run = f'{install} && exec {shlex.join(command)} "$0"'
+    install = "python -m pip install -q --disable-pip-version-check --root-user-action=ignore"
+    run = f'{install} {shlex.join(packages)} >&2 && exec {shlex.join(command)} "$0"'
     return ["/couler/busybox", "sh", "-c", run]
 
 

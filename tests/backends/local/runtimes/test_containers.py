@@ -16,6 +16,7 @@ from couler.backends.local.runtimes import containers
 from couler.backends.local.runtimes.base import CannotStartError, Job
 from couler.backends.local.runtimes.containers import ContainerRuntime
 from couler.errors import ConfigurationError, EngineError
+from couler.ir.packages import install_command
 from couler.ir.pods import HostAlias
 from couler.ir.policies import Gpu, Resources
 from couler.ir.storage import EmptyVolume, HostVolume, Mount
@@ -183,7 +184,7 @@ def test_packages_are_installed_as_on_argo(make_job: Make, script: Make) -> None
     step = script("x", ("python", "-u"))
     action = step.action.model_copy(update={"packages": ("numpy>=2", "a b")})
     words = launched(DOCKER, make_job(step.model_copy(update={"action": action})))
-    install = "python -m pip install --quiet --root-user-action=ignore 'numpy>=2' 'a b'"
+    install = install_command(["numpy>=2", "a b"])
     line = f'{install} && exec python -u "$0"'
     assert words[-6:] == ("--entrypoint", "sh", "busybox", "-c", line, "/tmp/.couler-script")
 
