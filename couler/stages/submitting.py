@@ -5,8 +5,17 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Iterable, Mapping
 
+from couler.backends.base import choose_format
+from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KeepsSecrets
+from couler.control.connecting import connect, recorded_connection
+from couler.control.restarting import Changes, Prepared, prepare
+from couler.control.submission import Order
+from couler.control.submission import submit as submit_order
+from couler.control.submission import submit_again as submit_recorded
 from couler.errors import EngineOptionError
+from couler.ir.serialize import read_json
+from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan
@@ -16,6 +25,7 @@ if t.TYPE_CHECKING:
     from couler.state.database import Database
     from couler.state.home import Home
     from couler.state.records import RunRecord
+from couler.state.runs import workflow_of
 
 
 def submit(
@@ -76,8 +86,6 @@ def submit(
         The engine refused or cannot be reached; the record says which.
     """
     # A program that only compiles loads no database.
-    from couler.control.submission import Order
-    from couler.control.submission import submit as submit_order
 
     planned = plan(workflow, engine=connection.engine, target=connection.target, passes=passes)
     artifact = compile(planned, connection.engine, target=connection.target)
@@ -93,7 +101,6 @@ def submit(
 def _put_secrets(
     workflow: AnyWorkflow, connection: Connection, environment: Mapping[str, str]
 ) -> None:
-    from couler.control.connecting import connect
 
     known = secrets_of(workflow)
     if not known:
@@ -105,3 +112,65 @@ def _put_secrets(
             "steps run; `couler compile` names them"
         )
     remote.put_secrets(known)
+
+
+def prepare_restart(
+    run: RunRecord,
+    *,
+    database: Database,
+    workflow: AnyWorkflow | None = None,
+    parameters: Mapping[str, object] | None = None,
+    passes: Iterable[Pass | str] | None = None,
+    from_step: str | None = None,
+) -> Prepared:
+    """Return what taking up a run of an engine elsewhere would do, without doing it.
+
+    `couler.control.restarting.restart` does it.
+
+    Parameters
+    ----------
+    run
+        The run, which has ended.
+    database
+        Where it is recorded.
+    workflow
+        Its workflow where that has changed; None for the recorded one.
+    parameters
+        Values that take the place of those that it was started with.
+    passes
+        For a changed workflow: in order, or their names; None for the default ones.
+    from_step
+        Name or path of a step that runs again with all that comes after it.
+
+    Raises
+    ------
+    InvalidWorkflowError, UnsupportedFeatureError, EngineOptionError
+        As `plan`.
+    ParameterError
+        The parameters do not fit.
+    StateError
+        It is not known whether the engine has the run, or there is no such step.
+    """
+    changed = None if workflow is None else _planned(run, workflow, passes)
+    return prepare(run, database, Changes(changed, parameters, from_step))
+
+
+def submit_again(
+    run: RunRecord, *, database: Database, home: Home, environment: Mapping[str, str]
+) -> RunRecord:
+    """Submit a run again of which it is not known whether its engine has it, or that it refused.
+
+    Nothing is doubled. The errors are those of `submit`.
+    """
+    connection = recorded_connection(run)
+    workflow = read_json(workflow_of(database, run.id))
+    backend = get_backend(run.engine)
+    artifact = backend.compile(workflow, connection.target, format=choose_format(backend, None))
+    return submit_recorded(run, workflow, artifact, database, home, environment)
+
+
+def _planned(
+    run: RunRecord, workflow: AnyWorkflow, passes: Iterable[Pass | str] | None
+) -> Workflow:
+    target = recorded_connection(run).target
+    return plan(workflow, engine=run.engine, target=target, passes=passes).workflow

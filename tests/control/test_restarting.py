@@ -1,0 +1,151 @@
+"""Runs that ended are taken up again, by hand and by who watches them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from couler.backends.remote import Observation
+from couler.control import restarting
+from couler.control.following import follow
+from couler.control.restarting import Changes, Watch, prepare, restart, watch
+from couler.control.results import result_of
+from couler.control.submission import submit
+from couler.errors import EngineError, ParameterError, RefusedError, RunBusyError, StateError
+from couler.failures import WatchPolicy
+from couler.state import runs
+from couler.state.database import Database
+from couler.state.home import Home
+from couler.state.records import RunRecord
+from couler.state.results import Event
+from tests.control.conftest import WORKFLOW, ToldRemote, order
+from tests.control.test_following import FAILED, step
+
+BUSY = "etcdserver: request timed out"
+BROKEN = Observation("failed", (step("fit", "succeeded"), step("tell", "failed", message=BUSY)))
+WELL = Observation("succeeded", (step("fit", "succeeded"), step("tell", "succeeded")))
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine that is told what to say compiles nothing."""
+    monkeypatch.setattr(restarting, "_compile", lambda *_: order().artifact)
+
+
+@pytest.fixture
+def failed(remote: ToldRemote, database: Database, home: Home) -> RunRecord:
+    run = submit(order(depth=4), database, home, {})
+    remote.observations = [BROKEN]
+    return follow(run, database, home, {})
+
+
+def test_only_what_failed_runs_again(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    prepared = prepare(failed, database)
+    assert prepared.plan.again == {"tell"}
+    assert {one.path: one.verdict for one in prepared.plan.steps} == {
+        "fit": "reused",
+        "tell": "runs",
+    }
+    again = restart(failed, prepared, database, home, {})
+    assert (again.status, again.place) == ("running", {"name": failed.id, "restarts": 1})
+    [sent] = remote.restarted
+    assert (sent.again, dict(sent.parameters)) == ({"tell"}, {"depth": "4"})
+    [_, session] = runs.sessions_of(database, failed.id)
+    assert session.options == {"again": ["tell"]}
+
+    later = WELL.steps[0], replace(WELL.steps[1], started=None)
+    remote.observations = [Observation("succeeded", later)]
+    events: list[Event] = []
+    ended = follow(again, database, home, {}, on_event=events.append, is_restart=True)
+    assert ended.status == "succeeded"
+    assert [(event.kind, str(event.path)) for event in events if event.kind != "started"] == [
+        ("reused", "fit"),
+        ("finished", "tell"),
+    ]
+
+
+def test_a_step_can_be_named_from_which_it_runs(failed: RunRecord, database: Database) -> None:
+    assert prepare(failed, database, Changes(from_step="fit")).plan.again == {"fit", "tell"}
+    with pytest.raises(StateError, match=r"fitt"):
+        prepare(failed, database, Changes(from_step="fitt"))
+
+
+def test_what_has_changed_runs_again(failed: RunRecord, database: Database) -> None:
+    fit, tell = WORKFLOW.steps
+    other = fit.model_copy(update={"action": fit.action.model_copy(update={"image": "other"})})
+    changed = WORKFLOW.model_copy(update={"steps": (other, tell)})
+    assert prepare(failed, database, Changes(changed)).plan.again == {"fit", "tell"}
+    assert prepare(failed, database, Changes(parameters={"depth": 9})).plan.again == {"tell"}
+    with pytest.raises(ParameterError, match=r'parameter "depth"'):
+        prepare(failed, database, Changes(parameters={"depth": "deep"}))
+
+
+def test_a_run_that_goes_on_is_not_taken_up(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    with pytest.raises(RunBusyError, match=r"goes on; `couler cancel"):
+        restart(run, prepare(run, database), database, home, {})
+    assert remote.restarted == []
+
+
+def test_a_restart_that_is_refused_leaves_the_run_as_it_was(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [RefusedError("told: no")]
+    with pytest.raises(RefusedError):
+        restart(failed, prepare(failed, database), database, home, {})
+    after = runs.find_run(database, failed.id)
+    assert (after.status, after.finished, after.place) == ("failed", failed.finished, failed.place)
+
+
+def test_a_restart_that_may_have_happened_is_told_so(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [EngineError("told: got no answer")]
+    with pytest.raises(EngineError):
+        restart(failed, prepare(failed, database), database, home, {})
+    after = runs.find_run(database, failed.id)
+    assert after.status == "running"
+    assert "it is not known whether" in (after.message or "")
+
+
+def test_who_watches_tries_again_what_may_pass(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN, BROKEN, WELL]
+    notes: list[str] = []
+    slept: list[float] = []
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=slept.append)
+    ended = watch(run, database, home, {}, how)
+    assert ended.status == "succeeded"
+    assert [sorted(sent.again) for sent in remote.restarted] == [["tell"], ["tell"]]
+    assert len(slept) == 2
+    assert ["retry 1 of" in notes[0], "retry 2 of" in notes[1]] == [True, True]
+    assert result_of(database, run.id).status == "succeeded"
+
+
+def test_who_watches_gives_up_on_what_stays(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [FAILED]
+    notes: list[str] = []
+    assert watch(run, database, home, {}, Watch(WatchPolicy(), on_note=notes.append)).status == (
+        "failed"
+    )
+    assert remote.restarted == []
+    assert notes == ['step "fit": OOMKilledErr: retrying does not help without a change']
+
+
+def test_without_a_policy_nothing_is_tried_again(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN]
+    assert watch(run, database, home, {}, Watch()).status == "failed"
+    assert remote.restarted == []
