@@ -19,7 +19,9 @@ from couler.stages.running import cancel as cancel
 from couler.stages.running import plan_retry as plan_retry
 from couler.stages.running import retry as retry
 from couler.stages.running import run as run
+from couler.stages.submitting import prepare_restart as prepare_restart
 from couler.stages.submitting import submit as submit
+from couler.stages.submitting import submit_again as submit_again
 from couler.stages.workflows import AnyWorkflow as AnyWorkflow
 from couler.stages.workflows import ProgramWorkflow as ProgramWorkflow
 
@@ -37,8 +39,10 @@ __all__ = [
     "judge",
     "plan",
     "plan_retry",
+    "prepare_restart",
     "retry",
     "run",
     "show",
     "submit",
+    "submit_again",
 ]

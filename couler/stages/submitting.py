@@ -8,11 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from couler.backends.base import choose_format
 from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KeepsSecrets
-from couler.control.connecting import connect, recorded_connection
-from couler.control.restarting import Changes, Prepared, prepare
-from couler.control.submission import Order
-from couler.control.submission import submit as submit_order
-from couler.control.submission import submit_again as submit_recorded
 from couler.errors import EngineOptionError
 from couler.ir.serialize import read_json
 from couler.ir.workflow import Workflow
@@ -21,11 +16,12 @@ from couler.stages.artifacts import compile
 from couler.stages.planning import plan
 from couler.stages.workflows import AnyWorkflow, secrets_of
 
+# A program that only compiles loads no database: what needs one is imported where it is called.
 if t.TYPE_CHECKING:
+    from couler.control.restarting import Prepared
     from couler.state.database import Database
     from couler.state.home import Home
     from couler.state.records import RunRecord
-from couler.state.runs import workflow_of
 
 
 def submit(
@@ -85,7 +81,8 @@ def submit(
     EngineError
         The engine refused or cannot be reached; the record says which.
     """
-    # A program that only compiles loads no database.
+    from couler.control.submission import Order
+    from couler.control.submission import submit as submit_order
 
     planned = plan(workflow, engine=connection.engine, target=connection.target, passes=passes)
     artifact = compile(planned, connection.engine, target=connection.target)
@@ -101,6 +98,7 @@ def submit(
 def _put_secrets(
     workflow: AnyWorkflow, connection: Connection, environment: Mapping[str, str]
 ) -> None:
+    from couler.control.connecting import connect
 
     known = secrets_of(workflow)
     if not known:
@@ -151,6 +149,8 @@ def prepare_restart(
     StateError
         It is not known whether the engine has the run, or there is no such step.
     """
+    from couler.control.restarting import Changes, prepare
+
     changed = None if workflow is None else _planned(run, workflow, passes)
     return prepare(run, database, Changes(changed, parameters, from_step))
 
@@ -162,6 +162,10 @@ def submit_again(
 
     Nothing is doubled. The errors are those of `submit`.
     """
+    from couler.control.connecting import recorded_connection
+    from couler.control.submission import submit_again as submit_recorded
+    from couler.state import workflow_of
+
     connection = recorded_connection(run)
     workflow = read_json(workflow_of(database, run.id))
     backend = get_backend(run.engine)
@@ -172,5 +176,7 @@ def submit_again(
 def _planned(
     run: RunRecord, workflow: AnyWorkflow, passes: Iterable[Pass | str] | None
 ) -> Workflow:
+    from couler.control.connecting import recorded_connection
+
     target = recorded_connection(run).target
     return plan(workflow, engine=run.engine, target=target, passes=passes).workflow
