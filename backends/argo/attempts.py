@@ -9,7 +9,9 @@ from couler.backends.argo.status_nodes import Node
 from couler.backends.remote import AttemptState, ObservedAttempt
 
 _OF_CHILD = re.compile(r"child '.*' (?:failed|errored)|children? failed.*", re.DOTALL)
-_SHUT_DOWN = re.compile(r"shutdown with strategy|Stopped with strategy")
+_CANCELLED = re.compile(
+    r"shutdown with strategy|Stopped with strategy|exceeded its deadline|exceeded workflow deadline"
+)
 _SIGNALLED = (137, 143)
 """Exit codes of processes that were told to end, or killed."""
 
@@ -45,10 +47,18 @@ def attempts_of(tries: Sequence[Node], stopped: bool) -> tuple[ObservedAttempt, 
             started=node.started,
             finished=node.finished if node.has_ended else None,
             exit_code=node.exit_code,
-            message=None if node.phase == "Succeeded" else node.message,
+            message=None if node.phase == "Succeeded" else told(node, stopped),
         )
         for number, node in enumerate(begun, start=1)
     )
+
+
+def told(node: Node, stopped: bool) -> str | None:
+    """Return what Argo tells people of a node, if it is of use to them."""
+    message = node.message
+    if message is None or is_child_message(message):
+        return None
+    return "the run was cancelled" if stopped and _CANCELLED.search(message) else message
 
 
 def _state(node: Node, stopped: bool) -> AttemptState:
@@ -57,6 +67,6 @@ def _state(node: Node, stopped: bool) -> AttemptState:
     if node.phase == "Succeeded":
         return "succeeded"
     code = node.exit_code
-    if stopped and (code in _SIGNALLED or _SHUT_DOWN.search(node.message or "")):
+    if stopped and (code in _SIGNALLED or _CANCELLED.search(node.message or "")):
         return "cancelled"
     return "failed" if node.phase == "Failed" and code is not None else "error"

@@ -10,12 +10,13 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from couler.backends.argo.attempts import attempts_of, is_child_message
+from couler.backends.argo.attempts import attempts_of, is_child_message, told
 from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.lower import lower
 from couler.backends.argo.names import Names
 from couler.backends.argo.outputs import gather, own_outputs, run_outputs
 from couler.backends.argo.status_nodes import Node, NodeTree, read_time
+from couler.backends.argo.workflow_api import CANCELLED_LABEL
 from couler.backends.remote import ENDS, Json, Observation, Observed, RunState, StepState
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.paths import HANDLER_PREFIX, StepPath
@@ -25,7 +26,6 @@ from couler.ir.workflow import Group, Step, Workflow
 
 _ITEM = re.compile(r"\((\d+):")
 _EMPTY = "Skipped, empty params"
-_STOPPED = "Stopped with strategy"
 
 
 class Observer:
@@ -93,7 +93,8 @@ def run_state(run: Json) -> RunState:
 
 def was_shut_down(run: Json) -> bool:
     """Whether somebody has asked for the end of a run."""
-    return bool((run.get("spec") or {}).get("shutdown"))
+    labels = (run.get("metadata") or {}).get("labels") or {}
+    return bool((run.get("spec") or {}).get("shutdown")) or CANCELLED_LABEL in labels
 
 
 def _run_message(run: Json) -> str | None:
@@ -103,7 +104,7 @@ def _run_message(run: Json) -> str | None:
     message = status.get("message")
     if status["phase"] == "Running" and (run.get("spec") or {}).get("suspend"):
         return message or "it is suspended, and begins no more steps until it is resumed"
-    if not message or is_child_message(message) or message.startswith(_STOPPED):
+    if not message or is_child_message(message) or run_state(run) == "cancelled":
         return None
     return str(message)
 
@@ -282,7 +283,8 @@ class Look:
         attempts = inner.attempts if inner is not None else attempts_of(tries, self._stopped)
         exit_code = attempts[-1].exit_code if attempts else None
         if message is None and state != "succeeded":
-            message = _message(node, attempts[-1].message if attempts else None)
+            of_attempt = attempts[-1].message if attempts else None
+            message = of_attempt or told(node, self._stopped)
             if message is None and inner is not None:
                 message = inner.message
         runs = node.has_run
@@ -322,13 +324,6 @@ def _not_begun(step: Step, states: Mapping[str, StepState]) -> tuple[StepState, 
         return "omitted", None  # the run was ended before it was its turn
     refusal = refuse_start(step, t.cast("Mapping[str, State]", states))
     return ("omitted", None) if refusal is None else (refusal.state, refusal.reason)
-
-
-def _message(node: Node, of_attempt: str | None) -> str | None:
-    if of_attempt is not None:
-        return of_attempt
-    message = node.message
-    return None if message is None or is_child_message(message) else message
 
 
 def _items(task: str, children: Mapping[str, Node]) -> dict[int, Node]:

@@ -11,12 +11,14 @@ from datetime import UTC, datetime
 
 from couler.backends.argo.restart import Fates, decide
 from couler.backends.argo.status_nodes import Json, read_nodes, with_nodes
+from couler.backends.argo.workflow_api import CANCELLED_LABEL
 
 _COMPLETED = "workflows.argoproj.io/completed"
 _DROPPED_LABELS = (
     _COMPLETED,
     "workflows.argoproj.io/phase",
     "workflows.argoproj.io/workflow-archiving-status",
+    CANCELLED_LABEL,
 )
 _LARGEST = 1 << 20
 """How many bytes of JSON a Workflow has at most before Argo compresses its nodes."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from couler.backends.argo.reset import PutBack
+if t.TYPE_CHECKING:
+    from couler.backends.argo.reset import PutBack
 
 Json: t.TypeAlias = t.Any
 """A JSON value; of objects, a dict as Kubernetes has it."""
@@ -19,6 +20,9 @@ RUN_LABEL = "couler/run"
 
 WORKFLOW_LABEL = "couler/workflow"
 """Label with the name of the workflow in the program, as far as labels can have it."""
+
+CANCELLED_LABEL = "couler/cancelled"
+"""Label of a workflow that was ended from here by its time, see `ClusterApi.stop`."""
 
 MAIN_CONTAINER = "main"
 """Name of the container of a pod that does the work of a step, unless the step names its own."""

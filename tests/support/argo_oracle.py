@@ -27,11 +27,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.fakes.kubernetes.faults import Faults
 from tests.fakes.kubernetes.server import Ending
 from tests.fakes.kubernetes.store import PODS, SECRETS, Json, Resource
 from tests.oracle.argo import bucket
 from tests.oracle.argo.build import BuildError, build_obstacle, obstacle, programs
 from tests.oracle.argo.cluster import (
+    NAMESPACE,
     Cluster,
     OracleError,
     OracleTimeoutError,
@@ -150,6 +152,20 @@ class Session:
         """The API server, which asks nobody who they are; the namespace is `default`."""
         return f"http://{self._cluster.server.address}"
 
+    @property
+    def kubeconfig(self) -> Path:
+        """The way to the API server."""
+        return self._cluster.node.kubeconfig
+
+    @property
+    def faults(self) -> Faults:
+        """What goes wrong with requests."""
+        return self._cluster.faults
+
+    def restart_controller(self) -> None:
+        """Kill the controller, and start another."""
+        self._cluster.restart_controller()
+
     def wait(self, name: str, *, timeout_s: float = 60.0) -> OracleRun:
         """Wait for the end of a workflow that is there already."""
         return read_run(self._cluster, self._cluster.wait(name, timeout_s=timeout_s))
@@ -175,6 +191,10 @@ class Session:
     def objects(self, resource: Resource) -> list[Json]:
         """The objects of a kind, those that resource templates have made."""
         return self._cluster.store.list(resource, lambda found: True)[1]
+
+    def remove(self, resource: Resource, name: str) -> None:
+        """Remove an object at once."""
+        self._cluster.store.remove(resource, NAMESPACE, name)
 
     def config_map(self, name: str) -> dict[str, str] | None:
         """The entries of a config map, such as a cache, or None if there is none."""

@@ -13,7 +13,7 @@ from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import Remote, RemoteRun, Scheduling, Submission
 from couler.errors import EngineError, LostRunError, WireError
 from couler.ir.paths import StepPath
-from couler.ir.workflow import Schedule, Step, Suspend, Workflow
+from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
 from tests.corpus.build import flow, out, parameter, sh
 from tests.fakes.kubernetes.faults import RequestFault
@@ -201,6 +201,19 @@ def test_cancel_asks_for_the_end_once(cluster: EmulatedCluster) -> None:
     assert remote.observe(run).status == "running"
     cluster.set_status("run-1", {"phase": "Failed"})
     assert remote.observe(run).status == "cancelled"
+
+
+def test_cancel_leaves_exit_handlers_the_time_to_run(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    handler = ExitHandler(name="tell", on="any", steps=(sh("say", "true"),))
+    run = submitted(remote, PLAIN.model_copy(update={"exit_handlers": (handler,)}))
+    cluster.set_status("run-1", {"phase": "Running", "startedAt": "2026-01-31T08:00:00Z"})
+    remote.cancel(run)
+    spec = cluster.objects("Workflow")[0]["spec"]
+    assert (spec["activeDeadlineSeconds"], "shutdown" in spec) == (0, False)
+    cluster.set_status("run-1", {"phase": "Failed", "message": "Step exceeded its deadline"})
+    seen = remote.observe(run)
+    assert (seen.status, seen.message) == ("cancelled", None)
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed", "Error"])

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.fakes.kubernetes.container import Node
+from tests.fakes.kubernetes.faults import Faults
 from tests.fakes.kubernetes.kubelet import Kubelet
 from tests.fakes.kubernetes.server import Ending, Server, kubeconfig
 from tests.fakes.kubernetes.store import (
@@ -93,7 +94,8 @@ class Cluster:
         work_dir.mkdir(parents=True, exist_ok=True)
         self.store = Store()
         self.bucket = Bucket(work_dir / "bucket")
-        self.server = Server(self.store, statuses, elsewhere=self.bucket.answer)
+        self.faults = Faults()
+        self.server = Server(self.store, statuses, elsewhere=self.bucket.answer, faults=self.faults)
         self._images = images
         self._settings = settings
         config = work_dir / "kubeconfig"
@@ -122,6 +124,23 @@ class Cluster:
     def running(self) -> Iterator[Cluster]:
         """Run server, node and controller."""
         self._prepare()
+        with self.server, self.kubelet:
+            self._start()
+            try:
+                yield self
+            finally:
+                self._end()
+
+    def restart_controller(self) -> None:
+        """Kill the controller, and start another."""
+        self._end()
+        self._start()
+
+    def _end(self) -> None:
+        self._controller.kill()
+        self._controller.wait()
+
+    def _start(self) -> None:
         environment = {
             **{key: os.environ[key] for key in ("PATH", "HOME", "TMPDIR") if key in os.environ},
             "KUBECONFIG": str(self.node.kubeconfig),
@@ -135,16 +154,10 @@ class Cluster:
             f"-namespace={NAMESPACE}",
             f"-executor-image={EXECUTOR_IMAGE}",
         ]
-        with self.server, self.kubelet, open(self.log, "wb") as log:
-            controller = subprocess.Popen(
+        with open(self.log, "ab") as log:
+            self._controller = subprocess.Popen(
                 command, env=environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-            self._controller = controller
-            try:
-                yield self
-            finally:
-                controller.kill()
-                controller.wait()
 
     def _prepare(self) -> None:
         for name in ("artifacts-key", "artifacts-secret"):
