@@ -12,6 +12,7 @@ _OF_CHILD = re.compile(r"child '.*' (?:failed|errored)|children? failed.*", re.D
 _CANCELLED = re.compile(
     r"shutdown with strategy|Stopped with strategy|exceeded its deadline|exceeded workflow deadline"
 )
+_FALSE = re.compile(r"when '.*' evaluated false", re.DOTALL)
 _SIGNALLED = (137, 143)
 """Exit codes of processes that were told to end, or killed."""
 
@@ -58,6 +59,8 @@ def told(node: Node, stopped: bool) -> str | None:
     message = node.message
     if message is None or is_child_message(message):
         return None
+    if _FALSE.fullmatch(message):
+        return "its condition is false"
     return "the run was cancelled" if stopped and _CANCELLED.search(message) else message
 
 

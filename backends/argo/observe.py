@@ -197,7 +197,7 @@ class Look:
         outputs = {}
         if state in ENDS:
             outputs = gather([self.steps[str(place)].outputs for place in places])
-        return self._note(path, node, state, outputs=outputs)
+        return self._note(path, node, state, outputs=outputs, is_each=True)
 
     def _instance(
         self, step: Step, path: StepPath, node: Node, *, gathers: bool = False
@@ -278,6 +278,7 @@ class Look:
         tries: tuple[Node, ...] = (),
         message: str | None = None,
         inner: Observed | None = None,
+        is_each: bool = False,
     ) -> StepState:
         """Keep how an instance stands; `inner` is the one that a group of ours stands for."""
         attempts = inner.attempts if inner is not None else attempts_of(tries, self._stopped)
@@ -298,7 +299,8 @@ class Look:
             attempts=attempts,
             message=message,
             exit_code=exit_code,
-            outputs=outputs if outputs and state != "failed" else {},
+            # A foreach that failed has those of the items that did not.
+            outputs=outputs if outputs and (state != "failed" or is_each) else {},
         )
         return state
 

@@ -1,0 +1,190 @@
+"""What is told of runs, from statuses that Argo's own controller has made."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import typing as t
+
+import pytest
+
+from couler.backends.argo.observe import Observer
+from couler.backends.argo.status_nodes import read_nodes, with_nodes
+from couler.backends.remote import ENDS, Observation, Observed
+from couler.errors import EngineError
+from couler.ir.defaults import resolve_defaults
+from couler.ir.workflow import Workflow
+from tests.corpus.build import flow, ref, sh
+from tests.support import argo_moments
+
+ENDED = {
+    "check": "failed",
+    "check[0]": "succeeded",
+    "check[1]": "failed",
+    "check[2]": "succeeded",
+    "after": "omitted",
+    "count": "succeeded",
+    "count@0": "succeeded",
+    "count@1": "succeeded",
+    "count@2": "succeeded",
+    "nested": "succeeded",
+    "nested/in": "succeeded",
+    "never": "skipped",
+}
+
+
+def observe(name: str, workflow: Workflow = argo_moments.WORKFLOW) -> Observation:
+    return Observer(resolve_defaults(workflow)).observe(argo_moments.read(name))
+
+
+def step(found: Observation, path: str) -> Observed:
+    [seen] = [seen for seen in found.steps if str(seen.path) == path]
+    return seen
+
+
+def states(found: Observation) -> dict[str, str]:
+    return {str(seen.path): seen.status for seen in found.steps}
+
+
+def test_a_run_under_way() -> None:
+    found = observe("halfway")
+    assert states(found) == {**ENDED, "ask": "suspended", "hold": "running"}
+    assert (found.status, found.message, found.finished) == ("running", None, None)
+    assert found.started is not None
+    hold = step(found, "hold")
+    assert hold.started is not None
+    assert hold.finished is None
+    assert [(one.number, one.status) for one in hold.attempts] == [(1, "running")]
+
+
+def test_a_run_that_failed() -> None:
+    found = observe("failed")
+    assert states(found) == {
+        **ENDED,
+        "ask": "succeeded",
+        "told": "succeeded",
+        "hold": "succeeded",
+        "exit:tell": "succeeded",
+        "exit:tell/say": "succeeded",
+        "exit:cheer": "skipped",
+    }
+    assert (found.status, found.message, found.outputs) == ("failed", None, {})
+    assert found.finished is not None
+
+
+def test_those_that_ended_first_come_first() -> None:
+    for name in ("halfway", "failed", "cancelled"):
+        found = observe(name)
+        ended = [seen.finished for seen in found.steps if seen.status in ENDS]
+        assert ended == sorted(t.cast("list[t.Any]", ended))
+        order = [str(seen.path) for seen in found.steps]
+        assert order.index("check[1]") < order.index("check")
+        assert order.index("nested/in") < order.index("nested")
+        going_on = [seen.status in ENDS for seen in found.steps]
+        assert going_on == sorted(going_on, reverse=True)
+
+
+def test_attempts_and_exit_codes() -> None:
+    item = step(observe("failed"), "check[1]")
+    told = "main: Error (exit code 1)"
+    assert (item.exit_code, item.message) == (1, told)
+    seen = [(one.number, one.status, one.exit_code, one.message) for one in item.attempts]
+    assert seen == [(1, "failed", 1, told), (2, "failed", 1, told)]
+    assert all(one.started and one.finished for one in item.attempts)
+    assert step(observe("failed"), "check").attempts == ()
+    assert step(observe("failed"), "check[0]").exit_code == 0
+
+
+def test_a_step_between_two_attempts() -> None:
+    [seen] = observe("retrying", argo_moments.FLAKY).steps
+    assert (str(seen.path), seen.status, len(seen.attempts)) == ("flaky", "retrying", 1)
+    assert seen.attempts[0].finished is not None
+
+
+def test_outputs_are_texts_with_their_types() -> None:
+    found = observe("failed")
+    assert step(found, "check").outputs == {
+        "result": [{"text": "one", "type": "str"}, None, {"text": "two", "type": "str"}]
+    }
+    assert step(found, "check[1]").outputs == {}
+    assert step(found, "count@1").outputs == {"result": {"text": "2", "type": "int"}}
+    assert step(found, "count").outputs == {"result": {"text": "3", "type": "int"}}
+    assert step(found, "nested").outputs == {"text": {"text": "inside", "type": "str"}}
+    assert step(found, "ask").outputs == {"rate": {"text": "0.5", "type": "float"}}
+
+
+def test_messages_are_in_words_that_users_know() -> None:
+    found = observe("failed")
+    assert step(found, "never").message == "its condition is false"
+    assert step(found, "after").message == "it needs the success of check, which failed"
+    assert step(found, "check").message is None  # Argo's only has an id
+
+
+def test_a_run_that_was_cancelled() -> None:
+    found = observe("cancelled")
+    assert (found.status, found.message) == ("cancelled", None)
+    for path in ("hold", "ask"):
+        seen = step(found, path)
+        assert (seen.status, seen.message) == ("failed", "the run was cancelled")
+        assert [one.status for one in seen.attempts] == ["cancelled"]
+    assert (step(found, "told").status, step(found, "exit:tell/say").status) == (
+        "omitted",
+        "succeeded",
+    )
+
+
+def test_outputs_from_the_cache() -> None:
+    told = sh("told", 'echo "$1"', ref("cached"))
+    found = observe("cached", flow("cached", sh("cached", "echo 1"), told))
+    seen = step(found, "cached")
+    assert (found.status, seen.status, seen.attempts) == ("succeeded", "cached", ())
+    assert seen.outputs == {"result": {"text": "1", "type": "str"}}
+
+
+def test_what_has_not_begun_says_why() -> None:
+    found = Observer(argo_moments.FLAKY).observe({"metadata": {"name": "x"}, "spec": {}})
+    assert (found.status, found.steps) == ("running", ())
+    assert found.message == "Argo's controller has not taken it up yet"
+
+
+def test_a_manifest_that_argo_refuses_is_told() -> None:
+    status = {"phase": "Failed", "message": "invalid spec: template name 'x' undefined"}
+    found = Observer(argo_moments.FLAKY).observe({"metadata": {"name": "x"}, "status": status})
+    assert (found.status, found.message) == ("failed", status["message"])
+
+
+# nodes --------------------------------------------------------------------------------------------
+
+
+def _packed(nodes: object, *, cut: int | None = None) -> str:
+    return base64.b64encode(gzip.compress(json.dumps(nodes).encode())[:cut]).decode()
+
+
+def test_compressed_nodes_are_the_same() -> None:
+    plain = argo_moments.read("failed")
+    nodes = plain["status"].pop("nodes")
+    plain["status"]["compressedNodes"] = _packed(nodes)
+    assert read_nodes(plain) == nodes
+    found = Observer(resolve_defaults(argo_moments.WORKFLOW)).observe(plain)
+    assert found == observe("failed")
+    again = with_nodes(plain, nodes)
+    assert "nodes" not in again["status"]
+    assert read_nodes(again) == nodes
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        (
+            {"offloadNodeStatusVersion": "fnv:1"},
+            r"x are kept in a database of Argo's \(nodeStatusOffLoad\).*the address of an Argo Ser",
+        ),
+        ({"compressedNodes": "KLUv/QRY"}, r"x are packed in a way that cannot be read.*at gzip"),
+        ({"compressedNodes": "no base64!"}, "cannot be read"),
+        ({"compressedNodes": _packed({}, cut=-9)}, "they are cut off"),
+    ],
+)
+def test_nodes_that_cannot_be_read_are_told_of(status: t.Any, told: str) -> None:
+    with pytest.raises(EngineError, match=told):
+        read_nodes({"metadata": {"name": "x"}, "status": status})
