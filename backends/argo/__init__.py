@@ -94,7 +94,8 @@ class ArgoBackend:
         connection
             The namespace of its target, and fields: `kubeconfig` and `context` of the cluster, else
             what `KUBECONFIG` names, else the account of the pod that this runs in, else
-            `~/.kube/config`; `timeout_s` of one call.
+            `~/.kube/config`; or, for an Argo Server, its address `server`, a reference to its
+            `token`, a file `ca` of certificates to trust, or `insecure`; `timeout_s` of one call.
         environment
             The variables of the environment.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.remote import Connection, refuse_unknown_fields
@@ -11,9 +11,15 @@ from couler.errors import ConfigurationError
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.cluster_api import ClusterApi
+    from couler.backends.argo.server_api import ServerApi
 
-FIELDS = ("kubeconfig", "context", "timeout_s")
+CLUSTER_FIELDS = ("kubeconfig", "context", "timeout_s")
 """What a target may say of how the Kubernetes API is reached."""
+
+SERVER_FIELDS = ("server", "token", "ca", "insecure", "timeout_s")
+"""What a target may say of how an Argo Server is reached."""
+
+FIELDS = tuple(dict.fromkeys((*SERVER_FIELDS, *CLUSTER_FIELDS)))
 
 _TIMEOUT_S = 30.0
 
@@ -21,6 +27,9 @@ _TIMEOUT_S = 30.0
 def connect(connection: Connection, environment: Mapping[str, str]) -> ArgoRemote:
     """Return Argo; the cluster is first asked when a method of it is called."""
     refuse_unknown_fields(connection, FIELDS)
+    if "server" in connection.fields:
+        return ArgoRemote(server_api(connection, environment))
+    _refuse_others(connection, CLUSTER_FIELDS, "that names no server")
     return ArgoRemote(cluster_api(connection, environment))
 
 
@@ -53,6 +62,51 @@ def cluster_api(connection: Connection, environment: Mapping[str, str]) -> Clust
         http=kube_access.http_client(config, environment, timeout_s),
     )
     return ClusterApi(client, connection.target.namespace or config.namespace)
+
+
+def server_api(connection: Connection, environment: Mapping[str, str]) -> ServerApi:
+    """Return an Argo Server.
+
+    Raises
+    ------
+    ConfigurationError
+        The extra is missing, or a field is wrong.
+    """
+    from couler.backends.argo.server_api import ServerApi
+    from couler.backends.argo.server_token import ServerToken
+    from couler.rest.client import RestClient
+    from couler.rest.credentials import Credential
+
+    _refuse_others(connection, SERVER_FIELDS, "of an Argo Server")
+    token = None
+    if connection.fields.get("token") is not None:
+        what = f"the token of {_target(connection)}"
+        token = ServerToken(Credential(what, connection.fields["token"], environment))
+    insecure = connection.fields.get("insecure", False)
+    if not isinstance(insecure, bool):
+        raise ConfigurationError(
+            f"{_target(connection)}: insecure must be true or false, not {insecure!r}"
+        )
+    client = RestClient(
+        "argo",
+        _text(connection, "server") or "",
+        extra="argo",
+        token=token,
+        ca=_text(connection, "ca"),
+        insecure=insecure,
+        timeout_s=seconds(connection, "timeout_s", _TIMEOUT_S),
+    )
+    return ServerApi(client, connection.target.namespace or "default")
+
+
+def _refuse_others(connection: Connection, allowed: Collection[str], kind: str) -> None:
+    """Refuse fields that belong to the other way to reach Argo."""
+    others = [name for name in connection.fields if name not in allowed]
+    if others:
+        raise ConfigurationError(
+            f"{_target(connection)}: {others[0]} is no setting of a target {kind}; these are "
+            f"{', '.join(allowed)}"
+        )
 
 
 def _text(connection: Connection, name: str) -> str | None:

@@ -1,0 +1,281 @@
+"""Argo through the Argo Server's REST interface: `WorkflowApi` in terms of its calls.
+
+The paths are those of `pkg/apiclient/workflow/workflow.proto` of Argo 4.0.7 and its neighbours.
+"""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator, Mapping
+from urllib.parse import quote
+
+from couler.backends.argo.argo_retry import runs_the_same
+from couler.backends.argo.cluster_restart import refuse_running
+from couler.backends.argo.reset import PutBack, has_ended
+from couler.backends.argo.server_stream import results
+from couler.backends.argo.workflow_api import Change, Json
+from couler.errors import EngineError, LostRunError
+from couler.rest.client import RestClient, RestError
+
+_COLLECTIONS: Mapping[str, tuple[str, str]] = {
+    "CronWorkflow": ("cron-workflows", "cronWorkflow"),
+    "WorkflowTemplate": ("workflow-templates", "template"),
+    "ClusterWorkflowTemplate": ("cluster-workflow-templates", "template"),
+}
+"""For each kind that the server keeps beside Workflows: its path, and its name in a call."""
+
+_WATCH_S = 60
+"""How long a stream of changes lasts: a connection that has died unseen is noticed after it."""
+
+_IDLE_S = _WATCH_S + 15.0
+_LOG_IDLE_S = 600.0
+"""How long a process may write nothing before its log is asked for anew."""
+
+_PAGE = 100
+_CLUSTER_WIDE = "ClusterWorkflowTemplate"
+
+
+class ServerApi:
+    """Argo in a namespace, through an Argo Server.
+
+    Parameters
+    ----------
+    client
+        Calls the server.
+    namespace
+        The namespace.
+    """
+
+    def __init__(self, client: RestClient, namespace: str) -> None:
+        self._client = client
+        self.namespace = namespace
+        self.address = client.address
+        self._told: dict[str, str] = {}
+        """The version of the latest look at each Workflow."""
+
+    # workflows -------------------------------------------------------------------------------
+
+    def create(self, workflow: Json, *, dry_run: bool = False) -> Json:
+        """Create a Workflow."""
+        # To repeat it is safe where it has a name: what is there already is refused.
+        repeat = bool(workflow["metadata"].get("name"))
+        sent = {"namespace": self.namespace, "workflow": workflow, "serverDryRun": dry_run}
+        return self._client.call("POST", self._workflows, send=sent, repeat=repeat)
+
+    def get(self, name: str) -> Json:
+        """Return a Workflow."""
+        found = self._client.call("GET", self._workflow(name), absent=[404])
+        if found is None:
+            raise self._lost(name)
+        return found
+
+    def snapshot(self, name: str) -> tuple[Json, str]:
+        """Return a Workflow, and the version after which changes can be asked for."""
+        # The server lists from a copy of its own, which may know less than it gives by name.
+        params = _params(**_of_name(name), fields="metadata")
+        metadata = self._client.call("GET", self._workflows, params=params).get("metadata") or {}
+        found = self.get(name)
+        version = found["metadata"]["resourceVersion"]
+        self._told[name] = version
+        return found, metadata.get("resourceVersion") or version
+
+    def list(self, labels: Mapping[str, str]) -> list[Json]:
+        """Return the Workflows that have all these labels."""
+        wanted = ",".join(f"{key}={value}" for key, value in labels.items())
+        found: list[Json] = []
+        params = _params(**{"listOptions.labelSelector": wanted, "listOptions.limit": str(_PAGE)})
+        while True:
+            answer = self._client.call("GET", self._workflows, params=params)
+            found += answer.get("items") or ()
+            more = (answer.get("metadata") or {}).get("continue")
+            if not more:
+                return found
+            params["listOptions.continue"] = more
+
+    def watch(self, name: str, since: str) -> Iterator[Change]:
+        """Yield a Workflow whenever it has changed."""
+        path = f"/api/v1/workflow-events/{quote(self.namespace)}"
+        params = _params(
+            **_of_name(name),
+            **{"listOptions.resourceVersion": since, "listOptions.timeoutSeconds": str(_WATCH_S)},
+        )
+        try:
+            for event in results(self._client, path, params, idle_s=_IDLE_S):
+                found = event["object"]
+                if event.get("type") == "DELETED":
+                    raise self._lost(name)
+                version = found["metadata"]["resourceVersion"]
+                is_news = event.get("type") != "BOOKMARK" and self._is_newer(name, version)
+                yield Change(version, found if is_news else None)
+        except RestError as error:
+            if error.code == 404:
+                raise self._lost(name) from error
+            raise
+
+    def _is_newer(self, name: str, version: str) -> bool:
+        """Whether a version comes after what was given by name, which may be ahead of changes."""
+        told = self._told.get(name, "")
+        if told.isdecimal() and version.isdecimal():
+            return int(version) > int(told)
+        return version != told
+
+    def restart(self, name: str, put_back: PutBack, *, is_changed: bool) -> Json:
+        """Begin parts of an ended Workflow again, where Argo's own retry does just that.
+
+        Raises
+        ------
+        EngineError
+            It would run something else; the server has no other way.
+        """
+        found = self.get(name)
+        refuse_running(found)
+        wanted = put_back(found)
+        if is_changed or _arguments(found) != _arguments(wanted.workflow):
+            raise self._beyond(name, "runs a changed workflow, or one with other parameters")
+        if not runs_the_same(found, wanted.nodes):
+            raise self._beyond(name, "runs other steps again than a retry of Argo's own would")
+        try:
+            # Not repeated: what has begun is refused the second time.
+            return self._change(name, "retry", repeat=False)
+        except RestError as error:
+            now = self.get(name)
+            if error.code in (None, 400) and not has_ended(now):
+                return now  # it had heard
+            raise
+
+    def _beyond(self, name: str, what: str) -> EngineError:
+        return EngineError(
+            f"argo: this restart of {name} {what}, which the Argo Server cannot do. Reach Argo by "
+            "the Kubernetes API for it: a target without server, and with a kubeconfig"
+        )
+
+    def delete(self, name: str) -> None:
+        """Delete a Workflow and what belongs to it; nothing happens if there is none."""
+        self._client.call("DELETE", self._workflow(name), absent=[404])
+
+    def stop(self, name: str) -> None:
+        """End a Workflow; its exit handlers run."""
+        self._shut_down(name, "stop")
+
+    def terminate(self, name: str) -> None:
+        """End a Workflow at once, without its exit handlers."""
+        self._shut_down(name, "terminate")
+
+    def _shut_down(self, name: str, action: str) -> None:
+        try:
+            stopped = self._change(name, action)
+        except RestError as error:
+            if error.code in (400, 500) and has_ended(self.get(name)):
+                return  # it has ended in between
+            raise
+        if ((stopped or {}).get("spec") or {}).get("suspend"):
+            self._change(name, "resume")  # it would wait for ever
+
+    def resume(self, name: str, node_id: str | None, entered: Mapping[str, str]) -> None:
+        """Let a node of type Suspend go on, or a whole Workflow that is suspended."""
+        if node_id is None:
+            self._change(name, "resume")
+        elif entered:
+            values = json.dumps(dict(entered), ensure_ascii=False)
+            self._change(
+                name,
+                "set",
+                nodeFieldSelector=f"id={node_id}",
+                outputParameters=values,
+                phase="Succeeded",
+            )
+        else:
+            self._change(name, "resume", nodeFieldSelector=f"id={node_id}")
+
+    def _change(self, name: str, action: str, *, repeat: bool = True, **fields: str) -> Json:
+        sent = {"name": name, "namespace": self.namespace, **fields}
+        path = f"{self._workflow(name)}/{action}"
+        answer = self._client.call("PUT", path, send=sent, repeat=repeat, absent=[404])
+        if answer is None:
+            raise self._lost(name)
+        return answer
+
+    # pods and other objects ------------------------------------------------------------------
+
+    def logs(self, name: str, pod: str, container: str, *, follow: bool) -> Iterator[str]:
+        """Yield the lines of a container of a pod.
+
+        The server gives none for a pod that is gone, and does not say so.
+        """
+        params = _params(
+            podName=pod,
+            **{
+                "logOptions.container": container,
+                "logOptions.follow": "true" if follow else None,
+            },
+        )
+        path = f"{self._workflow(name)}/log"
+        for entry in results(self._client, path, params, idle_s=_LOG_IDLE_S):
+            yield entry.get("content") or ""
+
+    def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
+        """Create an object that is no Workflow, or change the one with its kind and name."""
+        kind, name = manifest.get("kind", ""), manifest.get("metadata", {}).get("name")
+        if kind not in _COLLECTIONS or not name:
+            raise EngineError(
+                f"argo: the Argo Server puts no {kind or 'object without a kind'} on a cluster; it "
+                f"takes {', '.join(sorted(_COLLECTIONS))}. Create it with kubectl, or reach Argo "
+                "by the Kubernetes API: a target without server"
+            )
+        collection, field = _COLLECTIONS[kind]
+        scope = "" if kind == _CLUSTER_WIDE else f"/{quote(self.namespace)}"
+        path = f"/api/v1/{collection}{scope}"
+        sent = {"namespace": self.namespace, field: manifest}
+        if dry_run:
+            return self._client.call("POST", f"{path}/lint", send=sent, repeat=True)
+        found = self._client.call("GET", f"{path}/{quote(name)}", absent=[404])
+        if found is None:
+            return self._client.call("POST", path, send=sent)
+        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+        changed = {**manifest, "metadata": {**manifest["metadata"], **version}}
+        sent = {**sent, "name": name, field: changed}
+        return self._client.call("PUT", f"{path}/{quote(name)}", send=sent, repeat=False)
+
+    def set_suspended(self, cron_workflow: str, suspended: bool) -> None:
+        """Let a CronWorkflow begin no more runs, or begin them again."""
+        action = "suspend" if suspended else "resume"
+        path = f"/api/v1/cron-workflows/{quote(self.namespace)}/{quote(cron_workflow)}/{action}"
+        sent = {"name": cron_workflow, "namespace": self.namespace}
+        if self._client.call("PUT", path, send=sent, absent=[404]) is None:
+            raise self._lost(cron_workflow, "CronWorkflow")
+
+    # -----------------------------------------------------------------------------------------
+
+    @property
+    def _workflows(self) -> str:
+        return f"/api/v1/workflows/{quote(self.namespace)}"
+
+    def _workflow(self, name: str) -> str:
+        return f"{self._workflows}/{quote(name)}"
+
+    def _lost(self, name: str, kind: str = "Workflow") -> LostRunError:
+        return LostRunError(
+            f"argo: there is no {kind} {name} in the namespace {self.namespace} of {self.address}: "
+            "it was deleted there, or never was"
+        )
+
+
+def _params(**given: str | None) -> dict[str, str | int | bool]:
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _of_name(name: str) -> dict[str, str]:
+    return {"listOptions.fieldSelector": f"metadata.name={name}"}
+
+
+def _arguments(workflow: Json) -> dict[str, Json]:
+    given = (workflow["spec"].get("arguments") or {}).get("parameters") or ()
+    return {one["name"]: one.get("value") for one in given}
+
+
+if t.TYPE_CHECKING:
+    from couler.backends.argo.workflow_api import WorkflowApi
+
+    def _is_one(api: ServerApi) -> WorkflowApi:
+        return api
