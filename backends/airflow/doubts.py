@@ -5,7 +5,7 @@ Where one stands among the inputs or outputs of a group, a task evaluates it, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from couler.ir.ranges import is_known
 from couler.ir.values import (
@@ -109,10 +109,16 @@ def has_doubts(step: Step) -> bool:
     """Return whether an output of a group can be refused, or be too large."""
     assert isinstance(step.action, Group)
     steps = {one.name: one for one in step.action.steps}
-    params = {one.name: one.type for one in step.inputs}
+    return are_doubtful(step.outputs, steps, {one.name: one.type for one in step.inputs})
+
+
+def are_doubtful(
+    outputs: Iterable[Output], steps: Mapping[str, Step], params: Mapping[str, ValueType]
+) -> bool:
+    """Return whether one of the outputs of a scope can be refused, or be too large."""
     return any(
         can_fail(one.value, one.type, steps, params) or can_grow(one.value, one.type, steps, params)
-        for one in step.outputs
+        for one in outputs
         if one.value is not None
     )
 

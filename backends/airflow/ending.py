@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from couler.backends.airflow.instances import RunSteps
 from couler.backends.airflow.observing import MARK, is_cancelled, run_state
-from couler.backends.airflow.outputs import RUN_OUTPUTS
+from couler.backends.airflow.outputs import CHECK_OUTPUTS, RUN_OUTPUTS
 from couler.backends.airflow.places import exit_groups, own_name
 from couler.backends.airflow.rest import RunApi
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
@@ -48,7 +48,8 @@ def cancel(run: RunApi, workflow: Workflow) -> None:
 def _last_tasks(workflow: Workflow, tasks: dict[Instance, Task]) -> set[Instance]:
     """Return the task instances that come after the steps of a run, however these end."""
     table = TaskTable(tasks, has_failed=False, was_cancelled=False)
-    places = [*exit_groups(workflow).values(), own_name("run-status", workflow)]
+    names = (CHECK_OUTPUTS, "run-status")
+    places = [*exit_groups(workflow).values(), *(own_name(name, workflow) for name in names)]
     if own_name("run-status", workflow) in {task for task, _ in tasks}:
         places.append(own_name(RUN_OUTPUTS, workflow))
     return {one for place in places for one in table.within(place)}

@@ -18,8 +18,6 @@ from couler.backends.airflow.places import (
     Spot,
     axis,
     exit_groups,
-    has_maker,
-    is_dynamic,
     item_count,
     own_name,
 )
@@ -262,7 +260,7 @@ class RunSteps:
         foreach = spot.step.foreach
         assert foreach is not None
         count = item_count(foreach)
-        if is_dynamic(foreach):
+        if spot.has_maker:
             inside = self._table.within(spot.base)
             count = 1 + max((index for _, index in inside), default=-1)
             status = None if count else self._without_items(spot, scope)
@@ -409,7 +407,7 @@ def around(path: StepPath) -> StepPath:
 def _first_of(spot: Spot, scope: Tasks) -> Instance | None:
     """Return the task that comes before all others of a step; None for items that are known."""
     foreach = spot.step.foreach
-    if spot.is_plain and foreach is not None and not has_maker(foreach):
+    if spot.is_plain and foreach is not None and not spot.has_maker:
         return None
     return spot.first, scope.index
 

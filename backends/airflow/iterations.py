@@ -8,7 +8,7 @@ from dataclasses import replace
 from couler.backends.airflow.literals import item_rows
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import PYTHON
-from couler.backends.airflow.places import Spot, has_maker, is_dynamic, item_count, task_name
+from couler.backends.airflow.places import Spot, is_dynamic, item_count, task_name
 from couler.backends.airflow.python import (
     INDENT,
     Call,
@@ -64,7 +64,7 @@ class Iterations:
     ) -> list[str]:
         """Return the lines of a process that is one mapped task, after one that makes its items."""
         lines: list[str] = []
-        if is_dynamic(foreach):
+        if spot.has_maker:
             maker = self.makers[name] = self._module.name(f"{name}_items")
             task_id = spot.maker[len(place.scope.prefix) :]
             lines.append(self._maker(maker, task_id, spot.step, foreach, place, indent))
@@ -87,7 +87,7 @@ class Iterations:
         indent += 1
         start = self._tasks.start(step, place)
         gate = NO_GATE
-        if step.foreach is not None and has_maker(step.foreach):
+        if step.foreach is not None and spot.has_maker:
             # Without items there are no tasks to skip.
             gate = Gate(self._module.name(f"{name}_items"), spot.maker)
             lines.append(self._maker(gate.before[0], "items", step, step.foreach, place, indent))

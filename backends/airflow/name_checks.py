@@ -8,7 +8,6 @@ from couler.backends.airflow.places import (
     Spot,
     axis,
     exit_groups,
-    is_dynamic,
     item_count,
     task_name,
 )
@@ -63,7 +62,7 @@ def _ids(spot: Spot) -> Iterator[str]:
     yield spot.base
     if any(not isinstance(entry, str) for entry in step.depends_on):
         yield spot.own("needs")
-    if step.foreach is not None and is_dynamic(step.foreach):
+    if spot.has_maker:
         yield spot.maker
     if makes_lists(step):
         yield spot.own("lists")

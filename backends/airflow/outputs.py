@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.places import own_name
-from couler.backends.airflow.python import Call, Code, call, quoted
+from couler.backends.airflow.python import Call, Code, call, quoted, value_of
 from couler.backends.airflow.reading import Scope
 from couler.ir.values import RoundRef, StepRef, Value, walk
 from couler.ir.walk import read_values
-from couler.ir.wire import encode
 from couler.ir.workflow import STDOUT, Container, Group, Http, Output, Script, Step, Workflow
 
 RUN_OUTPUTS = "run-outputs"
 """The id of the task that returns the outputs of a workflow."""
+CHECK_OUTPUTS = "check-outputs"
+"""The id of the task that evaluates them before exit handlers, where they can be refused."""
 
 
 def declare_results(workflow: Workflow) -> Workflow:
@@ -57,9 +58,24 @@ def _with_result(step: Step, is_read: bool) -> Step:
     return step
 
 
-def run_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
-    """Return the task that returns the outputs of the workflow."""
-    values = {one.name: _template(one, scope, module) for one in workflow.outputs}
+def run_outputs(
+    workflow: Workflow, scope: Scope, module: Module, checked: str | None = None
+) -> Call:
+    """Return the task that returns the outputs of the workflow.
+
+    Parameters
+    ----------
+    workflow, scope
+        The workflow, and what its steps give.
+    module
+        Takes what the task needs.
+    checked
+        The id of the task that has evaluated them before the exit handlers, if there is one.
+    """
+    codes = {one.name: scope.given(one) for one in workflow.outputs}
+    if checked is not None:
+        codes = {name: f"output(ti, {quoted(checked)}, {quoted(name)})" for name in codes}
+    values = {name: "{{ " + module.use_in_templates(code) + " }}" for name, code in codes.items()}
     types = {one.name: one.type for one in workflow.outputs}
     return call(
         module.take(PYTHON, "PythonOperator"),
@@ -69,9 +85,17 @@ def run_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
     )
 
 
-def _template(output: Output, scope: Scope, module: Module) -> str:
-    assert output.value is not None, "outputs of workflows have values"
-    code = scope.fitting(output, scope.input(output.value, output.type).code)
-    if output.default is not None:
-        code = f"first_of({code}, {quoted(encode(output.default, output.type))})"
-    return "{{ " + module.use_in_templates(code) + " }}"
+def check_outputs(workflow: Workflow, scope: Scope, module: Module) -> Call:
+    """Return the task that evaluates the outputs of the workflow, and fails where the steps have.
+
+    It stands before the exit handlers: a run whose outputs cannot be evaluated has failed for them.
+    """
+    codes = {one.name: scope.given(one) for one in workflow.outputs}
+    leaves = value_of(scope.all_leaves(workflow.steps)).flat()
+    function = module.outputs("given_outputs", codes, f"check_end({leaves}, ti)")
+    return call(
+        module.take(PYTHON, "PythonOperator"),
+        task_id=own_name(CHECK_OUTPUTS, workflow),
+        python_callable=Code(function),
+        trigger_rule="all_done",
+    )

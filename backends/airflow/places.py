@@ -39,7 +39,7 @@ def axis(step: Step, *, within_mapped: bool) -> Axis | None:
         return None
     if is_dynamic(step.foreach):
         return "mapped"
-    if has_maker(step.foreach):
+    if not item_count(step.foreach):
         return "unrolled"
     inside = isinstance(step.action, Group) and any(map(_is_map_needed, _steps_inside(step.action)))
     return "unrolled" if within_mapped or inside else "mapped"
@@ -60,11 +60,6 @@ def _steps_inside(group: Group) -> Iterator[Step]:
 def is_dynamic(foreach: Foreach) -> bool:
     """Return whether the items are known only when the workflow runs."""
     return not all(map(is_known, foreach.over.values()))
-
-
-def has_maker(foreach: Foreach) -> bool:
-    """Return whether a task makes the items; without items it is all that there is of a step."""
-    return is_dynamic(foreach) or not item_count(foreach)
 
 
 def item_count(foreach: Foreach) -> int:
@@ -116,14 +111,27 @@ class Spot:
         return free(f"{task_name(self.step.name)}-{kind}", self.beside)
 
     @property
+    def has_maker(self) -> bool:
+        """Whether a task makes the items; without items it is all that there is of a step.
+
+        It stands for the condition of a step that is one mapped task, which has no items where
+        that cannot be evaluated.
+        """
+        foreach = self.step.foreach
+        if foreach is None:
+            return False
+        is_decided = self.is_plain and self.step.when is not None
+        return is_decided or is_dynamic(foreach) or not item_count(foreach)
+
+    @property
     def maker(self) -> str:
-        """The task that makes the items, where they are not known, or there are none."""
+        """The task that makes the items, where there is one."""
         return self.own("items") if self.is_plain else f"{self.base}.items"
 
     @property
     def first(self) -> str:
         """The task that all others of it wait for, where it is more than one and can be omitted."""
-        if self.step.foreach is not None and has_maker(self.step.foreach):
+        if self.has_maker:
             return self.maker
         return f"{self.base}.when" if self.is_iterated else self.gate
 
@@ -180,7 +188,7 @@ class Spot:
             return [f"{self.base}.{self.bound}"]
         if self.items == "unrolled":
             assert self.step.foreach is not None
-            if has_maker(self.step.foreach):
+            if self.has_maker:
                 return [self.maker]
             head, tail = self.base, self.end_of_item[len(self.base) :]
             return [

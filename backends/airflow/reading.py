@@ -11,13 +11,19 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from couler.backends.airflow.doubts import TEXTS, can_fail, can_grow, find_output, may_give_more
+from couler.backends.airflow.doubts import (
+    TEXTS,
+    are_doubtful,
+    can_fail,
+    can_grow,
+    find_output,
+    may_give_more,
+)
 from couler.backends.airflow.literals import form_of, plain_json, type_of
 from couler.backends.airflow.places import (
     Spot,
     another_round,
     axis,
-    has_maker,
     is_dynamic,
     item_count,
     task_name,
@@ -25,7 +31,6 @@ from couler.backends.airflow.places import (
 from couler.backends.airflow.python import Expression, value_of
 from couler.backends.airflow.quoting import quoted, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
-from couler.ir.policies import Foreach
 from couler.ir.ranges import known_items
 from couler.ir.values import (
     Field,
@@ -150,7 +155,7 @@ class Scope:
         """Return where the items of a step are, and how many: a number, or the task that knows."""
         spot, foreach = self.spot(step), step.foreach
         assert foreach is not None
-        rows = value_of(spot.maker if has_maker(foreach) else item_count(foreach))
+        rows = value_of(spot.maker if spot.has_maker else item_count(foreach))
         place = spot.end_of_item if not spot.is_plain else spot.base
         if spot.items == "unrolled":
             place = spot.base + place[len(spot.base) :].replace("#", "*", 1)
@@ -184,16 +189,20 @@ class Scope:
         return self.is_late or (step.foreach is not None and is_dynamic(step.foreach))
 
     def given(self, output: Output) -> str:
-        """Return the expression for what a group gives out, inside of the group."""
-        assert output.value is not None, "outputs of groups have values"
+        """Return the expression for what a group or a workflow gives out, inside of it."""
+        assert output.value is not None, "outputs of groups and workflows have values"
         unsure = self.is_unsure or output.default is not None
         code = replace(self, is_unsure=unsure).read(output.value).to(output.type).code
-        code = self.fitting(output, code)
+        code = self._fitting(output, code)
         if output.default is None:
             return code
         return f"first_of({code}, {quoted(encode(output.default, output.type))})"
 
-    def fitting(self, output: Output, code: str) -> str:
+    def has_doubts(self, outputs: Iterable[Output]) -> bool:
+        """Return whether one of the outputs of the scope can be refused, or be too large."""
+        return are_doubtful(outputs, self.steps, self._types)
+
+    def _fitting(self, output: Output, code: str) -> str:
         """Return the expression for an output that fails if it is too large to travel."""
         assert output.value is not None, "outputs of groups and workflows have values"
         if not can_grow(output.value, output.type, self.steps, self._types):
@@ -286,7 +295,7 @@ class Scope:
         """Return what is not there where a step was skipped or failed, whatever ran inside."""
         step, place = spot.step, quoted(spot.base)
         if step.foreach is not None:
-            if not has_maker(step.foreach):
+            if not spot.has_maker:
                 code = f"if_started(ti, {place}, {code})"
             if not self.has_ended:  # the lists of one that failed are there
                 return code
@@ -485,8 +494,3 @@ def _is_plain(declared: Output, step: Step) -> bool:
 def makes_lists(step: Step) -> bool:
     """Return whether there are lists of what the items of a step gave."""
     return step.foreach is not None and bool(step.outputs)
-
-
-def is_static(foreach: Foreach) -> bool:
-    """Return whether the items are known beforehand."""
-    return not is_dynamic(foreach)

@@ -121,9 +121,9 @@ def gathered(
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
-    """Return what the items of a step give; None if it was skipped or omitted."""
+    """Return what the items of a step give; None if it has none, as it was skipped or omitted."""
     own, states = near(ti, step), states_near(ti)
-    if "upstream_failed" in states.get(f"{own}.when", ()):  # the ends of its items fail
+    if {"failed", "upstream_failed"} & states.get(f"{own}.when", set()):  # the ends of items fail
         return None
     names = [name for name in states if name == own or name.startswith(f"{own}.")]
     ran = any({"success", "failed"} & states[name] for name in names)
@@ -149,11 +149,18 @@ def joined(*parts: str | None) -> str | None:
 
 
 def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any]:
-    """Return values by their declared types."""
-    return {
-        name: value if types[name] in ("str", "file", "directory") else decoded(value, types[name])
-        for name, value in values.items()
-    }
+    """Return values by their declared types; what is not of its type stays the text that it is."""
+    return {name: typed(value, types[name]) for name, value in values.items()}
+
+
+def typed(value: str, kind: str) -> Any:
+    """Return the value that a text stands for, or the text if it is not of its declared type."""
+    if kind in ("str", "file", "directory"):
+        return value
+    try:
+        return decoded(value, kind)
+    except AirflowFailException:
+        return value
 
 
 def first_of(*values: str | None) -> str | None:

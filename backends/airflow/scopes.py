@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from couler.backends.airflow.iterations import Iterations
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import PYTHON
-from couler.backends.airflow.outputs import run_outputs
+from couler.backends.airflow.outputs import CHECK_OUTPUTS, check_outputs, run_outputs
 from couler.backends.airflow.places import (
     Spot,
     ends_in_any_case,
@@ -29,7 +29,7 @@ from couler.backends.airflow.python import (
     value_of,
     variables_of,
 )
-from couler.backends.airflow.reading import Scope, is_static, last_steps, makes_lists
+from couler.backends.airflow.reading import Scope, last_steps, makes_lists
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies, predecessors
@@ -151,26 +151,41 @@ class Scopes:
     def end(self, workflow: Workflow, scope: Scope, *, indent: int) -> list[str]:
         """Return the lines of what comes after the steps: exit handlers, state, outputs."""
         names = self.name_steps(scope, workflow.steps)
-        ends = [self.last(names[one]) for one in last_steps(workflow.steps)]
-        before, lines = self._exits(workflow, scope, ends, indent)
+        before = [self.last(names[one]) for one in last_steps(workflow.steps)]
+        leaves, lines, checked = scope.all_leaves(workflow.steps), list[str](), None
+        if workflow.exit_handlers and scope.has_doubts(workflow.outputs):
+            checked = own_name(CHECK_OUTPUTS, workflow)
+            made = check_outputs(workflow, scope, self._module)
+            before, lines = self._behind(before, "check_outputs", made, indent)
+            leaves = [checked]
+        before, more = self._exits(workflow, scope, before, leaves, indent)
+        lines += more
         if workflow.outputs:
-            made = run_outputs(workflow, scope, self._module)
-            last = self._module.name("run_outputs")
-            lines.append(statement(last, made, indent=indent))
-            lines.append(edge(before, last, indent=indent))
+            made = run_outputs(workflow, scope, self._module, checked)
+            lines += self._behind(before, "run_outputs", made, indent)[1]
         return lines
 
+    def _behind(
+        self, before: list[str], wanted: str, made: Call, indent: int
+    ) -> tuple[list[str], list[str]]:
+        """Return the variable of a task behind others, and the lines that make it."""
+        name = self._module.name(wanted)
+        return [name], [statement(name, made, indent=indent), edge(before, name, indent=indent)]
+
     def _exits(
-        self, workflow: Workflow, scope: Scope, ends: list[str], indent: int
+        self, workflow: Workflow, scope: Scope, ends: list[str], leaves: list[str], indent: int
     ) -> tuple[list[str], list[str]]:
         """Return the last tasks of all, and the lines of exit handlers and the state of the run.
+
+        Before them stand `ends`, the variables of tasks; `leaves` are the ids of those with which
+        the steps end.
 
         Airflow looks at the last tasks only: one that was skipped below a failure, or that ran
         after it, would hide the failure.
         """
         if not (workflow.exit_handlers or any(map(waits_otherwise, workflow.steps))):
             return ends, []
-        self._module.end_with(scope.all_leaves(workflow.steps))
+        self._module.end_with(leaves)
         groups = exit_groups(workflow)
         lines: list[str] = []
         exits: list[str] = []
@@ -204,18 +219,16 @@ class Scopes:
             lines.append(edge(ends, name, indent=indent))
             exits.append(name)
             exit_leaves += inner.all_leaves(handler.steps)
-        leaves = Listing((Code("*LEAVES"), *map(value_of, exit_leaves)))
+        all_leaves = Listing((Code("*LEAVES"), *map(value_of, exit_leaves)))
         status = call(
             self._module.take(PYTHON, "PythonOperator"),
             task_id=own_name("run-status", workflow),
             python_callable=Code(self._module.use("check_end")),
-            op_args=[leaves if exit_leaves else Code("LEAVES")],
+            op_args=[all_leaves if exit_leaves else Code("LEAVES")],
             trigger_rule="all_done",
         )
-        last = self._module.name("run_status")
-        lines.append(statement(last, status, indent=indent))
-        lines.append(edge([*ends, *exits], last, indent=indent))
-        return [last], lines
+        last, more = self._behind([*ends, *exits], "run_status", status, indent)
+        return last, lines + more
 
     def _step(self, step: Step, name: str, place: Place, indent: int) -> list[str]:
         spot = place.scope.spot(step)
@@ -346,8 +359,9 @@ class Scopes:
         way = option.on if isinstance(option, Dependency) else "success"
         step = scope.steps[name]
         spot, leaves = scope.spot(step), scope.leaves(step)
-        has_maker = spot.is_plain and step.foreach and not is_static(step.foreach)
-        is_asked = has_maker or (ends_in_any_case(step) and predecessors(step))
+        is_asked = (spot.is_plain and spot.has_maker) or (
+            ends_in_any_case(step) and predecessors(step)
+        )
         return [way, spot.base, leaves, *([spot.first] if is_asked else [])]
 
     def _needs(

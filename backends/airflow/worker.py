@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from couler.backends.airflow.runtime import as_json, text, typed_values
+from couler.backends.airflow.runtime import as_json, decoded, text
 from couler.backends.airflow.runtime_limits import fitting
 
 if TYPE_CHECKING:
@@ -142,7 +142,8 @@ def config_parameters(entries: dict[str, dict[str, str]], params: Any) -> dict[s
                 f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
             )
         found[name] = text(value)
-    typed_values(found, {name: entry["type"] for name, entry in entries.items()})
+        if entry["type"] not in ("str", "file", "directory"):
+            decoded(found[name], entry["type"])
     return found
 
 

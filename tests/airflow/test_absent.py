@@ -181,6 +181,55 @@ GROUPS = (
     ),
 )
 
+NO_PART = {"when": compare(part(ref("l"), "k"), "==", 1)}
+
+CONDITIONS = (
+    flow(
+        "conditions-of-items-that-fail",
+        sh("l", "echo '{}'"),
+        sh("each", "echo $1", item(), foreach=["{{ a }}", "b"], **NO_PART),
+        sh("a", "echo $1", or_else(ref("each"), "none"), depends_on=[on_completion("each")]),
+        sh("b", "true", depends_on=[on_failure("each")]),
+        group(
+            "groups",
+            sh("x", "echo $1", param("n")),
+            inputs=[given("n", item(), "int")],
+            outputs=[out("o", "str", source=ref("x"))],
+            foreach=[1, 2],
+            **NO_PART,
+        ),
+        sh(
+            "c",
+            "echo $1",
+            or_else(ref("groups", "o"), "none"),
+            depends_on=[on_completion("groups")],
+        ),
+        sh("d", "true", depends_on=[on_failure("groups")]),
+        sh("loops", "echo 3", foreach=[1, 2], loop=AGAIN, result="int", **NO_PART),
+        sh("e", "echo $1", or_else(ref("loops"), "none"), depends_on=[on_completion("loops")]),
+        exit_handlers=[
+            ExitHandler(
+                name="h", on="any", steps=(sh("x", "echo $1", or_else(ref("each"), "none")),)
+            )
+        ],
+    ),
+    flow(
+        "conditions-of-items",
+        sh("l", "echo '{\"k\": 1}'"),
+        sh("each", "echo $1", item(), foreach=["{{ a }}", "b"], **NO_PART),
+        sh("a", "echo $1", or_else(ref("each"), "none")),
+        sh("never", "echo $1", item(), foreach=["a", "b"], when=NEVER),
+        sh("b", "echo $1", or_else(ref("never"), "none")),
+        group(
+            "deep",
+            sh("each", "echo $1", item(), foreach=["a", "b"], when=compare(param("n"), "==", 1)),
+            sh("a", "echo $1", or_else(ref("each"), "none")),
+            inputs=[given("n", item(), "int")],
+            foreach=[1, 2],
+        ),
+    ),
+)
+
 TEXTS = (
     flow(
         "json-that-is-text",
@@ -249,6 +298,8 @@ LOOPS = (
 )
 
 
-@pytest.mark.parametrize("workflow", [*EMPTY, *GROUPS, *LOOPS, *TEXTS], ids=lambda one: one.name)
+@pytest.mark.parametrize(
+    "workflow", [*EMPTY, *GROUPS, *LOOPS, *CONDITIONS, *TEXTS], ids=lambda one: one.name
+)
 def test_outcome(workflow: Workflow, airflow: Worker, tmp_path: Path) -> None:
     assert_same_outcome(workflow, airflow, None, tmp_path)

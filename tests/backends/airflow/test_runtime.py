@@ -176,10 +176,10 @@ def test_lists_that_cannot_be_mapped_are_named(lists: dict[str, str], message: s
 
 
 def test_typed_values() -> None:
-    given = {"n": "1", "x": "1", "s": "1", "l": "[1]"}
-    types = {"n": "int", "x": "float", "s": "str", "l": "list"}
+    given = {"n": "1", "x": "1", "s": "1", "l": "[1]", "other": "one"}
+    types = {"n": "int", "x": "float", "s": "str", "l": "list", "other": "int"}
     found = runtime.typed_values(given, types)
-    assert found == {"n": 1, "x": 1.0, "s": "1", "l": [1]}
+    assert found == {"n": 1, "x": 1.0, "s": "1", "l": [1], "other": "one"}
     assert [type(found[name]) for name in "nx"] == [int, float]
     assert math.isclose(found["x"], 1)
 

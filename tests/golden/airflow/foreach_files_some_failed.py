@@ -427,9 +427,9 @@ def gathered(
 
 
 def if_started(ti: Any, step: str, value: str | None) -> str | None:
-    """Return what the items of a step give; None if it was skipped or omitted."""
+    """Return what the items of a step give; None if it has none, as it was skipped or omitted."""
     own, states = near(ti, step), states_near(ti)
-    if "upstream_failed" in states.get(f"{own}.when", ()):  # the ends of its items fail
+    if {"failed", "upstream_failed"} & states.get(f"{own}.when", set()):  # the ends of items fail
         return None
     names = [name for name in states if name == own or name.startswith(f"{own}.")]
     ran = any({"success", "failed"} & states[name] for name in names)

@@ -245,11 +245,18 @@ def as_json(value: Any) -> str:
 
 
 def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any]:
-    """Return values by their declared types."""
-    return {
-        name: value if types[name] in ("str", "file", "directory") else decoded(value, types[name])
-        for name, value in values.items()
-    }
+    """Return values by their declared types; what is not of its type stays the text that it is."""
+    return {name: typed(value, types[name]) for name, value in values.items()}
+
+
+def typed(value: str, kind: str) -> Any:
+    """Return the value that a text stands for, or the text if it is not of its declared type."""
+    if kind in ("str", "file", "directory"):
+        return value
+    try:
+        return decoded(value, kind)
+    except AirflowFailException:
+        return value
 
 
 def quoted(value: Any) -> str | None:

@@ -257,11 +257,18 @@ def as_json(value: Any) -> str:
 
 
 def typed_values(values: dict[str, str], types: dict[str, str]) -> dict[str, Any]:
-    """Return values by their declared types."""
-    return {
-        name: value if types[name] in ("str", "file", "directory") else decoded(value, types[name])
-        for name, value in values.items()
-    }
+    """Return values by their declared types; what is not of its type stays the text that it is."""
+    return {name: typed(value, types[name]) for name, value in values.items()}
+
+
+def typed(value: str, kind: str) -> Any:
+    """Return the value that a text stands for, or the text if it is not of its declared type."""
+    if kind in ("str", "file", "directory"):
+        return value
+    try:
+        return decoded(value, kind)
+    except AirflowFailException:
+        return value
 
 
 def quoted(value: Any) -> str | None:
@@ -422,7 +429,8 @@ def config_parameters(entries: dict[str, dict[str, str]], params: Any) -> dict[s
                 f"the parameter {name} is not given, and it is no entry of a config map: {entry}"
             )
         found[name] = text(value)
-    typed_values(found, {name: entry["type"] for name, entry in entries.items()})
+        if entry["type"] not in ("str", "file", "directory"):
+            decoded(found[name], entry["type"])
     return found
 
 

@@ -178,6 +178,31 @@ fi
 """
 
 
+def make_rows(ti: Any, lists: dict[str, str]) -> list[dict[str, str]]:
+    """Keep the rows of lists of one length; return a label for each."""
+    read = {name: as_list(name, value) for name, value in lists.items()}
+    lengths = {name: len(value) for name, value in read.items()}
+    shown = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+    if len(set(lengths.values())) > 1:
+        raise AirflowFailException(f"lists that are read together differ in length: {shown}")
+    if max(lengths.values()) > 1000:
+        raise AirflowFailException(f"a list has more than 1000 items: {shown}")
+    rows = [dict(zip(read, row, strict=True)) for row in zip(*read.values(), strict=True)]
+    ti.xcom_push(key="rows", value=rows)
+    return labels(rows)
+
+
+def as_list(name: str, value: str) -> list[Any]:
+    """Read a list from its text."""
+    try:
+        read = parsed(value)
+    except ValueError:
+        read = value
+    if not isinstance(read, list):
+        raise AirflowFailException(f"{name} is {read!r}, not a list")
+    return read
+
+
 def labels(rows: list[Any]) -> list[dict[str, str]]:
     """Return a label for the pod of each item."""
     return [{"couler-item": str(index)} for index in range(len(rows))]
@@ -209,16 +234,6 @@ def gathered(
     if texts is None or kind == "str":
         return quoted(texts)
     return as_json([None if one is None else decoded(one, kind) for one in texts])
-
-
-def if_started(ti: Any, step: str, value: str | None) -> str | None:
-    """Return what the items of a step give; None if it was skipped or omitted."""
-    own, states = near(ti, step), states_near(ti)
-    if "upstream_failed" in states.get(f"{own}.when", ()):  # the ends of its items fail
-        return None
-    names = [name for name in states if name == own or name.startswith(f"{own}.")]
-    ran = any({"success", "failed"} & states[name] for name in names)
-    return value if ran or not names else None
 
 
 def as_json(value: Any) -> str:
@@ -351,39 +366,8 @@ def pull(ti: Any, place: str, key: str = "return_value") -> Any:
     return last
 
 
-def states_near(ti: Any) -> dict[str, set[Any]]:
-    """Return the states of each task; in the items of a group around this task, of its own item.
-
-    Airflow calls item 1 of `a` in its states `a_1`, as a task of that name: these are asked apart.
-    """
-    tasks, found = ti.task.dag.task_dict, dict[str, set[Any]]()
-    group, alike = ti.task.get_closest_mapped_task_group(), namesakes(tasks)
-    for only in (None, *alike):
-        asked = None if only is None else [only]
-        states = ti.get_task_states(dag_id=ti.dag_id, run_ids=[ti.run_id], task_ids=asked)
-        for key, state in states.get(ti.run_id, {}).items():
-            name = only or (key if key in tasks else key.rpartition("_")[0])
-            is_beside = group is None or not name.startswith(f"{group.group_id}.")
-            if (only or name not in alike) and (is_beside or key == f"{name}_{ti.map_index}"):
-                found.setdefault(name, set()).add(state)
-    return found
-
-
-def namesakes(tasks: dict[str, Any]) -> set[str]:
-    """Return the tasks whose names are those of items of another in the states of Airflow."""
-    found = set()
-    for name in tasks:
-        head, _, number = name.rpartition("_")
-        task = tasks.get(head) if number.isdigit() else None
-        if task and (task.is_mapped or task.get_closest_mapped_task_group()):
-            found |= {head, name}
-    return found
-
-
 # Above: what the tasks need, the same in all such files. Below: this workflow.
 
-YES_ITEMS = [{"item": "a"}, {"item": "b"}]
-NO_ITEMS = [{"item": "a"}, {"item": "b"}]
 INTEGER = {
     "type": ["integer", "string"],
     "pattern": "^-?(0|[1-9][0-9]*)$",
@@ -410,45 +394,60 @@ with DAG(
         "startup_timeout_seconds": 3600,
     },
     params={"n": Param(1, **INTEGER)},
-    user_defined_macros={
-        "YES_ITEMS": YES_ITEMS,
-        "PROCESS": PROCESS,
-        "NO_ITEMS": NO_ITEMS,
-        "gathered": gathered,
-        "if_started": if_started,
-        "first_of": first_of,
-    },
+    user_defined_macros={"PROCESS": PROCESS, "gathered": gathered, "first_of": first_of},
 ):
+    yes_items = PythonOperator(
+        task_id="yes-items",
+        python_callable=make_rows,
+        op_kwargs={"lists": {"item": '["a","b"]'}},
+        pre_execute=run_if(when_yes),
+    )
     # What is expanded is a label; each task reads its item by its map index.
     yes = KubernetesPodOperator.partial(
         task_id="yes",
         image="busybox:1.36",
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ YES_ITEMS[ti.map_index]["item"] }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ ti.xcom_pull("yes-items", key="rows")[ti.map_index]["item"] }}',
+            ],
             outputs=["result=-"],
         ),
-        pre_execute=run_if(when_yes),
-    ).expand(labels=labels(YES_ITEMS))
+    ).expand(labels=yes_items.output)
     yes_lists = PythonOperator(
         task_id="yes-lists",
         python_callable=check_lists,
-        op_args=["yes", 2, {"result": "str"}],
+        op_args=["yes", "yes-items", {"result": "str"}],
     )
     yes >> yes_lists
+    no_items = PythonOperator(
+        task_id="no-items",
+        python_callable=make_rows,
+        op_kwargs={"lists": {"item": '["a","b"]'}},
+        pre_execute=run_if(when_no),
+    )
     # What is expanded is a label; each task reads its item by its map index.
     no = KubernetesPodOperator.partial(
         task_id="no",
         image="busybox:1.36",
         **process(
-            ["sh", "-c", 'echo "$1"', "sh", '{{ NO_ITEMS[ti.map_index]["item"] }}'],
+            [
+                "sh",
+                "-c",
+                'echo "$1"',
+                "sh",
+                '{{ ti.xcom_pull("no-items", key="rows")[ti.map_index]["item"] }}',
+            ],
             outputs=["result=-"],
         ),
-        pre_execute=run_if(when_no),
-    ).expand(labels=labels(NO_ITEMS))
+    ).expand(labels=no_items.output)
     no_lists = PythonOperator(
         task_id="no-lists",
         python_callable=check_lists,
-        op_args=["no", 2, {"result": "str"}],
+        op_args=["no", "no-items", {"result": "str"}],
     )
     no >> no_lists
     end = KubernetesPodOperator(
@@ -460,7 +459,7 @@ with DAG(
                 "-c",
                 'echo "$1"',
                 "sh",
-                '{{ first_of(if_started(ti, "no", gathered(ti, "no", "result", 2)), \'["none"]\') | replace("$", "$$") }}',
+                '{{ first_of(gathered(ti, "no", "result", "no-items"), \'["none"]\') | replace("$", "$$") }}',
             ],
             outputs=["result=-"],
         ),
