@@ -8,6 +8,7 @@ from couler.backends.airflow.iterations import Iterations
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.outputs import CHECK_OUTPUTS, check_outputs, run_outputs
+from couler.backends.airflow.parameters import RUN_PARAMETERS
 from couler.backends.airflow.places import (
     Spot,
     ends_in_any_case,
@@ -25,6 +26,7 @@ from couler.backends.airflow.python import (
     block,
     call,
     edge,
+    quoted,
     statement,
     value_of,
     variables_of,
@@ -34,7 +36,7 @@ from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies, predecessors
 from couler.ir.wire import encode
-from couler.ir.workflow import Group, Step, Workflow
+from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
 
 class Scopes:
@@ -197,9 +199,8 @@ class Scopes:
                 {one.name: one for one in handler.steps}, f"{prefix}.", scope.params, scope
             )
             gate = self._module.name(f"{name}_when")
-            failed = "run_failed(ti, LEAVES)"
-            code = {"failure": failed, "success": f"not {failed}", "any": None}[handler.on]
-            condition = None if code is None else self._module.condition(f"when_{name}", code)
+            code = self._when_fits(handler, workflow)
+            condition = self._module.condition(f"when_{name}", code) if code else None
             made = call(
                 self._module.take(PYTHON, "PythonOperator"),
                 task_id=gate_id,
@@ -229,6 +230,19 @@ class Scopes:
         )
         last, more = self._behind([*ends, *exits], "run_status", status, indent)
         return last, lines + more
+
+    def _when_fits(self, handler: ExitHandler, workflow: Workflow) -> str:
+        """Return the expression for whether a handler runs; empty if it always does.
+
+        A run without a value of a parameter has not begun, and has no end to handle.
+        """
+        failed, parts = "run_failed(ti, LEAVES)", list[str]()
+        if handler.on != "any":
+            parts.append(failed if handler.on == "failure" else f"not {failed}")
+        if handler.on != "success" and any(one.config for one in workflow.parameters):
+            reader = quoted(own_name(RUN_PARAMETERS, workflow))
+            parts.append(f'ended_so(ti, "success", {reader}, [{reader}])')
+        return " and ".join(parts)
 
     def _step(self, step: Step, name: str, place: Place, indent: int) -> list[str]:
         spot = place.scope.spot(step)

@@ -1,4 +1,7 @@
-"""Outputs of a workflow are evaluated as on this machine, before the exit handlers."""
+"""Outputs of a workflow are evaluated as on this machine, before the exit handlers.
+
+These run if the run has begun.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.airflow import AirflowBackend
+from couler.backends.base import Target
+from couler.ir.storage import ConfigKey
 from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
 from tests.corpus.build import (
     compare,
@@ -25,6 +31,7 @@ from tests.corpus.build import (
     text,
     while_,
 )
+from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.support.airflow_compare import assert_same_outcome
 from tests.support.airflow_runs import Worker
 
@@ -140,3 +147,27 @@ NO_NUMBERS = flow(
 )
 def test_outcome(workflow: Workflow, airflow: Worker, tmp_path: Path) -> None:
     assert_same_outcome(workflow, airflow, None, tmp_path)
+
+
+def test_a_run_without_a_value_of_a_parameter_has_no_handlers(
+    airflow: Worker, cluster: FakeCluster
+) -> None:
+    workflow = flow(
+        "no-value",
+        sh("a", "echo $1", param("x")),
+        parameters=[Parameter(name="x", config=ConfigKey(config_map="settings", key="x"))],
+        exit_handlers=handlers(sh("read", "echo $1", param("x"))),
+    )
+    text_ = AirflowBackend().compile(workflow, Target()).to_text()
+    cluster.config_map("settings", {})
+    none = airflow.run(text_, "no-value", cluster=cluster, limit_s=120.0)
+    assert none.state == "failed"
+    assert not none.pods, none.log
+    assert {none.states[f"exit-{name}.when", -1] for name in ("any", "bad", "good")} == {"skipped"}
+    given_ = airflow.run(text_, "no-value", cluster=cluster, conf={"x": "1"}, limit_s=120.0)
+    assert given_.state == "success", given_.log
+    assert [given_.states[f"exit-{name}.when", -1] for name in ("any", "bad", "good")] == [
+        "success",
+        "skipped",
+        "success",
+    ]
