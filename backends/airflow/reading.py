@@ -19,6 +19,7 @@ from couler.backends.airflow.doubts import (
     find_output,
     may_give_more,
 )
+from couler.backends.airflow.inputs import Inputs
 from couler.backends.airflow.literals import form_of, plain_json, type_of
 from couler.backends.airflow.places import (
     Spot,
@@ -177,7 +178,7 @@ class Scope:
 
     def inside(self, step: Step, group: Group) -> Scope:
         """Return the scope inside a group."""
-        given = {one.name: self.input(one.value, one.type) for one in step.inputs if one.value}
+        given = Inputs(step.inputs, self.input)
         steps = {one.name: one for one in group.steps}
         spot = self.spot(step)
         mapped = self.within_mapped or spot.items == "mapped"
@@ -221,6 +222,8 @@ class Scope:
 
     @property
     def _types(self) -> dict[str, ValueType]:
+        if isinstance(self.params, Inputs):
+            return self.params.types
         return {name: read.type for name, read in self.params.items()}
 
     def input(self, value: Value, want: ValueType) -> Read:

@@ -6,6 +6,7 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.doubts import can_grow, has_doubts
+from couler.backends.airflow.reading import Read, Scope
 from couler.backends.base import Target
 from couler.ir.defaults import resolve_defaults
 from couler.ir.values import Literal, Range, StepRef, Template, Value
@@ -156,3 +157,26 @@ def test_outputs_of_a_run_are_evaluated_before_handlers_where_they_can_be_refuse
     assert "[a, b] >> check_outputs" in handled
     assert "check_outputs >> exit_h" in handled
     assert """'{{ output(ti, "check-outputs", "z") }}'""" in handled
+
+
+@pytest.mark.parametrize("count", [10, 20])
+def test_inputs_of_groups_are_read_where_they_are_needed(
+    monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    read, reads = Scope.read, list[Value]()
+
+    def counted(scope: Scope, value: Value) -> Read:
+        reads.append(value)
+        assert len(reads) < 100 * count, "each reads all that those before it read"
+        return read(scope, value)
+
+    monkeypatch.setattr(Scope, "read", counted)
+    before: tuple[Value, Value] = (Literal(value="x"), Literal(value="y"))
+    groups = []
+    for number in range(count):
+        inputs = [given("v", before[0]), given("w", before[1])]
+        outputs = [out("o", source=ref("a")), out("p", source=ref("b"))]
+        both = sh("a", "echo $1 $2", param("v"), param("w"))
+        groups.append(group(f"g{number}", both, sh("b", "true"), inputs=inputs, outputs=outputs))
+        before = (ref(f"g{number}", "o"), ref(f"g{number}", "p"))
+    assert 'output(ti, "g8.b")' in tasks_of(*groups)
