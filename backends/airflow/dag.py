@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from couler.backends.airflow.ends import removal_lines, start_lines, wait_lines
+from couler.backends.airflow.ends import last_tasks, removal_lines, start_lines, wait_lines
 from couler.backends.airflow.frame import framed
 from couler.backends.airflow.lower import lowered
 from couler.backends.airflow.module import Module
@@ -41,7 +41,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     )
     blocks = Scopes(module, tasks)
     objects = RunObjects(workflow, module)
-    body = objects.lines(scope.all_leaves(workflow.steps), indent=1)
+    body = objects.lines(last_tasks(workflow, scope), indent=1)
     indent = 1 + sum(line.endswith(":") for line in body)
     gate = NO_GATE
     first = config_parameters(workflow, module, tasks.as_it_is)

@@ -6,9 +6,10 @@ import typing as t
 from collections.abc import Sequence
 
 from couler.backends.airflow.operators import PYTHON
+from couler.backends.airflow.outputs import RUN_OUTPUTS
 from couler.backends.airflow.places import own_name, waits_otherwise
 from couler.backends.airflow.python import Chain, Code, call, statement
-from couler.backends.airflow.reading import last_steps
+from couler.backends.airflow.reading import Scope, last_steps
 from couler.backends.airflow.suspend import approval
 from couler.backends.airflow.texts import untouched_all
 from couler.ir.walk import predecessors
@@ -16,6 +17,28 @@ from couler.ir.workflow import Group, Step, Workflow
 
 if t.TYPE_CHECKING:
     from couler.backends.airflow.module import Module
+
+
+RUN_STATUS = "run-status"
+"""The id of the task that fails where the run has."""
+
+
+def has_status(workflow: Workflow) -> bool:
+    """Return whether a task of its own tells the state of a run.
+
+    Airflow looks at the last tasks only: one that was skipped below a failure, or that ran after
+    it, would hide the failure.
+    """
+    return bool(workflow.exit_handlers) or any(map(waits_otherwise, workflow.steps))
+
+
+def last_tasks(workflow: Workflow, scope: Scope) -> list[str]:
+    """Return the ids of the tasks that tell whether a run as a whole has failed."""
+    if workflow.outputs:
+        return [own_name(RUN_OUTPUTS, workflow)]
+    if has_status(workflow):
+        return [own_name(RUN_STATUS, workflow)]
+    return scope.all_leaves(workflow.steps)
 
 
 def start_lines(workflow: Workflow, module: Module, *, indent: int) -> tuple[str, list[str]]:

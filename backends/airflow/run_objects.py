@@ -46,7 +46,7 @@ class RunObjects:
         Parameters
         ----------
         leaves
-            Ids of the tasks with which the steps end.
+            Ids of the tasks that tell whether the run has failed.
         indent
             Levels of indentation.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from couler.backends.airflow.ends import RUN_STATUS, has_status
 from couler.backends.airflow.iterations import Iterations
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import PYTHON
@@ -181,11 +182,8 @@ class Scopes:
 
         Before them stand `ends`, the variables of tasks; `leaves` are the ids of those with which
         the steps end.
-
-        Airflow looks at the last tasks only: one that was skipped below a failure, or that ran
-        after it, would hide the failure.
         """
-        if not (workflow.exit_handlers or any(map(waits_otherwise, workflow.steps))):
+        if not has_status(workflow):
             return ends, []
         self._module.end_with(leaves)
         groups = exit_groups(workflow)
@@ -223,7 +221,7 @@ class Scopes:
         all_leaves = Listing((Code("*LEAVES"), *map(value_of, exit_leaves)))
         status = call(
             self._module.take(PYTHON, "PythonOperator"),
-            task_id=own_name("run-status", workflow),
+            task_id=own_name(RUN_STATUS, workflow),
             python_callable=Code(self._module.use("check_end")),
             op_args=[all_leaves if exit_leaves else Code("LEAVES")],
             trigger_rule="all_done",

@@ -40,8 +40,8 @@ from couler.ir.storage import (
     SourceVolume,
 )
 from couler.ir.uses import features
-from couler.ir.workflow import Container, Step, Workflow
-from tests.corpus.build import sh
+from couler.ir.workflow import Container, ExitHandler, Step, Workflow
+from tests.corpus.build import out, part, ref, sh
 from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.store import Resource
 from tests.support import argo_schema, pod_schema
@@ -301,11 +301,29 @@ def test_a_claim_is_of_one_run(airflow: Worker, cluster: FakeCluster) -> None:
     assert cluster.objects(CLAIMS) == cluster.objects(BUDGETS) == []
 
 
+FAILING = {
+    "step": "exit 3",
+    "handler": "true",
+    "output": "echo '{}'",
+}
+"""What fails a run, and what its step does."""
+
+
+@pytest.mark.parametrize("what", FAILING)
 @pytest.mark.parametrize("cleanup", ["run_completion", "run_success"])
-def test_claims_after_a_failure(airflow: Worker, cluster: FakeCluster, cleanup: str) -> None:
-    fails = sh("fails", "exit 3", mounts=(Mount(volume="data", path="/data"),))
+def test_claims_after_a_failure(
+    airflow: Worker, cluster: FakeCluster, cleanup: str, what: str
+) -> None:
+    step = sh("a", FAILING[what], result="json", mounts=(Mount(volume="data", path="/data"),))
+    handler = ExitHandler(name="h", on="any", steps=(sh("x", "exit 1"),))
+    fields: dict[str, t.Any] = {
+        "step": {},
+        "handler": {"exit_handlers": (handler,)},
+        "output": {"outputs": (out("o", source=part(ref("a"), "k")),)},
+    }[what]
     runs = RunSettings(claim_cleanup=cleanup)  # type: ignore[arg-type]  # one of its two words
-    workflow = flow(fails, volumes=(NewClaimVolume(name="data", size="1Gi"),), runs=runs)
+    volumes = (NewClaimVolume(name="data", size="1Gi"),)
+    workflow = flow(step, volumes=volumes, runs=runs, **fields)
     run = airflow.run(compiled(workflow), workflow.name, cluster=cluster, limit_s=FIRST_S)
     assert run.state == "failed"
     kept = cluster.objects(CLAIMS)
