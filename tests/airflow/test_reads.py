@@ -148,6 +148,25 @@ WORKFLOWS = (
     ),
 )
 
+JSON = flow(
+    "json-as-it-was-written",
+    *(
+        sh(f"say-{number}", f"echo '{written}'", result="json")
+        for number, written in enumerate(('{"k": 2}', "1e2", "[1,  2.50]", '"a b"'))
+    ),
+    *(
+        sh(
+            f"read-{number}",
+            "echo $1 $2 $3",
+            ref(f"say-{number}"),
+            or_else(ref(f"say-{number}"), "none"),
+            text("<", ref(f"say-{number}"), ">"),
+        )
+        for number in range(4)
+    ),
+    outputs=[out("o", source=ref("say-0"))],
+)
+
 GUARDED = (
     flow(
         "condition-before-arguments",
@@ -181,7 +200,7 @@ GUARDED = (
 )
 
 
-@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda one: one.name)
+@pytest.mark.parametrize("workflow", [*WORKFLOWS, JSON], ids=lambda one: one.name)
 def test_what_need_not_be_there(
     workflow: Workflow, airflow: Worker, cluster: FakeCluster, tmp_path: Path
 ) -> None:

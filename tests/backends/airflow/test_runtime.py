@@ -175,6 +175,19 @@ def test_lists_that_cannot_be_mapped_are_named(lists: dict[str, str], message: s
         runtime.make_rows(None, lists)
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ('{"k": 2}', '{"k": 2}'),
+        ("1e2", "1e2"),
+        (' "a b"', "a b"),
+        ('{"a":1,"a":2}', '{"a":1,"a":2}'),
+    ],
+)
+def test_json_that_a_process_wrote_is_read_as_it_wrote_it(written: str, read: str) -> None:
+    assert runtime.plain(written) == read
+
+
 def test_typed_values() -> None:
     given = {"n": "1", "x": "1", "s": "1", "l": "[1]", "other": "one"}
     types = {"n": "int", "x": "float", "s": "str", "l": "list", "other": "int"}

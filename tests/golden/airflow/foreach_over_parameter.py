@@ -256,8 +256,9 @@ def part_of(value: str | None, *path: str | int) -> str | None:
 
 
 def plain(value: str | None) -> str | None:
-    """Return JSON as it travels to a reader of text: a text in it as it is."""
-    return None if value is None else text(decoded(value))
+    """Return JSON as a reader of text gets it: a text in it as it is, all else as written."""
+    read = None if value is None else decoded(value)
+    return read if isinstance(read, str) else value
 
 
 def decoded(value: str | None, kind: str = "json") -> Any:

@@ -183,13 +183,6 @@ def output(ti: Any, task: str, name: str = "result") -> str | None:
     return None if outputs is None else outputs.get(name)
 
 
-def text(value: Any) -> str:
-    """Return the text by which a value travels: text as it is, anything else as JSON."""
-    if isinstance(value, str):
-        return value
-    return as_json(value)
-
-
 def as_json(value: Any) -> str:
     """Return compact JSON."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -214,8 +207,9 @@ def part_of(value: str | None, *path: str | int) -> str | None:
 
 
 def plain(value: str | None) -> str | None:
-    """Return JSON as it travels to a reader of text: a text in it as it is."""
-    return None if value is None else text(decoded(value))
+    """Return JSON as a reader of text gets it: a text in it as it is, all else as written."""
+    read = None if value is None else decoded(value)
+    return read if isinstance(read, str) else value
 
 
 def decoded(value: str | None, kind: str = "json") -> Any:
