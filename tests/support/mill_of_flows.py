@@ -1,8 +1,4 @@
-"""Small random workflows of steps that succeed, fail or are skipped, the same for a seed.
-
-Left out is what Airflow does not tell as this machine does: inputs and outputs of groups, and
-outputs of workflows, that cannot be evaluated, as they are evaluated where they are read.
-"""
+"""Small random workflows of steps that succeed, fail or are skipped, the same for a seed."""
 
 from __future__ import annotations
 
@@ -232,7 +228,7 @@ class Mill:
             params.append(_Given(param(name), kind))
 
         for number in range(self._dice.choice((0, 1, 2))):
-            one = self._readable(there, has_parts=False)
+            one = self._readable(there)
             take(f"p{number}", one.value, one.type)
         foreach = self._foreach(around, there) if self._chance(0.4) else None
         if foreach is not None:
@@ -264,14 +260,14 @@ class Mill:
 
     # values ---------------------------------------------------------------------------------------
 
-    def _readable(self, there: list[_Given], *, has_parts: bool = True) -> _Given:
+    def _readable(self, there: list[_Given]) -> _Given:
         """Return a value that can be read: of a step, of the group around, or a literal."""
         kind: ValueType = self._dice.choice(("str", "int", "list"))
         literal = self._dice.choice(_LITERALS[kind])
         if not there or self._chance(0.1):
             return _Given(value(literal), kind)
         found = self._dice.choice(there)
-        if has_parts and found.type != "int" and self._chance(0.08):
+        if found.type != "int" and self._chance(0.08):
             key = 0 if found.type == "list" else "k"
             found = replace(found, value=part(found.value, key), type="json")
         elif self._chance(0.06):
@@ -291,7 +287,7 @@ class Mill:
         return self._readable(there).value
 
     def _output(self, name: str, there: list[_Given]) -> Output:
-        found = self._readable(there, has_parts=False)
+        found = self._readable(there)
         default = self._dice.choice(_LITERALS[found.type]) if self._chance(0.3) else None
         return out(name, found.type, source=found.value, default=default)
 
