@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from couler.control.places import around
 from couler.control.restart import Past, RestartPlan, plan_restart
 from couler.ir.defaults import resolve_defaults
-from couler.ir.paths import HANDLER_PREFIX
+from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import Container, Group, Step, Workflow
 from tests.corpus import Case, cases
 from tests.support.mill_of_flows import Mill
 from tests.support.restart_plans import (
     LOCAL,
+    follows,
     must_be_closed,
     options_of,
     past_of,
@@ -26,6 +28,7 @@ from tests.support.restart_plans import (
 pytestmark = pytest.mark.slow
 
 ALL = list(cases())
+WELL = [case for case in ALL if case.expected.status == "succeeded" and not case.expected.failed]
 BROKEN = "exit 97"
 
 
@@ -90,6 +93,25 @@ def compare(home: Path, workflow: Workflow | None = None, **arguments: object) -
     return plan
 
 
+def from_every_step(home: Path) -> int:
+    """Plan from each step that keeps its end, and fail unless what follows runs and no more.
+
+    Returns how many steps there were.
+    """
+    past = past_of(home)
+    base = plan_restart(past)
+    kept = [step.path for step in base.steps if step.verdict == "reused"]
+    for first in kept:
+        plan = plan_restart(past, from_step=first)
+        opened = {StepPath.parse(path) for path in plan.again}
+        for path in map(StepPath.parse, kept):
+            is_open = path in opened or any(outer in opened for outer in around(path))
+            is_later = follows(past.workflow, path, StepPath.parse(first))
+            assert is_open == (is_later or str(path) == first), f"{path}, from {first} on"
+        must_be_closed(past, past.workflow, plan)
+    return len(kept)
+
+
 def verdicts(told: dict[str, tuple[str, str | None]]) -> dict[str, str]:
     return {path: verdict for path, (verdict, _) in told.items()}
 
@@ -116,8 +138,8 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-@pytest.mark.parametrize("case", ALL, ids=str)
-def test_workflows_of_the_corpus(case: Case, home: Path, tmp_path: Path) -> None:
+def prepared(case: Case, home: Path, tmp_path: Path) -> tuple[dict[str, str], dict[str, object]]:
+    """Put in place what a case needs, and return the environment and the parameters of its run."""
     shared = tmp_path / "shared"
     shared.mkdir()
     entries = {
@@ -131,7 +153,12 @@ def test_workflows_of_the_corpus(case: Case, home: Path, tmp_path: Path) -> None
         file = home / "repository" / key
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content)
-    parameters = case.parameters_with(shared)
+    return environ, dict(case.parameters_with(shared))
+
+
+@pytest.mark.parametrize("case", ALL, ids=str)
+def test_workflows_of_the_corpus(case: Case, home: Path, tmp_path: Path) -> None:
+    environ, parameters = prepared(case, home, tmp_path)
     found = list(filter(is_shell, leaves(case.workflow.steps)))
     first = case.workflow
     if found and case.expected.status == "succeeded":
@@ -139,6 +166,15 @@ def test_workflows_of_the_corpus(case: Case, home: Path, tmp_path: Path) -> None
     LOCAL.run(first, parameters=parameters, options=options_of(home), environ=environ)
     compare(home, environ=environ)
     compare(home, case.workflow, environ=environ)
+    from_every_step(home)
+
+
+@pytest.mark.parametrize("case", WELL, ids=str)
+def test_nothing_runs_of_what_went_well(case: Case, home: Path, tmp_path: Path) -> None:
+    environ, parameters = prepared(case, home, tmp_path)
+    LOCAL.run(case.workflow, parameters=parameters, options=options_of(home), environ=environ)
+    assert plan_restart(past_of(home)).again == set()
+    assert from_every_step(home)
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -146,6 +182,7 @@ def test_workflows_of_a_mill(seed: int, home: Path) -> None:
     dice, workflow = random.Random(seed), Mill(seed).workflow()
     LOCAL.run(workflow, options=options_of(home))
     compare(home)
+    from_every_step(home)
     found = list(filter(is_shell, leaves(workflow.steps)))
     other = with_words(workflow, dice.choice(found), "true")
     compare(home, other)

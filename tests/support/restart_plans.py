@@ -8,9 +8,10 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.control.places import around, covers
+from couler.control.places import around
 from couler.control.restart import Past, RestartPlan
 from couler.ir.evaluation.replay import PlannedStep
+from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.serialize import read_json
 from couler.ir.workflow import Group, Step, Workflow
@@ -88,8 +89,6 @@ def _are_in(outer: tuple[str, ...], first: StepPath, second: StepPath) -> bool:
 
 def _later(workflow: Workflow) -> dict[tuple[str, ...], set[tuple[str, str]]]:
     """Return, for each scope, which of its steps wait for which, directly or through others."""
-    from couler.ir.graph import Graph
-
     found: dict[tuple[str, ...], set[tuple[str, str]]] = {}
 
     def look(steps: tuple[Step, ...], path: tuple[str, ...]) -> None:
@@ -105,7 +104,22 @@ def _later(workflow: Workflow) -> dict[tuple[str, ...], set[tuple[str, str]]]:
     return found
 
 
-def leaves_below(plan: RestartPlan, place: str) -> set[str]:
-    """Return the planned paths at and in a place."""
-    outer = StepPath.parse(place)
-    return {step.path for step in plan.steps if covers(outer, StepPath.parse(step.path))}
+def follows(workflow: Workflow, path: StepPath, first: StepPath) -> bool:
+    """Tell whether an instance comes after another: by an edge around both, or a later round.
+
+    All exit handlers come after the steps, and run again with each other.
+    """
+    is_after, is_first_after = (one[0].name.startswith(HANDLER_PREFIX) for one in (path, first))
+    if is_after:
+        return True
+    if is_first_after:
+        return False
+    later = _later(workflow)
+    for depth, (part, before) in enumerate(zip(path, first, strict=False)):
+        if part == before:
+            continue
+        if part.name != before.name:
+            names = tuple(it.name for it in path[:depth])
+            return (before.name, part.name) in later[names]
+        return part.item == before.item and (part.round or 0) > (before.round or 0)
+    return False
