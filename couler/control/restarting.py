@@ -8,7 +8,7 @@ import socket
 import time
 import typing as t
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -18,6 +18,7 @@ from couler.backends.remote import Remote, RemoteRun, Restart
 from couler.control.connecting import connect, recorded_connection
 from couler.control.failing import decide_retry, failed_by_themselves
 from couler.control.following import Tell, follow, remote_run
+from couler.control.past import WELL
 from couler.control.restart import Past, RestartPlan, plan_restart
 from couler.control.submission import UNCONFIRMED, as_place
 from couler.errors import EngineError, RefusedError, RunBusyError
@@ -30,7 +31,7 @@ from couler.state.database import Database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
-from couler.state.records import Json, RunRecord
+from couler.state.records import Json, RunRecord, SessionRecord, StepRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,12 @@ class Changes:
 
 
 NOTHING: t.Final = Changes()
+
+AGAIN: t.Final = "again"
+"""The option of a session that says what was to run again in it."""
+
+REFUSED: t.Final = "failed"
+"""The end of a session whose restart the engine refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +98,29 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     declared = {parameter.name for parameter in after.parameters}
     kept = {name: text for name, text in had.items() if name in declared}
     texts = parameter_texts(after.parameters, {**kept, **(changes.parameters or {})})
-    past = Past(run.id, before, had, tuple(runs.steps_of(database, run.id)), run.logical_date or "")
+    ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))
+    past = Past(run.id, before, had, ended, run.logical_date or "")
     plan = plan_restart(past, after, texts, from_step=changes.from_step)
     return Prepared(plan, after, texts)
+
+
+def holding(
+    steps: Iterable[StepRecord], sessions: Iterable[SessionRecord]
+) -> tuple[StepRecord, ...]:
+    """Return the ends of steps that hold for the workflow that is recorded.
+
+    What was to run again in a session, and is still as an earlier one has left it, has not run with
+    that session's workflow: the engine may not have taken the restart, or was cut off.
+    """
+    wanted: dict[str, int] = {}
+    for session in sessions:
+        if session.status != REFUSED:
+            wanted |= dict.fromkeys(session.options.get(AGAIN, ()), session.number)
+    return tuple(
+        step
+        for step in steps
+        if step.status not in WELL or step.session >= wanted.get(step.path, 0)
+    )
 
 
 def restart(
@@ -145,7 +172,7 @@ def _carry_out(
         pid=os.getpid(),
         host=socket.gethostname(),
         started=datetime.now(UTC),
-        options={"again": sorted(order.again)},
+        options={AGAIN: sorted(order.again)},
         workflow_digest=hashlib.sha256(text.encode()).hexdigest(),
         ir_json=text,
         parameters=parameters,
@@ -154,14 +181,9 @@ def _carry_out(
         try:
             place = remote.restart(asked, order)
         except RefusedError:
-            journal.run_updated(
-                status=run.status,
-                message=run.message,
-                outputs=run.outputs,
-                finished=run.finished,
-            )
-            journal.session_ended("failed")
+            journal.session_ended(REFUSED)
             journal.flush()
+            runs.restore_run(database, run)
             raise
         except EngineError as error:
             journal.run_updated(message=f"restart: {UNCONFIRMED}: {error}")

@@ -147,6 +147,19 @@ def begin_session(
     return session.number
 
 
+def restore_run(database: Database, run: RunRecord) -> None:
+    """Record a run as it was, its workflow and parameters too: a session on it came to nothing.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    with database.write() as connection:
+        _read_run(connection, run.id)
+        connection.execute(sa.update(runs).where(runs.c.id == run.id).values(_values(run)))
+
+
 def find_run(database: Database, text: str) -> RunRecord:
     """Find the run that a user names.
 

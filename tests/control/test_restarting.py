@@ -14,6 +14,7 @@ from couler.control.results import result_of
 from couler.control.submission import submit
 from couler.errors import EngineError, ParameterError, RefusedError, RunBusyError, StateError
 from couler.failures import WatchPolicy
+from couler.ir.workflow import Workflow
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -74,10 +75,7 @@ def test_a_step_can_be_named_from_which_it_runs(failed: RunRecord, database: Dat
 
 
 def test_what_has_changed_runs_again(failed: RunRecord, database: Database) -> None:
-    fit, tell = WORKFLOW.steps
-    other = fit.model_copy(update={"action": fit.action.model_copy(update={"image": "other"})})
-    changed = WORKFLOW.model_copy(update={"steps": (other, tell)})
-    assert prepare(failed, database, Changes(changed)).plan.again == {"fit", "tell"}
+    assert prepare(failed, database, Changes(_other_fit())).plan.again == {"fit", "tell"}
     assert prepare(failed, database, Changes(parameters={"depth": 9})).plan.again == {"tell"}
     with pytest.raises(ParameterError, match=r'parameter "depth"'):
         prepare(failed, database, Changes(parameters={"depth": "deep"}))
@@ -99,7 +97,42 @@ def test_a_restart_that_is_refused_leaves_the_run_as_it_was(
     with pytest.raises(RefusedError):
         restart(failed, prepare(failed, database), database, home, {})
     after = runs.find_run(database, failed.id)
-    assert (after.status, after.finished, after.place) == ("failed", failed.finished, failed.place)
+    assert after == failed
+
+
+def _other_fit() -> Workflow:
+    fit, tell = WORKFLOW.steps
+    other = fit.model_copy(update={"action": fit.action.model_copy(update={"image": "other"})})
+    return WORKFLOW.model_copy(update={"steps": (other, tell)})
+
+
+def test_a_refused_change_is_none(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [RefusedError("told: no")]
+    changes = Changes(_other_fit(), {"depth": 9})
+    with pytest.raises(RefusedError):
+        restart(failed, prepare(failed, database, changes), database, home, {})
+    after = runs.find_run(database, failed.id)
+    assert after == failed
+    assert prepare(after, database).plan.again == {"tell"}
+    assert prepare(after, database, changes).plan.again == {"fit", "tell"}
+
+
+def test_what_was_to_run_again_and_did_not_is_not_taken_for_what_it_is_now(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [EngineError("told: got no answer")]
+    with pytest.raises(EngineError):
+        restart(failed, prepare(failed, database, Changes(_other_fit())), database, home, {})
+    remote.faults, remote.observations = [], [BROKEN]  # the engine did not take it
+    after = follow(runs.find_run(database, failed.id), database, home, {})
+    assert prepare(after, database).plan.again == {"fit", "tell"}
+    remote.observations = [WELL]
+    ended = restart(after, prepare(after, database), database, home, {})
+    again = WELL.steps[0], replace(WELL.steps[1], started=None)
+    remote.observations = [Observation("running"), Observation("succeeded", again)]
+    assert follow(ended, database, home, {}, is_restart=True).status == "succeeded"
 
 
 def test_a_restart_that_may_have_happened_is_told_so(
