@@ -70,7 +70,7 @@ class Retry(Node):
     """Try again after a failed attempt, at most `limit` times.
 
     `on` tells a `failure` (the process ended with an exit code) from an `error` (it could not
-    run or was lost); `transient` stands for the errors that the engine takes for passing.
+    run or was lost); `transient` stands for the errors that are known to pass.
     `exit_codes` limits the retries to these codes.
     """
 

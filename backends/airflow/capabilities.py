@@ -197,8 +197,9 @@ _POLICIES: dict[Feature, Support] = {
     Feature.RETRY_OTHER_NODE: Unsupported(
         "an attempt does not know on which nodes those before it ran. Leave other_node out"
     ),
-    Feature.RETRY_TRANSIENT: Unsupported(
-        "Airflow takes no error for a passing one. Retry after every error"
+    Feature.RETRY_TRANSIENT: Lowered(
+        "a retry policy that the DAG file carries, which knows reasons of pods, statuses of the "
+        "API and classes of exceptions that pass, for Airflow 3.3"
     ),
     Feature.TIMEOUT: NATIVE,
     Feature.TIMEOUT_GROUP: Unsupported(

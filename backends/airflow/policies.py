@@ -9,10 +9,21 @@ from couler.backends.airflow.module import Module
 from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.python import Call, call
 from couler.backends.airflow.versions import NEWEST
+from couler.failures import passing_reasons, passing_statuses
 from couler.ir.locks import Mutex, locks_of
 from couler.ir.policies import Retry
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step, Workflow
+
+PASSING_ERRORS = (
+    "ConnectionError",
+    "MaxRetryError",
+    "PodCredentialsExpiredFailure",
+    "PodLaunchTimeoutException",
+    "ProtocolError",
+    "TimeoutError",
+)
+"""Classes of exceptions by which operators tell of what passes."""
 
 
 def policy_fields(step: Step, module: Module, version: tuple[int, int]) -> dict[str, object]:
@@ -38,10 +49,15 @@ def _retry(retry: Retry, module: Module, version: tuple[int, int]) -> dict[str, 
         fields["retry_exponential_backoff"] = version < NEWEST or _short(backoff.factor)
         if backoff.cap_s is not None:
             fields["max_retry_delay"] = seconds(backoff.cap_s, module)
-    kind = retry.on[0] if len(retry.on) == 1 else None
+    kind: str | None = retry.on[0] if len(retry.on) == 1 else None
     codes = list(retry.exit_codes) or None
+    passing = None
+    if kind == "transient":
+        kind, passing = "error", [*PASSING_ERRORS, *passing_reasons(), *passing_statuses()]
     if kind is not None or codes is not None:
-        fields["retry_policy"] = call(module.use("retry_if"), kind=kind, exit_codes=codes)
+        fields["retry_policy"] = call(
+            module.use("retry_if"), kind=kind, exit_codes=codes, passing=passing
+        )
     return fields
 
 

@@ -374,15 +374,20 @@ def ends_with_process(container: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> Any:
-    """Return what allows a retry after failures of one kind, or with certain exit codes.
+def retry_if(
+    kind: str | None = None,
+    exit_codes: list[int] | None = None,
+    passing: list[str | int] | None = None,
+) -> Any:
+    """Return what allows a retry after failures of one kind, with certain exit codes, or passing.
 
     A failure ran and ended badly, or too late; an error is all else. Functions of the worker tell a
     failure by RuntimeError.
     """
 
     def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
-        found, code = end_of(getattr(context["ti"].task, "remote_pod", None))
+        pod = getattr(context["ti"].task, "remote_pod", None)
+        found, code = end_of(pod)
         late: BaseException | None = exception
         while late and not isinstance(late, AirflowTaskTimeout):  # what cleans up can fail as well
             late = late.__context__
@@ -390,9 +395,18 @@ def retry_if(kind: str | None = None, exit_codes: list[int] | None = None) -> An
             found, code = "failure", None
         if (kind and found != kind) or (exit_codes and code not in exit_codes):
             return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
+        if passing is not None and not is_passing(pod, exception, passing):
+            return RetryDecision.fail(f"no retry, as this {found} is not known to pass")
         return RetryDecision.default()
 
     return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
+
+
+def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
+    """Return whether an error is one of the known: by why the pod ended, a status or its class."""
+    told: set[Any] = {one.__name__ for one in type(exception).__mro__}
+    told |= {getattr(exception, "status", None), pod and pod.status.reason}
+    return not told.isdisjoint(known)
 
 
 def end_of(pod: Any) -> tuple[str, int | None]:

@@ -33,7 +33,7 @@ class Retry:
         Longest wait; None for no bound.
     on
         `failure` (the process ended with an exit code), `error` (it could not run or was lost),
-        or `transient` alone (an error that the engine takes for passing).
+        or `transient` alone (an error that is known to pass, see docs/failures.md).
     exit_codes
         Retry after these only; empty for all.
     within

@@ -49,7 +49,7 @@ NEAR_MISSES: dict[str, tuple[Failure, ...]] = {
     "PreemptedErr": said("Preempted", "the task was preempted by pod racing"),
     "NodeShutdownErr": (
         *said("node shutdown", "the server is shutting down"),
-        Failure("", reason="Terminated"),
+        Failure("", reason="Completed"),
     ),
     "NodeLostErr": said("Node 7 is unresponsive", "the tree lost a node"),
     "NodeRefusedErr": said("not enough resource", "Allocate failed", "NodeAffinity"),

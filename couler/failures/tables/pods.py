@@ -80,7 +80,7 @@ PATTERNS = (
         name="NodeShutdownErr",
         system="kubernetes",
         signs=(
-            sign(reason=("NodeShutdown", "TerminationByKubelet")),
+            sign(reason=("NodeShutdown", "Terminated", "TerminationByKubelet")),
             sign(r"\APod was terminated in response to imminent node shutdown\."),
             sign(r"\APod was rejected as the node is shutting down\."),
         ),

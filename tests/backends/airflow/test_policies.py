@@ -64,6 +64,14 @@ def test_retries(retry: Retry, expected: dict[str, str]) -> None:
     assert shown(sh("a", "true", retry=retry)) == expected
 
 
+def test_errors_that_pass_are_told_by_reasons_statuses_and_classes() -> None:
+    policy = shown(sh("a", "true", retry=Retry(limit=1, on=("transient",))))["retry_policy"]
+    assert policy.startswith('retry_if(kind="error", passing=[')
+    assert all(f'"{word}"' in policy for word in ("Evicted", "NodeLost", "TimeoutError"))
+    assert " 429, " in policy
+    assert "DeadlineExceeded" not in policy
+
+
 def test_before_3_3_waits_double_or_stay() -> None:
     step = sh("a", "true", retry=Retry(limit=1, backoff=Backoff(seconds=1)))
     assert shown(step, (3, 1))["retry_exponential_backoff"] == "True"

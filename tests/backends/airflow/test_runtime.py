@@ -225,3 +225,24 @@ def pod(code: int, message: str | None = None, reason: str = "Error", lost: str 
 )
 def test_how_a_pod_has_failed(found: t.Any, expected: tuple[str, int | None]) -> None:
     assert runtime.end_of(found) == expected
+
+
+class AnswerError(Exception):
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+@pytest.mark.parametrize(
+    ("found", "error", "expected"),
+    [
+        (None, AnswerError(429), True),
+        (None, AnswerError(404), False),
+        (None, ConnectionResetError(), True),
+        (None, ValueError(), False),
+        (pod(0), ValueError(), False),
+        (pod(137, lost="Evicted"), ValueError(), True),
+        (pod(143, lost="DeadlineExceeded"), ValueError(), False),
+    ],
+)
+def test_which_errors_pass(found: t.Any, error: Exception, expected: bool) -> None:
+    assert runtime.is_passing(found, error, ["ConnectionError", "Evicted", 429]) is expected
