@@ -7,6 +7,7 @@ of the pod as the operator last saw it, as Python prints it.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import typing as t
 from collections.abc import Mapping, Sequence
@@ -30,6 +31,8 @@ _REASON = re.compile(r"'reason': '([^']*)'")
 _MESSAGE = re.compile(r"'message': (?P<text>(?:\s*(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"))+)")
 _POD_REASON = re.compile(r"^ {12}'reason': '([^']*)'", re.MULTILINE)
 _POD_MESSAGE = re.compile(r"^ {12}'message': '([^']*)'", re.MULTILINE)
+_REFUSED = re.compile(r"\((?P<status>\d{3})\)\nReason: (?P<reason>.*)")
+"""How the client of Kubernetes writes a refusal."""
 _OUR_WORDS = re.compile(r"couler (error|failure): (.*)", re.DOTALL)
 
 
@@ -73,7 +76,7 @@ def end_of_try(entries: Sequence[Mapping[str, Json]]) -> TryEnd:
 def _of_error(kind: str, text: str) -> TryEnd:
     """Return how a try ended by the error that failed it, which may hold the pod's whole state."""
     head, _, pod = text.partition("remote_pod:")
-    first = first_line(head) or kind
+    first = _refusal(head) or first_line(head) or kind
     is_failure = kind in _FAILURES
     status = pod[pod.rfind("\n 'status': ") :]
     found = _STATUS.search(status)
@@ -96,6 +99,19 @@ def _of_error(kind: str, text: str) -> TryEnd:
     if reason is not None and reason[1] not in ("Error", "Completed"):
         told += f" ({reason[1]})"
     return TryEnd(f"{told}: {words}" if words else told, int(code[1]), is_failure=True)
+
+
+def _refusal(text: str) -> str | None:
+    """Return what the API of Kubernetes has refused with, None if it did not."""
+    refused = _REFUSED.match(text)
+    if refused is None:
+        return None
+    _, _, body = text.partition("\nHTTP response body: ")
+    try:
+        told = json.loads(body)["message"]
+    except (ValueError, KeyError, TypeError):  # a proxy answered, or nobody
+        told = refused["reason"]
+    return f"{told} (HTTP {refused['status']})"
 
 
 def _text_of(found: re.Match[str] | None) -> str:

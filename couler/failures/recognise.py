@@ -23,6 +23,9 @@ _OF_CONTAINER = re.compile(r"\A[a-z0-9-]{1,63}: (\w{1,40}) \(exit code (\d{1,3})
 _OF_PROCESS = re.compile(r"\Ait ended with exit code (\d{1,3})(?: \((\w{1,40})\))?")
 """How Couler does."""
 
+_OF_ANSWER = re.compile(r" \(HTTP (\d{3})\)\Z")
+"""How Couler tells of a refusal."""
+
 _OF_POD = re.compile(
     r"\A(?:Pod failed before \S{1,63} container starts due to )?([A-Z]\w{3,40})(?::\s|:?\Z)"
 )
@@ -67,7 +70,7 @@ def recognise(
     exit_code
         Of the process; by default likewise.
     http_status
-        Of a response.
+        Of a response; by default likewise.
     log
         The last lines that the step's process wrote; only rows of texts that processes write
         are looked for in it.
@@ -85,6 +88,9 @@ def recognise(
     """
     message = _ends_of((message or "").strip())
     told_reason, told_code = _told_in(message)
+    answer = _OF_ANSWER.search(message[-20:])
+    if http_status is None and answer is not None:
+        http_status = int(answer[1])
     failure = Failure(
         message=message,
         reason=reason or told_reason,

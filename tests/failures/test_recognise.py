@@ -45,6 +45,7 @@ def test_a_status_alone_is_enough() -> None:
         ("main: ContainerCannotRun (exit code 128): no such device", "ContainerStartErr"),
         ("Evicted: The node was low on resource: memory.", "EvictedErr"),
         ("OutOfcpu", "NodeRefusedErr"),
+        ("Service Unavailable (HTTP 503)", "ServiceUnavailableErr"),
         ("Pod failed before main container starts due to ErrImagePull: ", "ImagePullErr"),
     ],
 )
