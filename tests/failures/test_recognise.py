@@ -89,8 +89,8 @@ def test_engines_words_are_not_looked_for_in_the_log_of_a_process() -> None:
 
 def test_the_end_of_a_log_is_looked_at() -> None:
     word = "AirflowTaskTimeout: Timeout"
-    assert recognise(log=f"{'x' * LOG_SIZE} {word}") is not None
-    assert recognise(log=f"{word} {'x' * LOG_SIZE}") is None
+    assert recognise(log=f"{'x' * LOG_SIZE}\n{word}") is not None
+    assert recognise(log=f"{word}\n{'x' * LOG_SIZE}") is None
 
 
 def test_what_is_shown_keeps_the_line_that_tells() -> None:

@@ -118,7 +118,7 @@ PATTERNS = (
         name="AirflowTaskTimeoutErr",
         system="airflow",
         signs=(
-            sign(r"\bAirflowTaskTimeout\b", in_log=True),
+            sign(r"^[\w.]{0,120}\bAirflowTaskTimeout(?:: |$)", in_log=True),
             sign(r"\ATimeout, PID: \d{1,10}\Z"),
         ),
         example=Failure("airflow.sdk.exceptions.AirflowTaskTimeout: Timeout, PID: 4711"),
