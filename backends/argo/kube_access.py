@@ -25,7 +25,15 @@ from couler.errors import ConfigurationError
 _PROGRAM_LIMIT_S = 60.0
 """How long a program may take that gives a token; some ask a person to log in."""
 
-_BROKEN = (ConfigError, KeyError, TypeError, ValueError, yaml.YAMLError, msgspec.MsgspecError)
+_BROKEN = (
+    ConfigError,
+    AttributeError,
+    KeyError,
+    TypeError,
+    ValueError,
+    yaml.YAMLError,
+    msgspec.MsgspecError,
+)
 """What lightkube raises where a file is none of Kubernetes' configuration."""
 
 
