@@ -11,9 +11,10 @@ import pytest
 
 from couler.control.restart import Past, RestartPlan, plan_restart
 from couler.errors import StateError
+from couler.ir.manifests import ManifestValue
 from couler.ir.paths import StepPath
 from couler.ir.storage import ConfigKey
-from couler.ir.workflow import ExitHandler, Parameter, Step, Workflow
+from couler.ir.workflow import ExitHandler, Job, Parameter, Step, Workflow
 from couler.state.records import StepRecord, StepStatus
 from tests.corpus.build import (
     compare,
@@ -437,6 +438,37 @@ def test_a_group_of_which_a_failed_step_is_taken() -> None:
     plan = plan_restart(ended, flow("w", group("g", sh("x", "true"))))
     assert verdicts(plan) == {"g/x": "reused"}
     assert again(plan) == {"g/bad"}  # g opens again, and has no such step
+
+
+def test_a_group_that_a_pass_made_has_no_path() -> None:
+    made = group(
+        "made",
+        sh("x", "echo 1"),
+        sh("y", "echo $1", ref("x")),
+        outputs=[out("o", source=ref("y"))],
+    )
+    hidden = made.action.model_copy(update={"transparent": True})
+    made = made.model_copy(update={"action": hidden})
+    workflow = flow("w", made, sh("after", "echo $1", ref("made", "o")))
+    well = past(workflow, dict.fromkeys(["x", "y", "after"], "succeeded"))
+    assert again(plan_restart(well)) == set()
+    assert again(plan_restart(well, from_step="y")) == {"y", "after"}
+    failed = past(workflow, {"x": "succeeded", "y": "failed", "after": "omitted"})
+    plan = plan_restart(failed)
+    assert verdicts(plan) == {"x": "reused", "y": "runs", "after": "runs"}
+    assert again(plan) == {"y", "after"}
+
+
+def test_values_in_the_manifest_of_a_job() -> None:
+    manifest = {"apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": 1}}
+    filling = ManifestValue(path=("spec", "parallelism"), value=param("size"), type="int")
+    job = Job(manifest=manifest, values=(filling,))
+    workflow = flow(
+        "w", Step(name="train", action=job), parameters=[parameter("size", 1, type="int")]
+    )
+    ended = past(workflow, {"train": "succeeded"}, {"size": "2"})
+    assert again(plan_restart(ended)) == set()
+    assert again(plan_restart(ended, parameters={"size": "3"})) == {"train"}
 
 
 def handled(*steps: Step) -> Workflow:
