@@ -12,11 +12,11 @@ import click
 from couler.cli._format import aligned
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.failures import PATTERNS, Match, Pattern, explain, recognise
+from couler.failures import PATTERNS, Match, Pattern, explain, passing_pattern, recognise
 from couler.failures.explain import retry_sentence
 from couler.stages import SCHEMA_VERSION
 
-LIST_FORMATS = ("text", "markdown", "json")
+LIST_FORMATS = ("text", "markdown", "json", "argo")
 
 _TITLES = {
     "kubernetes": "Kubernetes",
@@ -41,12 +41,18 @@ def command() -> None:
 @session_options
 @pass_session
 def ls(session: Session, format_: str | None) -> None:
-    """List the failures that are recognised."""
+    """List the failures that are recognised.
+
+    As argo, what passes of them is one expression for the variable TRANSIENT_ERROR_PATTERN of
+    Argo's controller.
+    """
     format_ = session.settings.choose("format", format_, LIST_FORMATS)
     if format_ == "json":
         _echo_json({"failures": [_json(pattern) for pattern in PATTERNS]})
     elif format_ == "markdown":
         click.echo(_markdown())
+    elif format_ == "argo":
+        click.echo(passing_pattern())
     else:
         rows = [(one.name, one.system, one.retry, one.means) for one in _by_system()]
         for line in aligned((("name", "system", "retrying helps", "what it means"), *rows)):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from couler.failures.backoff import Backoff
 from couler.failures.decide import Decision, GiveUp, Wait, WatchPolicy, decide
 from couler.failures.explain import explain, headline
-from couler.failures.passing import passing_reasons, passing_statuses
+from couler.failures.passing import passing_pattern, passing_reasons, passing_statuses
 from couler.failures.pattern import Failure, Pattern, Sign
 from couler.failures.recognise import Match, first_line, recognise
 from couler.failures.tables import PATTERNS
@@ -28,6 +28,7 @@ __all__ = [
     "explain",
     "first_line",
     "headline",
+    "passing_pattern",
     "passing_reasons",
     "passing_statuses",
     "recognise",

@@ -1,8 +1,8 @@
-"""What engines can be told of failures that pass: reasons and statuses, without any text."""
+"""What engines can be told of failures that pass."""
 
 from __future__ import annotations
 
-from couler.failures.tables import api, pods
+from couler.failures.tables import PATTERNS, api, argo, pods, storage
 
 
 def passing_reasons() -> tuple[str, ...]:
@@ -41,3 +41,22 @@ def passing_statuses() -> tuple[int, ...]:
         for status in one.http_statuses
     }
     return tuple(sorted(found))
+
+
+def passing_pattern() -> str:
+    """Return one expression for the messages of attempts that end so that another try helps.
+
+    It is in the syntax of Go, for the variable `TRANSIENT_ERROR_PATTERN` of Argo's controller. What
+    Argo takes for passing by itself is not in it, nor what a failure says too that never passes.
+    """
+    never = [pattern.example.message for pattern in PATTERNS if not pattern.helps]
+    texts = [
+        one.text
+        for table in (pods, argo, storage)
+        for pattern in table.PATTERNS
+        if pattern.helps
+        for one in pattern.signs
+        if one.text is not None
+    ]
+    told = [text.pattern for text in texts if not any(text.search(message) for message in never)]
+    return "(?m)" + "|".join(f"(?:{text})" for text in told).replace(r"\Z", r"\z")
