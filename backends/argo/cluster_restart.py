@@ -59,8 +59,9 @@ def restart(
         pods.delete(wanted.pods)
         pods.wait_until_gone(wanted.pods, gone)
         # What the pods have told of their outputs would be taken for what the new ones tell. Argo
-        # deletes it at the end of a run, so an account that may not see it can go on.
-        _Kind(client, f"{root}/workflowtaskresults", name).delete(wanted.nodes)
+        # deletes it at the end of a run, so an account that may not can go on.
+        results = _Kind(client, f"{root}/workflowtaskresults", name, unless=(403,))
+        results.delete(wanted.nodes)
         try:
             return client.call("PUT", f"{root}/workflows/{name}", send=wanted.workflow)
         except RestError as error:
@@ -87,17 +88,20 @@ def refuse_running(workflow: Json) -> None:
 
 
 class _Kind:
-    """Objects of a kind that belong to a Workflow."""
+    """Objects of a kind that belong to a Workflow; `unless` are refusals that do not matter."""
 
-    def __init__(self, client: RestClient, path: str, workflow: str) -> None:
+    def __init__(
+        self, client: RestClient, path: str, workflow: str, *, unless: Collection[int] = ()
+    ) -> None:
         self._client = client
         self._path = path
+        self._absent = (404, *unless)
         self._of = f"workflows.argoproj.io/workflow={workflow}"
 
     def delete(self, names: Collection[str]) -> None:
         """Delete those that are there."""
         for name in sorted(self._names() & set(names)):
-            self._client.call("DELETE", f"{self._path}/{name}", absent=[404])
+            self._client.call("DELETE", f"{self._path}/{name}", absent=self._absent)
 
     def wait_until_gone(self, names: Collection[str], patience: Patience) -> None:
         """Wait until none of them is there."""
@@ -113,7 +117,7 @@ class _Kind:
         found: set[str] = set()
         params: dict[str, str | int | bool] = {"labelSelector": self._of, "limit": 500}
         while True:
-            answer = self._client.call("GET", self._path, params=params, absent=[403, 404])
+            answer = self._client.call("GET", self._path, params=params, absent=self._absent)
             if answer is None:
                 return found
             found |= {one["metadata"]["name"] for one in answer["items"]}
