@@ -1,0 +1,159 @@
+"""Putting a Workflow back through the Kubernetes API, and what can go wrong on the way."""
+
+from __future__ import annotations
+
+import copy
+import typing as t
+from collections.abc import Iterator
+
+import pytest
+
+from couler.backends.argo.cluster_api import ClusterApi
+from couler.backends.argo.cluster_restart import restart
+from couler.backends.argo.observe import Observer
+from couler.backends.argo.remote import ArgoRemote
+from couler.backends.argo.reset import has_ended, pod_name
+from couler.backends.argo.restarting import putting_back
+from couler.backends.remote import RemoteRun, Restart
+from couler.errors import EngineError, LostRunError
+from couler.rest.client import RestClient
+from couler.rest.patience import IMPATIENT, Patience
+from tests.fakes.kubernetes.faults import Faults, RequestFault
+from tests.fakes.kubernetes.server import Server
+from tests.fakes.kubernetes.store import PODS, WORKFLOWS, Resource, Store
+from tests.support.argo_recordings import AGAIN, CHAIN, chain, recorded, submission
+
+RESULTS = Resource("argoproj.io", "v1alpha1", "workflowtaskresults")
+OF_RUN = {"workflows.argoproj.io/workflow": CHAIN}
+
+
+class Place:
+    """A cluster with a run that has failed, its pods among others."""
+
+    def __init__(self) -> None:
+        self.store = Store()
+        self.faults = Faults()
+        self.server = Server(self.store, faults=self.faults)
+
+    def fill(self) -> None:
+        workflow = chain()
+        one = submission(workflow, CHAIN)
+        self.remote.submit(one)
+        self.run = RemoteRun(CHAIN, workflow, {"name": CHAIN})
+        self.wanted = Restart(workflow, one.artifact, {}, AGAIN)
+
+        def end(found: t.Any) -> None:
+            found["status"] = copy.deepcopy(recorded("chain")[-1])
+            found["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"
+
+        self.store.change(WORKFLOWS, "default", CHAIN, end)
+        for node in self.workflow["status"]["nodes"].values():
+            if node["type"] == "Pod":
+                self.pod(pod_name(CHAIN, node), OF_RUN)
+                result = {"metadata": {"name": node["id"], "labels": OF_RUN}}
+                self.store.create(RESULTS, "default", result)
+        self.pod("of-others", {})
+
+    def pod(self, name: str, labels: dict[str, str]) -> None:
+        metadata = {"name": name, "labels": labels}
+        self.store.create(PODS, "default", {"metadata": metadata, "spec": {"containers": []}})
+
+    @property
+    def client(self) -> RestClient:
+        address = f"http://{self.server.address}"
+        return RestClient("argo", address, extra="argo", patience=IMPATIENT)
+
+    @property
+    def remote(self) -> ArgoRemote:
+        return ArgoRemote(ClusterApi(self.client, "default"))
+
+    @property
+    def workflow(self) -> t.Any:
+        return self.store.get(WORKFLOWS, "default", CHAIN)
+
+    def names(self, resource: Resource) -> set[str]:
+        return {one["metadata"]["name"] for one in self.store.list(resource, lambda _: True)[1]}
+
+    def restart(self) -> None:
+        self.remote.restart(self.run, self.wanted)
+
+
+@pytest.fixture
+def place() -> Iterator[Place]:
+    place = Place()
+    with place.server:
+        place.fill()
+        yield place
+
+
+KEPT = {"first", "each", "each(0:a)", "each(1:b)", CHAIN}
+
+
+def test_pods_and_nodes_of_what_runs_again_go(place: Place) -> None:
+    pods, results = len(place.names(PODS)), len(place.names(RESULTS))
+    place.restart()
+    assert not has_ended(place.workflow)
+    names = {node["displayName"] for node in place.workflow["status"]["nodes"].values()}
+    assert names == KEPT
+    gone = 2  # `bad` and the step of the exit handler; `after` had no pod
+    assert "of-others" in place.names(PODS)
+    assert len(place.names(PODS)) == pods - gone
+    assert len(place.names(RESULTS)) == results - gone
+
+
+def test_another_change_in_between_is_looked_at_anew(place: Place) -> None:
+    place.faults.add(RequestFault("PUT", "/workflows/", code=409, times=2))
+    place.restart()
+    assert not has_ended(place.workflow)
+
+
+def test_changes_without_end(place: Place) -> None:
+    place.faults.add(RequestFault("PUT", "/workflows/", code=409))
+    with pytest.raises(EngineError, match="changes too often to be changed from here"):
+        place.restart()
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_without_access_to_pods_nothing_is_changed(place: Place, method: str) -> None:
+    place.faults.add(RequestFault(method, "/pods", code=403))
+    with pytest.raises(EngineError, match="403: refused by the test"):
+        place.restart()
+    assert has_ended(place.workflow)
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE"])
+def test_what_pods_have_told_is_deleted_where_that_is_allowed(place: Place, method: str) -> None:
+    place.faults.add(RequestFault(method, "/workflowtaskresults", code=403))
+    place.restart()
+    assert not has_ended(place.workflow)
+
+
+def test_what_broke_off_can_be_begun_again(place: Place) -> None:
+    place.faults.add(RequestFault("PUT", "/workflows/", code=500, times=1))
+    with pytest.raises(EngineError, match="500: refused by the test"):
+        place.restart()
+    place.restart()
+    assert not has_ended(place.workflow)
+
+
+def test_a_pod_that_does_not_go(place: Place) -> None:
+    [bad] = [
+        node for node in place.workflow["status"]["nodes"].values() if node["displayName"] == "bad"
+    ]
+    name = pod_name(CHAIN, bad)
+
+    def hold(found: t.Any) -> None:
+        found["metadata"]["finalizers"] = ["example.com/held"]
+
+    place.store.change(PODS, "default", name, hold)
+    put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
+    soon = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
+    with pytest.raises(EngineError, match=f"the pod {name} was deleted.*is still there"):
+        restart(place.client, "default", CHAIN, put_back, gone=soon)
+    assert has_ended(place.workflow)
+
+
+def test_a_run_that_is_gone(place: Place) -> None:
+    place.remote.delete(place.run)
+    with pytest.raises(LostRunError, match="there is no Workflow chain-1"):
+        place.restart()
