@@ -129,8 +129,8 @@ class Look:
         self.steps: dict[str, Observed] = {}
         self.nodes: dict[str, Node] = {}
         """The node of an instance that runs something; `NodeTree.attempts` has its attempts."""
-        self.idle: dict[str, Node] = {}
-        """The node of an instance that was skipped or omitted."""
+        self.places: dict[str, Node] = {}
+        """The node at a path, of groups, foreachs and loops as well."""
         self.actions: dict[str, Step] = {}
         """The step of such an instance, as Argo runs it."""
         self._stopped = was_shut_down(run)
@@ -289,8 +289,7 @@ class Look:
             if message is None and inner is not None:
                 message = inner.message
         runs = node.has_run
-        if not runs:
-            self.idle[str(path)] = node
+        self.places[str(path)] = node
         self.steps[str(path)] = Observed(
             path=path,
             status=state,

@@ -77,7 +77,7 @@ def reset(
     paths
         The paths of instances of steps that run something, by the ids of their nodes.
     again
-        Those that run again.
+        Ids of the nodes that are to go, with all that is in them.
     now
         The time of the beginning; None for the clock's.
 

@@ -84,7 +84,7 @@ def decide(
     paths
         The paths of instances of steps that run something, by the ids of their nodes.
     again
-        Those that run again.
+        Ids of the nodes that are to go, with all that is in them.
 
     Raises
     ------
@@ -116,6 +116,7 @@ class _Decision:
     def __post_init__(self) -> None:
         every = [Node(tree) for tree in self.nodes.values()]
         self._by_name = {node.name: node for node in every}
+        self._unwanted = {node.name for node in every if node.id in self.again}
         self._templates = _templates(self.spec)
         self._old_templates = _templates(self.before)
         self._has_other_arguments = self.before.get("arguments") != self.spec.get("arguments")
@@ -246,6 +247,8 @@ class _Decision:
     def _expanded(self, boundary: Node, task: Task) -> _Verdict:
         """Decide on the items of a foreach and on the node that stands for all of them."""
         node = self._by_name.get(task.name)
+        if node is not None and node.id in self.again:
+            return self._let_go(task.name)
         if node is not None and node.type != "TaskGroup":
             # There was no item, or Argo made another kind of node.
             is_idle = node.type == "Skipped"
@@ -287,8 +290,7 @@ class _Decision:
         node = self._by_name.get(name)
         if node is None:
             return _Verdict("new")
-        path = self.paths.get(node.id)
-        if path is not None and path in self.again:
+        if node.id in self.again:
             return self._let_go(name)
         if node.type == "Skipped":
             # One that failed could not even be begun.
@@ -300,6 +302,7 @@ class _Decision:
             return self._replaced(node)
         if not node.has_ended:
             return self._let_go(name)
+        path = self.paths.get(node.id)
         if path is None and node.has_failed:  # such as the task that ends a loop at its bound
             return _Verdict("idle", failed=True)
         return _Verdict("kept", path, node.has_failed)
@@ -356,9 +359,10 @@ class _Decision:
         """Return the path of an instance in a node that is to keep its end."""
         for node in self._by_name.values():
             path = self.paths.get(node.id)
-            if path is None or path in self.again or not node.has_run:
+            if path is None or not node.has_run:
                 continue
-            if name in _enclosing(node.name):
+            around = set(_enclosing(node.name))
+            if name in around and not around & self._unwanted:
                 return path
         return None
 

@@ -27,9 +27,9 @@ def putting_back(observer: Observer, wanted: Json, restart: Restart) -> PutBack:
         if restart.workflow.stored is not None:
             return _stored_again(found, wanted["spec"])
         look = observer.look(found)
-        seen = {**look.idle, **look.nodes}
-        paths = {node.id: path for path, node in seen.items()}
-        return reset(found, wanted["spec"], paths, restart.again)
+        paths = {node.id: path for path, node in look.nodes.items()}
+        again = {look.places[path].id for path in restart.again if path in look.places}
+        return reset(found, wanted["spec"], paths, again)
 
     return put_back
 
@@ -42,7 +42,7 @@ def _stored_again(found: Json, spec: Json) -> Reset:
         for key, tree in read_nodes(found).items()
         if tree["type"] in PROCESSES
     }
-    return reset(found, spec, paths, {paths[key] for key in deleted if key in paths})
+    return reset(found, spec, paths, deleted & paths.keys())
 
 
 def is_same(one: Workflow, other: Workflow) -> bool:

@@ -102,7 +102,8 @@ class Run:
         }
 
     def again(self, *again: str, spec: Json = None) -> Reset:
-        return reset(self.workflow, spec or self.spec, self.paths, again, now=NOW)
+        gone = {key for key, path in self.paths.items() if path in again}
+        return reset(self.workflow, spec or self.spec, self.paths, gone, now=NOW)
 
 
 def names(result: Reset) -> set[str]:
@@ -184,7 +185,7 @@ def test_compressed_nodes_stay_compressed() -> None:
     plain = run.workflow
     nodes = plain["status"].pop("nodes")
     plain["status"]["compressedNodes"] = "not empty"
-    result = reset(with_nodes(plain, nodes), CHAIN, run.paths, {"bad"}, now=NOW)
+    result = reset(with_nodes(plain, nodes), CHAIN, run.paths, {f"{RUN}.bad"}, now=NOW)
     assert "nodes" not in result.workflow["status"]
     assert phases(result) == {RUN: "Running", "first": "Succeeded"}
 
@@ -202,7 +203,7 @@ def test_nodes_in_a_database_are_refused() -> None:
     del found["status"]["nodes"]
     found["status"]["offloadNodeStatusVersion"] = "fnv:1"
     with pytest.raises(EngineError, match="kept in a database"):
-        reset(found, CHAIN, {}, {"bad"})
+        reset(found, CHAIN, {}, {f"{RUN}.bad"})
 
 
 def test_what_waits_for_what_runs_again_cannot_be_kept() -> None:
