@@ -51,6 +51,8 @@ class FaultyServer:
     def __init__(self) -> None:
         self.answers: list[Answer] = [says(200, {})]
         self.asked: list[tuple[str, str, str | None]] = []
+        self.bodies: list[t.Any] = []
+        """What was sent with each, as JSON; None for nothing."""
         self.release = threading.Event()
         outer = self
 
@@ -59,7 +61,8 @@ class FaultyServer:
 
             def do_GET(self) -> None:  # the base class looks for this name
                 size = int(self.headers.get("Content-Length") or 0)
-                self.rfile.read(size)
+                sent = self.rfile.read(size)
+                outer.bodies.append(json.loads(sent) if sent else None)
                 outer.asked.append((self.command, self.path, self.headers.get("Authorization")))
                 answer = outer.answers.pop(0) if len(outer.answers) > 1 else outer.answers[0]
                 answer(self)

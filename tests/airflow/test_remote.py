@@ -1,0 +1,279 @@
+"""Runs submitted to a whole Airflow from outside, as users' are: one stack for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.remote import AirflowRemote
+from couler.backends.base import Artifact, ArtifactFile, Target
+from couler.backends.remote import (
+    Connection,
+    Observation,
+    Observed,
+    RemoteRun,
+    Restart,
+    Submission,
+)
+from couler.errors import LostRunError, RefusedError
+from couler.ir.defaults import resolve_defaults
+from couler.ir.paths import StepPath
+from couler.ir.policies import SourceRef
+from couler.ir.workflow import ExitHandler, Output, Step, Suspend, Workflow
+from tests.corpus.build import (
+    compare,
+    flow,
+    given,
+    group,
+    item,
+    last,
+    out,
+    param,
+    parameter,
+    ref,
+    sh,
+    while_,
+)
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.fakes.kubernetes.images import Images
+from tests.support import airflow_runs, io_image
+from tests.support.airflow_stack import AirflowStack
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(420)]
+
+BACKEND = AirflowBackend()
+
+
+@dataclass
+class Elsewhere:
+    """An Airflow, a connection to it, and what was submitted."""
+
+    stack: AirflowStack
+    cluster: FakeCluster
+    remote: AirflowRemote
+    seen: list[Observation] = field(default_factory=list)
+
+    def submit(self, workflow: Workflow, run_id: str, **parameters: str) -> RemoteRun:
+        workflow = resolve_defaults(workflow)
+        given_ = Submission(run_id, workflow, artifact(workflow), parameters)
+        return RemoteRun(run_id, workflow, self.remote.submit(given_))
+
+    def end(self, run: RemoteRun) -> dict[str, Observed]:
+        """Follow a run to its end, and return how its steps stand."""
+        self.seen = list(self.remote.follow(run))
+        assert self.seen[-1].status != "running"
+        return by_path(self.seen[-1])
+
+    def wait(self, run: RemoteRun, path: str, status: str) -> Observation:
+        """Follow a run until a step stands so."""
+        for seen in self.remote.follow(run):
+            if path in by_path(seen) and by_path(seen)[path].status == status:
+                return seen
+        raise AssertionError(f"{path} was never {status}")
+
+    def lines(self, run: RemoteRun, path: str, **which: int) -> list[str]:
+        return list(self.remote.logs(run, StepPath.parse(path), **which))
+
+    def pods(self, run: RemoteRun) -> list[str]:
+        """Return the tasks that pods of a run were of, each with its map index."""
+        pods = (pod.labels for pod in self.cluster.pods())
+        own = [one for one in pods if one.get("run_id") == run.run_id]
+        return sorted(f"{one['task_id']}[{one.get('map_index', '')}]" for one in own)
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Elsewhere]:
+    if reason := airflow_runs.run_obstacle():
+        pytest.skip(reason)
+    home = tmp_path_factory.mktemp("elsewhere")
+    images = Images({io_image.NAME: io_image.io_image(home / "image")})
+    with (
+        FakeCluster(home / "cluster", images=images) as cluster,
+        AirflowStack(home / "airflow", cluster) as stack,
+    ):
+        fields = {"address": stack.address, "dags": str(home / "airflow" / "dags"), "poll_s": 1}
+        yield Elsewhere(stack, cluster, BACKEND.connect(Connection("airflow", fields=fields), {}))
+
+
+def artifact(workflow: Workflow) -> Artifact:
+    return BACKEND.compile(workflow, Target())
+
+
+def by_path(seen: Observation) -> dict[str, Observed]:
+    return {str(step.path): step for step in seen.steps}
+
+
+def statuses(steps: dict[str, Observed]) -> dict[str, str]:
+    return {path: step.status for path, step in steps.items()}
+
+
+def life(train: str) -> Workflow:
+    """Return items known only at run time, rounds, a group, and a step that can be made to fail."""
+    return flow(
+        "life",
+        sh("list", 'echo "[3, 4]"', result="list"),
+        sh("each", "echo item-$1", item("n"), foreach={"n": ref("list")}),
+        sh(
+            "refine",
+            "echo ${1}x",
+            last(initial="x"),
+            loop=while_(compare(last(), "!=", "xxx"), 4),
+        ),
+        sh("train", f"echo begins; {train}; echo $1", param("word")),
+        group(
+            "report",
+            sh("write", 'echo "$1"', param("of")),
+            inputs=[given("of", ref("train"))],
+            outputs=[out("text", source=ref("write"))],
+        ),
+        parameters=(parameter("word", "none"),),
+        outputs=(
+            out("all", type="list", source=ref("each")),
+            out("said", source=ref("report", "text")),
+        ),
+        exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "echo told"),)),),
+    )
+
+
+def test_a_run_is_begun_followed_and_taken_up_again(elsewhere: Elsewhere) -> None:
+    run = elsewhere.submit(life("exit 3"), "life-1", word="trained")
+    assert elsewhere.submit(life("exit 3"), "life-1", word="trained").place == run.place
+    steps = elsewhere.end(run)
+    assert statuses(steps) == {
+        "list": "succeeded",
+        "each": "succeeded",
+        "each[0]": "succeeded",
+        "each[1]": "succeeded",
+        "refine": "succeeded",
+        "refine@0": "succeeded",
+        "refine@1": "succeeded",
+        "train": "failed",
+        "report": "omitted",
+        "exit:tell": "succeeded",
+        "exit:tell/mail": "succeeded",
+    }
+    assert elsewhere.seen[-1].status == "failed"
+    assert elsewhere.seen[0].status == "running"
+    failed = steps["train"]
+    assert (failed.exit_code, failed.message) == (3, "it ended with exit code 3")
+    assert [(one.number, one.status, one.exit_code) for one in failed.attempts] == [
+        (1, "failed", 3)
+    ]
+    assert steps["report"].message == "it needs the success of train, which failed"
+    assert steps["each"].outputs["result"] == [
+        {"text": "item-3", "type": "str"},
+        {"text": "item-4", "type": "str"},
+    ]
+    assert steps["refine"].outputs == {"result": {"text": "xxx", "type": "str"}}
+    assert elsewhere.lines(run, "each[1]") == ["item-4"]
+    assert elsewhere.lines(run, "train")[0] == "begins"
+    assert elsewhere.lines(run, "refine@1") == ["xxx"]
+    runs = elsewhere.stack.call("GET", "/dags/life/dagRuns")
+    assert [one["dag_run_id"] for one in runs["dag_runs"]] == ["life-1"]
+
+    pods = elsewhere.pods(run)
+    mended = resolve_defaults(life("true"))
+    words = {"word": "trained"}
+    with pytest.raises(RefusedError, match="keeps the parameters that it began with"):
+        elsewhere.remote.restart(run, Restart(mended, artifact(mended), {}, frozenset({"train"})))
+    restart = Restart(mended, artifact(mended), words, frozenset({"train", "report"}))
+    run = replace(run, workflow=mended, place=elsewhere.remote.restart(run, restart))
+    steps = elsewhere.end(run)
+    again = elsewhere.pods(run)
+    for one in pods:
+        again.remove(one)
+    assert again == ["report.write[]", "train[]"]
+    assert elsewhere.seen[-1].status == "succeeded"
+    assert elsewhere.seen[-1].outputs == {"all": ["item-3", "item-4"], "said": "begins\ntrained"}
+    assert [one.status for one in steps["train"].attempts] == ["failed", "succeeded"]
+    assert statuses(steps)["exit:tell"] == "skipped"
+    assert elsewhere.lines(run, "train", attempt=2) == ["begins", "trained"]
+    assert elsewhere.lines(run, "train", attempt=1)[0] == "begins"
+
+
+def test_a_run_that_is_cancelled_ends_with_its_exit_handlers(elsewhere: Elsewhere) -> None:
+    workflow = flow(
+        "slow",
+        sh("first", "echo at; sleep 300"),
+        sh("next", "echo never", depends_on=["first"]),
+        exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "echo told"),)),),
+    )
+    run = elsewhere.submit(workflow, "slow-1")
+    elsewhere.wait(run, "first", "running")
+    elsewhere.remote.cancel(run)
+    steps = elsewhere.end(run)
+    assert elsewhere.seen[-1].status == "cancelled"
+    assert statuses(steps) == {
+        "first": "failed",
+        "next": "omitted",
+        "exit:tell": "succeeded",
+        "exit:tell/mail": "succeeded",
+    }
+    assert steps["first"].attempts[-1].status == "cancelled"
+    elsewhere.remote.cancel(run)
+    assert elsewhere.remote.observe(run).status == "cancelled"
+
+
+def test_a_run_of_which_nothing_runs_is_cancelled(elsewhere: Elsewhere) -> None:
+    waits = sh("waits", "true").model_copy(update={"engine": {"airflow": {"pool": "no-such"}}})
+    workflow = flow(
+        "stuck",
+        waits,
+        exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "echo told"),)),),
+    )
+    run = elsewhere.submit(workflow, "stuck-1")
+    elsewhere.wait(run, "waits", "waiting")
+    elsewhere.remote.cancel(run)
+    assert statuses(elsewhere.end(run)) == {
+        "waits": "omitted",
+        "exit:tell": "succeeded",
+        "exit:tell/mail": "succeeded",
+    }
+    assert elsewhere.seen[-1].status == "cancelled"
+
+
+def test_a_person_lets_a_run_go_on(elsewhere: Elsewhere) -> None:
+    asked = Step(
+        name="ask", action=Suspend(message="Which?"), outputs=(Output(name="n", type="int"),)
+    )
+    workflow = flow("asks", asked, outputs=(out("n", type="int", source=ref("ask", "n")),))
+    run = elsewhere.submit(workflow, "asks-1")
+    elsewhere.wait(run, "ask", "suspended")
+    path = StepPath.parse("ask")
+    elsewhere.remote.resume(run, path, {"n": "7"})
+    with pytest.raises(RefusedError):
+        elsewhere.remote.resume(run, path, {"n": "8"})
+    steps = elsewhere.end(run)
+    assert steps["ask"].outputs == {"n": {"text": "7", "type": "int"}}
+    assert elsewhere.seen[-1].outputs == {"n": 7}
+
+
+def test_a_dag_that_is_paused_goes_on_and_a_run_is_deleted_under_way(elsewhere: Elsewhere) -> None:
+    workflow = flow("held", sh("a", "sleep 300"))
+    elsewhere.remote.delete(elsewhere.submit(workflow, "held-1"))
+    elsewhere.stack.call("PATCH", "/dags/held", {"is_paused": True})
+    run = elsewhere.submit(workflow, "held-2")
+    elsewhere.wait(run, "a", "running")
+    elsewhere.remote.delete(run)
+    elsewhere.remote.delete(run)
+    with pytest.raises(LostRunError, match="held-2"):
+        elsewhere.remote.observe(run)
+    assert elsewhere.stack.call("GET", "/dags/held/dagRuns")["total_entries"] == 0
+
+
+def test_an_error_of_import_is_told_with_the_step(elsewhere: Elsewhere, tmp_path: Path) -> None:
+    bad = sh("bad", "true").model_copy(update={"source": SourceRef(file="flow.py", line=14)})
+    workflow = resolve_defaults(flow("broken", sh("ok", "true"), group("in", bad)))
+    text_ = artifact(workflow).to_text()
+    line = next(one for one in text_.splitlines() if 'task_id="bad"' in one)
+    broken = text_.replace(line, line.replace('task_id="bad"', 'task_id="bad", nonsense=1'))
+    files = (ArtifactFile("broken.py", broken),)
+    given_ = Submission("broken-1", workflow, Artifact("airflow", files=files))
+    with pytest.raises(RefusedError, match=r'of the step "bad" \(flow.py:14\): .*nonsense'):
+        elsewhere.remote.submit(given_)
+    with pytest.raises(RefusedError, match=r'of the step "bad"'):  # it is there, and unchanged
+        elsewhere.remote.submit(given_)

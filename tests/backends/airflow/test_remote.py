@@ -1,0 +1,485 @@
+"""Runs on an Airflow elsewhere: what it is asked, and what its faults end in."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.remote import AirflowRemote
+from couler.backends.base import Artifact, Target
+from couler.backends.remote import (
+    Connection,
+    RemoteBackend,
+    RemoteRun,
+    Restart,
+    Scheduling,
+    Submission,
+)
+from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
+from couler.ir.defaults import resolve_defaults
+from couler.ir.paths import StepPath
+from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Suspend, Workflow
+from tests.corpus.build import flow, parameter, sh
+from tests.rest.faulty_server import Answer, cut, half, says
+from tests.support.airflow_api import FakeAirflow, Fault, task
+
+BACKEND = AirflowBackend()
+FLOW = resolve_defaults(
+    flow(
+        "flow",
+        sh("a", "echo a"),
+        sh("b", "echo b", depends_on=["a"]),
+        parameters=(parameter("n", 1, "int"),),
+        exit_handlers=(ExitHandler(name="tell", on="any", steps=(sh("mail", "true"),)),),
+    )
+)
+EXITS = ("exit-tell.when", "exit-tell.mail", "run-status")
+ALL = ("a", "b", *EXITS)
+
+
+@pytest.fixture
+def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
+    with FakeAirflow(tmp_path).running() as running:
+        yield running
+
+
+def connected(airflow: FakeAirflow, **fields: object) -> AirflowRemote:
+    known = {"address": airflow.address, "dags": str(airflow.folder), "poll_s": 0.01}
+    return BACKEND.connect(Connection("airflow", fields={**known, **fields}, name="prod"), {})
+
+
+def artifact(workflow: Workflow = FLOW) -> Artifact:
+    return BACKEND.compile(workflow, Target())
+
+
+def order(run_id: str = "r1", **parameters: str) -> Submission:
+    return Submission(run_id, FLOW, artifact(), parameters)
+
+
+def the_run(run_id: str = "r1", workflow: Workflow = FLOW) -> RemoteRun:
+    place = {"dag_id": workflow.name, "dag_run_id": run_id, "file": f"{workflow.name}.py"}
+    return RemoteRun(run_id, workflow, place)
+
+
+def test_the_backend_takes_runs_and_schedules(airflow: FakeAirflow) -> None:
+    assert isinstance(BACKEND, RemoteBackend)
+    assert isinstance(connected(airflow), Scheduling)
+
+
+# submit --------------------------------------------------------------------------------------
+
+
+def test_a_run_is_begun_once(airflow: FakeAirflow) -> None:
+    remote = connected(airflow)
+    place = remote.submit(order(n="3"))
+    assert place == {"dag_id": "flow", "dag_run_id": "r1", "file": "flow.py"}
+    assert (airflow.folder / "flow.py").read_text() == artifact().to_text()
+    assert os.listdir(airflow.folder) == ["flow.py"]
+    assert not airflow.is_paused
+    [sent] = airflow.sent("POST")
+    assert sent == {"dag_run_id": "r1", "logical_date": None, "conf": {"n": 3}}
+    (airflow.folder / "flow.py").unlink()
+    assert remote.submit(order(n="3")) == place
+    assert len(airflow.sent("POST")) == 1
+    assert os.listdir(airflow.folder) == []  # a run that is there is left alone, with its file
+
+
+def test_a_file_that_is_there_is_not_written_again(airflow: FakeAirflow) -> None:
+    remote = connected(airflow)
+    remote.submit(order("r1"))
+    before = (airflow.folder / "flow.py").stat()
+    remote.submit(order("r2"))
+    after = (airflow.folder / "flow.py").stat()
+    assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_a_begin_of_which_the_answer_is_lost_is_not_doubled(airflow: FakeAirflow) -> None:
+    airflow.faults = [Fault("POST", "/dagRuns", cut, after=True)]
+    connected(airflow).submit(order())
+    assert list(airflow.runs) == ["r1"]
+    assert len(airflow.sent("POST")) == 2
+
+
+def test_an_error_of_import_names_the_step(airflow: FakeAirflow) -> None:
+    airflow.is_read = False
+    text = artifact().to_text().splitlines()
+    line = next(number for number, one in enumerate(text, 1) if 'task_id="b"' in one)
+    trace = (
+        f'Traceback:\n  File "/dags/flow.py", line {line}, in <module>\nTypeError: no such field'
+    )
+    airflow.import_errors = [
+        {"import_error_id": 1, "timestamp": "t", "filename": "other.py", "stack_trace": "x"},
+        {"import_error_id": 2, "timestamp": "t", "filename": "d/flow.py", "stack_trace": trace},
+    ]
+    (airflow.folder / "flow.py").write_text(artifact().to_text())
+    with pytest.raises(RefusedError) as caught:
+        connected(airflow).submit(order())
+    assert str(caught.value) == (
+        f'airflow cannot import flow.py, line {line}, which is of the step "b": '
+        "TypeError: no such field"
+    )
+    assert airflow.runs == {}
+
+
+def test_an_error_of_the_former_file_is_not_taken_for_one_of_this(airflow: FakeAirflow) -> None:
+    (airflow.folder / "flow.py").write_text("old")
+    airflow.import_errors = [
+        {"import_error_id": 2, "timestamp": "t", "filename": "flow.py", "stack_trace": "old"}
+    ]
+    connected(airflow).submit(order())
+    assert list(airflow.runs) == ["r1"]
+
+
+def test_a_file_that_is_never_read_is_given_up(airflow: FakeAirflow) -> None:
+    airflow.is_read = False
+    with pytest.raises(EngineError, match=r"not there after 0 s.*refresh_interval") as caught:
+        connected(airflow, parse_timeout_s=0.01).submit(order())
+    assert not isinstance(caught.value, RefusedError)
+
+
+def test_a_target_needs_a_folder_that_is_there(airflow: FakeAirflow, tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match=r"there is no folder .*gone"):
+        connected(airflow, dags=str(tmp_path / "gone")).submit(order())
+    fields = {"address": airflow.address}
+    with pytest.raises(ConfigurationError, match="does not say where DAG files go"):
+        BACKEND.connect(Connection("airflow", fields=fields), {}).submit(order())
+    assert airflow.runs == {}
+
+
+def test_a_folder_can_be_an_address(airflow: FakeAirflow) -> None:
+    connected(airflow, dags=f"file://{airflow.folder}").submit(order())
+    assert os.listdir(airflow.folder) == ["flow.py"]
+
+
+def test_a_schedule_is_put_in_place_and_paused(airflow: FakeAirflow) -> None:
+    scheduled = FLOW.model_copy(update={"schedule": Schedule(cron=("0 3 * * *",))})
+    remote = connected(airflow)
+    place = remote.schedule(scheduled, artifact(scheduled))
+    assert (place["dag_id"], airflow.is_paused) == ("flow", False)
+    remote.pause(place)
+    assert airflow.is_paused
+    remote.unpause(place)
+    assert not airflow.is_paused
+
+
+# faults --------------------------------------------------------------------------------------
+
+REFUSALS: list[tuple[Answer, str]] = [
+    (says(401, {"detail": "Invalid JWT token"}), "401: Invalid JWT token. Give the target a token"),
+    (says(403, {"detail": "Forbidden"}), "403: Forbidden. The account of the token may not"),
+    (says(404, {"detail": "Not Found"}), "404: Not Found"),
+    (says(422, {"detail": [{"loc": ["body", "conf"], "msg": "no map"}]}), "422: body.conf: no map"),
+]
+
+
+@pytest.mark.parametrize(("answer", "told"), REFUSALS)
+def test_a_refusal_of_a_run_is_told(airflow: FakeAirflow, answer: Answer, told: str) -> None:
+    airflow.faults = [Fault("POST", "/dagRuns", answer, times=9)]
+    with pytest.raises(RefusedError, match=told):
+        connected(airflow).submit(order())
+    assert len(airflow.sent("POST")) == 1
+    airflow.faults = []
+    connected(airflow).submit(order())
+    assert list(airflow.runs) == ["r1"]
+
+
+def test_a_conflict_is_a_run_that_is_there(airflow: FakeAirflow) -> None:
+    airflow.faults = [Fault("POST", "/dagRuns", says(409, {"detail": "DagRun already exists"}))]
+    assert connected(airflow).submit(order())["dag_run_id"] == "r1"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        says(429, {"detail": "slow down"}, Retry_After="0"),
+        says(503, b"<h1>away</h1>", Retry_After="0"),
+        half(b'{"dag_run_id": '),
+        cut,
+    ],
+)
+@pytest.mark.parametrize("where", ["GET /dagRuns/r1", "POST /dagRuns", "GET /taskInstances"])
+def test_what_passes_is_borne(airflow: FakeAirflow, answer: Answer, where: str) -> None:
+    method, _, place = where.partition(" ")
+    airflow.tasks = [task(one, "success") for one in ALL]
+    airflow.faults = [Fault(method, place, answer)]
+    remote = connected(airflow)
+    remote.submit(order())
+    airflow.runs["r1"]["state"] = "success"
+    assert remote.observe(the_run()).status == "succeeded"
+    assert list(airflow.runs) == ["r1"]
+    assert airflow.faults[0].times == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (says(500, {"detail": "broken"}), "was refused with 500: broken"),
+        (says(200, b"<html>hello</html>"), "something that is no JSON"),
+        (says(200, [1]), "something else than Airflow's API gives"),
+        (half(b"{"), "got no answer"),
+        (cut, "got no answer"),
+    ],
+)
+def test_what_does_not_pass_is_one_error(airflow: FakeAirflow, answer: Answer, told: str) -> None:
+    airflow.begin("r1")
+    airflow.faults = [Fault("GET", "/taskInstances", answer, times=10**6)]
+    remote = connected(airflow, patience_s=0.2)
+    with pytest.raises(EngineError, match=told) as caught:
+        list(remote.follow(the_run()))
+    assert "\n" not in str(caught.value)
+
+
+def test_a_server_that_does_not_answer_is_given_up(airflow: FakeAirflow) -> None:
+    airflow.begin("r1")
+    airflow.faults = [Fault("GET", "/taskInstances", airflow.silent, times=10**6)]
+    remote = connected(airflow, timeout_s=0.2, patience_s=0.1)
+    with pytest.raises(EngineError, match="got no answer"):
+        list(remote.follow(the_run()))
+
+
+def test_a_run_that_is_gone_is_lost(airflow: FakeAirflow) -> None:
+    with pytest.raises(LostRunError, match="airflow has no run r1 of the DAG flow"):
+        connected(airflow).observe(the_run())
+
+
+# watching ------------------------------------------------------------------------------------
+
+
+def test_a_run_is_followed_until_it_is_over(airflow: FakeAirflow) -> None:
+    dag_run = airflow.begin("r1")
+    airflow.tasks = [task(one, None) for one in ALL]
+    seen = []
+    for observation in connected(airflow).follow(the_run()):
+        seen.append({str(one.path): one.status for one in observation.steps})
+        if len(seen) == 1:
+            airflow.tasks[0] = task("a", "running")
+            airflow.faults = [Fault("GET", "/dagRuns/r1", cut, times=3)]
+        elif len(seen) == 2:
+            airflow.tasks[0] = task("a", "success")
+            airflow.tasks[1] = task("b", "queued")
+        elif len(seen) == 3:
+            airflow.tasks = [task(one, "success") for one in ALL]
+            dag_run["state"] = "success"
+    assert seen == [
+        {},
+        {"a": "running"},
+        {"a": "succeeded", "b": "waiting"},
+        {
+            "a": "succeeded",
+            "b": "succeeded",
+            "exit:tell/mail": "succeeded",
+            "exit:tell": "succeeded",
+        },
+    ]
+
+
+@pytest.mark.parametrize("page", [100, 7])
+def test_all_pages_are_read(airflow: FakeAirflow, page: int) -> None:
+    wide = flow("flow", sh("each", "echo $1", result=None, foreach=list(range(120))))
+    airflow.page = page
+    airflow.begin("r1", "success")
+    airflow.tasks = [task("each", "success", index=index) for index in range(120)]
+    seen = connected(airflow).observe(the_run(workflow=wide))
+    assert len(seen.steps) == 121
+    assert {one.status for one in seen.steps} == {"succeeded"}
+
+
+def test_what_items_gave_is_gathered(airflow: FakeAirflow) -> None:
+    each = flow("flow", sh("each", "echo $1", foreach=[5, 6]))
+    airflow.begin("r1", "success")
+    airflow.tasks = [task("each", "success", index=index) for index in range(2)]
+    airflow.tasks.append(task("each-lists", "success"))
+    airflow.returned = {f"each[{index}]": {"result": str(index)} for index in range(2)}
+    seen = connected(airflow).observe(the_run(workflow=each))
+    whole = next(one for one in seen.steps if str(one.path) == "each")
+    assert [one["text"] for one in whole.outputs["result"]] == ["0", "1"]
+
+
+def test_a_paused_dag_is_told(airflow: FakeAirflow) -> None:
+    (airflow.folder / "flow.py").write_text("")
+    airflow.begin("r1", "queued")
+    assert connected(airflow).observe(the_run()).message == (
+        "the DAG flow is paused in Airflow: nothing of it begins"
+    )
+
+
+def test_tries_are_told_with_their_ends(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", "failed")
+    airflow.tasks = [task("a", "failed", tries=2), task("b", "upstream_failed", tries=0)]
+    airflow.tries = {"a": [task("a", "failed", tries=1), task("a", "failed", tries=2)]}
+    error = {"event": "Task failed with exception", "level": "error", "timestamp": "t"}
+    late = {"exc_type": "AirflowTaskTimeout", "exc_value": "Timeout, PID: 7"}
+    away = {"exc_type": "PodLaunchFailedException", "exc_value": "Pod took too long to start"}
+    airflow.logs = {
+        "a/1": [{**error, "error_detail": [away]}],
+        "a/2": [{**error, "error_detail": [late]}],
+    }
+    seen = {str(one.path): one for one in connected(airflow).observe(the_run()).steps}
+    assert [(one.number, one.status, one.message) for one in seen["a"].attempts] == [
+        (1, "error", "Pod took too long to start"),
+        (2, "failed", "Timeout, PID: 7"),
+    ]
+    assert seen["b"].message == "it needs the success of a, which failed"
+    assert seen["b"].attempts == ()
+
+
+def test_logs_are_those_of_a_try(airflow: FakeAirflow) -> None:
+    airflow.begin("r1")
+    airflow.tasks = [task("a", "running", tries=2), task("b", None)]
+    logger = "airflow.providers.cncf.kubernetes.utils.pod_manager.PodManager"
+    said = [{"event": f"[base] {word}", "logger": logger, "timestamp": "t"} for word in "xyz"]
+    airflow.logs = {"a/1": said[:1], "a/2": said}
+    remote, path = connected(airflow), StepPath.parse("a")
+    assert list(remote.logs(the_run(), path)) == ["x", "y", "z"]
+    assert list(remote.logs(the_run(), path, attempt=1)) == ["x"]
+    assert list(remote.logs(the_run(), StepPath.parse("b"))) == []
+    with pytest.raises(EngineError, match="a of r1 has no attempt 3; it had 2"):
+        list(remote.logs(the_run(), path, attempt=3))
+    with pytest.raises(EngineError, match='no step "c" that runs something'):
+        list(remote.logs(the_run(), StepPath.parse("c")))
+    lines = remote.logs(the_run(), path, follow=True)
+    assert [next(lines), next(lines), next(lines)] == ["x", "y", "z"]
+    said.append({**said[0], "event": "[base] last\n"})
+    airflow.tasks[0] = task("a", "success", tries=2)
+    assert list(lines) == ["last"]
+
+
+# changing ------------------------------------------------------------------------------------
+
+
+def test_a_run_is_ended_and_its_exit_handlers_run(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", note="mine")
+    airflow.tasks = [task("a", "running"), *(task(one, None) for one in ALL[1:])]
+    connected(airflow).cancel(the_run())
+    [change] = airflow.sent("PATCH")
+    assert change == {"state": "failed", "note": "mine\nCancelled by couler."}
+    [cleared] = airflow.sent("POST", "clearTaskInstances")
+    assert sorted(cleared["task_ids"]) == sorted(EXITS)
+    assert (cleared["dry_run"], cleared["run_on_latest_version"]) == (False, False)
+
+
+def test_where_nothing_runs_a_step_is_failed_for_the_exit_handlers(airflow: FakeAirflow) -> None:
+    airflow.begin("r1")
+    airflow.tasks = [task("a", "success"), *(task(one, None) for one in ALL[1:])]
+    connected(airflow).cancel(the_run())
+    assert airflow.sent("PATCH", "/taskInstances/b") == [{"new_state": "failed"}]
+
+
+def test_a_run_that_has_ended_is_not_cancelled(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", "success")
+    connected(airflow).cancel(the_run())
+    assert [how for how, _, _ in airflow.asked] == ["GET"]
+
+
+def a_failed_run(airflow: FakeAirflow, **fields: Any) -> AirflowRemote:
+    airflow.begin("r1", "failed", **fields)
+    airflow.tasks = [
+        task("a", "success"),
+        task("b", "failed"),
+        *(task(one, "success") for one in EXITS[:2]),
+        task("run-status", "failed"),
+    ]
+    airflow.edges = {
+        "a": ["b"],
+        "b": ["exit-tell.when", "exit-tell.mail", "run-status"],
+        "exit-tell.when": ["exit-tell.mail"],
+        "exit-tell.mail": ["run-status"],
+        "run-status": [],
+    }
+    return connected(airflow)
+
+
+def test_only_what_is_to_run_again_is_cleared(airflow: FakeAirflow) -> None:
+    remote = a_failed_run(airflow, note="Cancelled by couler.")
+    remote.restart(the_run(), Restart(FLOW, artifact(), {}, frozenset({"b"})))
+    checked, cleared = airflow.sent("POST", "clearTaskInstances")
+    assert (checked["dry_run"], cleared["dry_run"]) == (True, False)
+    assert sorted(cleared["task_ids"]) == sorted(["b", *EXITS])
+    assert (cleared["only_failed"], cleared["run_on_latest_version"]) == (False, True)
+    assert airflow.runs["r1"]["note"] == ""
+
+
+def test_a_restart_that_would_do_more_is_refused(airflow: FakeAirflow) -> None:
+    remote = a_failed_run(airflow)
+    airflow.also_cleared = [task("a", "success")]
+    with pytest.raises(RefusedError, match=r"would run other tasks again as well: a\[-1\]"):
+        remote.restart(the_run(), Restart(FLOW, artifact(), {}, frozenset({"b"})))
+    assert airflow.tasks[1]["state"] == "failed"
+
+
+def test_a_restart_needs_a_run_that_is_over_and_its_parameters(airflow: FakeAirflow) -> None:
+    remote = a_failed_run(airflow, conf={"n": 1})
+    with pytest.raises(RefusedError, match="keeps the parameters that it began with"):
+        remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "2"}, frozenset({"b"})))
+    with pytest.raises(RefusedError, match="nothing of the run r1 is to run again"):
+        remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "1"}, frozenset()))
+    airflow.runs["r1"]["state"] = "running"
+    with pytest.raises(RefusedError, match="still under way"):
+        remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "1"}, frozenset({"b"})))
+
+
+def test_a_person_answers_with_values_of_their_types(airflow: FakeAirflow) -> None:
+    outputs = (Output(name="n", type="int"), Output(name="word", default="x"))
+    asks = flow("flow", Step(name="ask", action=Suspend(), outputs=outputs), sh("a", "true"))
+    airflow.begin("r1")
+    airflow.tasks = [task("ask", "awaiting_input"), task("a", "running")]
+    airflow.questions = {"ask": {"options": ["OK"]}}
+    remote, run = connected(airflow), the_run(workflow=asks)
+    remote.resume(run, StepPath.parse("ask"), {"n": "7"})
+    assert airflow.sent("PATCH") == [
+        {"chosen_options": ["OK"], "params_input": {"n": 7, "word": "x"}}
+    ]
+    with pytest.raises(RefusedError, match="a of r1 does not wait for a person"):
+        remote.resume(run, StepPath.parse("a"))
+
+
+def test_a_run_is_deleted_also_under_way(airflow: FakeAirflow) -> None:
+    airflow.begin("r1")
+    remote = connected(airflow)
+    remote.delete(the_run())
+    assert (airflow.runs, airflow.sent("PATCH")) == ({}, [{"state": "failed"}])
+    remote.delete(the_run())
+
+
+# getting in ----------------------------------------------------------------------------------
+
+
+def test_a_name_and_a_password_give_a_token(airflow: FakeAirflow, tmp_path: Path) -> None:
+    airflow.tokens = {"given"}
+    airflow.begin("r1", "success")
+    fields = {"address": airflow.address, "username": "ann", "password": {"env": "PW"}}
+    remote = BACKEND.connect(Connection("airflow", fields=fields), {"PW": "right"})
+    assert remote.observe(the_run()).status == "succeeded"
+    assert len(airflow.sent("POST", "/auth/token")) == 1
+    airflow.faults = [Fault("GET", "/dagRuns/r1", says(401, {"detail": "expired"}))]
+    assert remote.observe(the_run()).status == "succeeded"
+    assert len(airflow.sent("POST", "/auth/token")) == 2
+    remote = BACKEND.connect(Connection("airflow", fields=fields), {"PW": "wrong-secret"})
+    with pytest.raises(EngineError, match="Invalid credentials") as caught:
+        remote.observe(the_run())
+    assert "wrong-secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({}, 'the target "prod" needs an address'),
+        ({"adress": "http://x"}, "has no setting"),
+        ({"address": "x"}, "is no address such as"),
+        ({"address": "http://x", "poll_s": 0}, "poll_s is no number of seconds above 0"),
+        ({"address": "http://x", "dags": 3}, "dags is no text"),
+        ({"address": "http://x", "insecure": "yes"}, "insecure is neither true nor false"),
+        ({"address": "http://x", "token": "abc"}, "must be a reference"),
+        ({"address": "http://x", "username": "ann"}, "a username and a password, or neither"),
+        ({"address": "http://x", "token": {"env": "A"}, "username": "b"}, "only one of them"),
+    ],
+)
+def test_wrong_fields_are_refused(fields: dict[str, object], told: str) -> None:
+    with pytest.raises(ConfigurationError, match=told) as caught:
+        BACKEND.connect(Connection("airflow", fields=fields, name="prod"), {})
+    assert "abc" not in str(caught.value)
