@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
+import re
 import time
 import typing as t
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from couler.backends.airflow.rest import AirflowApi
 from couler.errors import EngineError, RefusedError
@@ -14,6 +15,8 @@ from couler.ir.workflow import Group, Step, Workflow
 Json: t.TypeAlias = t.Any
 
 _BETWEEN_S = 1.0
+_ERROR = re.compile(r"[A-Za-z_][\w.]*(: |$)")
+_TASK_ID = re.compile(r"\btask_id: ([\w.-]+)")
 
 
 class DagFile(t.NamedTuple):
@@ -128,17 +131,30 @@ def import_error(file: DagFile, trace: str) -> str:
     trace
         What Python told of the error.
     """
-    lines = [line.strip() for line in trace.strip().splitlines() if line.strip()]
-    why = lines[-1] if lines else "no reason is given"
+    why = _reason(trace)
     line = _line_of(file.name, trace)
+    named = _TASK_ID.search(why)
     step = None if line is None else step_at(file, line)
+    if step is None and named is not None:  # Airflow shows the innermost calls only
+        step = _step_of(file.workflow, named[1].split("."))
     about = f"airflow cannot import {file.name}"
     if line is not None:
         about += f", line {line}"
     if step is not None:
         source = f" ({step.source})" if step.source is not None else ""
-        about += f', which is of the step "{step.name}"{source}'
+        about += (
+            f', which is of the step "{step.name}"{source}'
+            if line is not None
+            else (f': the step "{step.name}"{source}')
+        )
     return f"{about}: {why}"
+
+
+def _reason(trace: str) -> str:
+    """Return what a trace ends with: the error, with all of its lines as one."""
+    lines = [line.rstrip() for line in trace.splitlines() if line.strip()]
+    first = max((at for at, line in enumerate(lines) if _ERROR.match(line)), default=-1)
+    return " ".join(line.strip() for line in lines[first:]) or "no reason is given"
 
 
 def _line_of(name: str, trace: str) -> int | None:
@@ -158,15 +174,17 @@ def step_at(file: DagFile, line: int) -> Step | None:
         tree = ast.parse(file.text)
     except SyntaxError:
         return None
-    names = _names_at(tree, line)
-    steps: tuple[Step, ...] = file.workflow.steps
-    found: Step | None = None
+    return _step_of(file.workflow, _names_at(tree, line))
+
+
+def _step_of(workflow: Workflow, names: Iterable[str]) -> Step | None:
+    """Return the step of the innermost of several names, of which some are of the compiler's."""
+    steps, found = workflow.steps, None
     for name in names:
         step = next((one for one in steps if one.name == name), None)
-        if step is None:
-            continue  # a group of the compiler's own: an item, a round
-        found = step
-        steps = step.action.steps if isinstance(step.action, Group) else ()
+        if step is not None:
+            found = step
+            steps = step.action.steps if isinstance(step.action, Group) else ()
     return found
 
 

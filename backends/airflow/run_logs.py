@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import typing as t
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from couler.backends.airflow.rest import RunApi
 from couler.backends.airflow.task_states import Instance
@@ -20,6 +20,8 @@ _OWN = "base"
 """The container of the step itself."""
 _TROUBLE = ("warning", "error", "critical")
 _NOT_READ = "Could not read"
+_READ_ANEW = "log read interrupted but container"
+_MOST_REPEATED = 1000
 _TASK_LOGGERS = ("task.stdout", "task.stderr")
 
 
@@ -57,14 +59,37 @@ def _trouble(entry: Mapping[str, Json], event: str) -> Iterator[str]:
         yield f"{one.get('exc_type')}: {first_line(str(one.get('exc_value')))}"
 
 
-def read_log(run: RunApi, instance: Instance, attempt: int) -> Iterator[str]:
-    """Yield the lines of a try so far."""
+def read_log(run: RunApi, instance: Instance, attempt: int) -> list[str]:
+    """Return the lines of a try so far."""
     entries = run.log(instance, attempt)
     if not any("timestamp" in entry for entry in entries):  # nothing but words about the log
         told = (str(entry.get("event", "")) for entry in entries)
-        yield from (f"airflow: {one}" for one in told if one.startswith(_NOT_READ))
+        return [f"airflow: {one}" for one in told if one.startswith(_NOT_READ)]
+    parts: list[list[str]] = [[]]
     for entry in entries:
-        yield from lines_of(entry)
+        if _READ_ANEW in str(entry.get("event", "")):
+            parts.append([])
+        else:
+            parts[-1] += lines_of(entry)
+    return joined(parts)
+
+
+def joined(parts: Iterable[Sequence[str]]) -> list[str]:
+    """Return parts of a log as one, without what one repeats of those before it.
+
+    Where the connection to a pod breaks, Airflow reads its log anew from a second before.
+
+    Examples
+    --------
+    >>> joined([["a", "b", "c"], ["b", "c", "d"]])
+    ['a', 'b', 'c', 'd']
+    """
+    whole: list[str] = []
+    for part in parts:
+        most = min(len(whole), len(part), _MOST_REPEATED)
+        same = (count for count in range(most, 0, -1) if whole[-count:] == list(part[:count]))
+        whole += part[next(same, 0) :]
+    return whole
 
 
 def follow_log(
@@ -85,7 +110,7 @@ def follow_log(
     while True:
         ended = is_over()  # before it is read, so that nothing of it is missed
         begun = time.monotonic()
-        lines = [*read_log(run, instance, attempt)]
+        lines = read_log(run, instance, attempt)
         took_s = time.monotonic() - begun
         yield from lines[known:]
         known = max(known, len(lines))

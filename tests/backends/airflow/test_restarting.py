@@ -1,0 +1,136 @@
+"""Which task instances run again, for steps that do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from couler.backends.airflow.instances import RunSteps
+from couler.backends.airflow.restarting import to_clear
+from couler.backends.airflow.task_states import Instance, Task, TaskTable
+from couler.ir.workflow import Workflow
+from tests.corpus.build import (
+    compare,
+    flow,
+    given,
+    group,
+    item,
+    last,
+    on_failure,
+    out,
+    ref,
+    sh,
+    while_,
+)
+
+
+def cleared(workflow: Workflow, tasks: Mapping[str, str], edges: str, *again: str) -> set[str]:
+    """Return what runs again; tasks are written `each[2]`, edges `a b, b c`."""
+    made: dict[Instance, Task] = {}
+    for name, state in tasks.items():
+        task, _, index = name.partition("[")
+        made[task, int(index.rstrip("]") or -1)] = Task(state)
+    table = TaskTable(made, has_failed=True, was_cancelled=False)
+    after: dict[str, list[str]] = {task: [] for task, _ in made}
+    for edge in edges.split(", "):
+        before, _, behind = edge.partition(" ")
+        after[before].append(behind)
+    steps = RunSteps(workflow, table, lambda _: [1])
+    found = to_clear(workflow, steps, table, after, frozenset(again))
+    return {task if index < 0 else f"{task}[{index}]" for task, index in found}
+
+
+def test_what_has_succeeded_stays_unless_it_is_named() -> None:
+    chain = flow(
+        "f",
+        sh("a", "true"),
+        sh("b", "true", depends_on=["a"]),
+        sh("c", "true", depends_on=["b"]),
+        sh("beside", "true", depends_on=["a"]),
+    )
+    tasks = {"a": "success", "b": "failed", "c": "upstream_failed", "beside": "success"}
+    edges = "a b, b c, a beside"
+    assert cleared(chain, tasks, edges, "b", "c") == {"b", "c"}
+    assert cleared(chain, tasks, edges, "b") == {"b", "c"}
+    assert cleared(chain, tasks, edges, "a", "b", "c") == {"a", "b", "c"}
+    assert cleared(chain, tasks, edges) == set()
+
+
+def test_one_item_runs_again_with_what_gathers_it() -> None:
+    each = flow("f", sh("m", "true", foreach=[1, 2, 3]), sh("z", "true", depends_on=["m"]))
+    tasks = {
+        "m[0]": "success",
+        "m[1]": "failed",
+        "m[2]": "success",
+        "m-lists": "upstream_failed",
+        "z": "upstream_failed",
+    }
+    assert cleared(each, tasks, "m m-lists, m-lists z", "m[1]") == {"m[1]", "m-lists", "z"}
+    whole = {"m[0]", "m[1]", "m[2]", "m-lists", "z"}
+    assert cleared(each, tasks, "m m-lists, m-lists z", "m") == whole
+
+
+def test_tasks_of_other_items_of_a_group_stay() -> None:
+    body = group(
+        "g",
+        sh("x", "true"),
+        sh("y", "true", depends_on=["x"]),
+        foreach=[1, 2],
+        inputs=[given("n", item())],
+        outputs=[out("o", source=ref("y"))],
+    )
+    tasks = {f"g.item.{name}[0]": "success" for name in ("x", "y", "end")}
+    tasks |= {"g.item.x[1]": "success", "g.item.y[1]": "failed", "g.item.end[1]": "upstream_failed"}
+    tasks["g-lists"] = "upstream_failed"
+    edges = "g.item.x g.item.y, g.item.y g.item.end, g.item.end g-lists"
+    assert cleared(flow("f", body), tasks, edges, "g[1]/y") == {
+        "g.item.y[1]",
+        "g.item.end[1]",
+        "g-lists",
+    }
+    assert cleared(flow("f", body), tasks, edges, "g[1]") == {
+        "g.item.x[1]",
+        "g.item.y[1]",
+        "g.item.end[1]",
+        "g-lists",
+    }
+
+
+@pytest.mark.parametrize(("again", "first"), [("r@2", 2), ("r@1", 1), ("r", 0)])
+def test_rounds_after_one_run_again(again: str, first: int) -> None:
+    loop = while_(compare(last(), "!=", "y"), 4)
+    rounds = flow("f", sh("r", "echo $1", last(initial="x"), loop=loop))
+    states = ("success", "success", "failed", "upstream_failed")
+    tasks = {f"r.round_{number}": state for number, state in enumerate(states)}
+    tasks["r.bound_4"] = "upstream_failed"
+    edges = "r.round_0 r.round_1, r.round_1 r.round_2, r.round_2 r.round_3, r.round_3 r.bound_4"
+    wanted = {f"r.round_{number}" for number in range(first, 4)} | {"r.bound_4"}
+    assert cleared(rounds, tasks, edges, again) == wanted
+
+
+def test_gates_look_again() -> None:
+    handled = flow(
+        "f",
+        sh("bad", "false"),
+        sh("mend", "true", depends_on=[on_failure("bad")]),
+        sh("late", "true", depends_on=["mend"]),
+    )
+    tasks = {"bad": "failed", "mend-needs": "success", "mend": "failed", "late": "upstream_failed"}
+    edges = "bad mend-needs, mend-needs mend, mend late"
+    assert cleared(handled, tasks, edges, "mend", "late") == {"mend", "late"}
+    assert cleared(handled, tasks, edges, "bad", "mend", "late") == set(tasks)
+
+
+def test_a_gate_that_did_not_look_does_so_where_its_step_runs() -> None:
+    handled = flow("f", sh("bad", "false"), sh("mend", "true", depends_on=[on_failure("bad")]))
+    tasks = {"bad": "success", "mend-needs": "skipped", "mend": "skipped"}
+    found = cleared(handled, tasks, "bad mend-needs, mend-needs mend", "mend")
+    assert found == {"mend-needs", "mend"}
+
+
+def test_a_group_that_was_omitted_opens_with_its_gate() -> None:
+    body = group("g", sh("x", "true"), depends_on=["a"], when=compare(ref("a"), "==", "1"))
+    tasks = {"a": "failed", "g.when": "upstream_failed", "g.x": "upstream_failed"}
+    found = cleared(flow("f", sh("a", "true"), body), tasks, "a g.when, g.when g.x", "a", "g")
+    assert found == {"a", "g.when", "g.x"}
