@@ -18,6 +18,7 @@ from couler.backends.airflow.places import (
     Spot,
     axis,
     exit_groups,
+    is_dynamic,
     item_count,
     own_name,
 )
@@ -260,7 +261,7 @@ class RunSteps:
         foreach = spot.step.foreach
         assert foreach is not None
         count = item_count(foreach)
-        if spot.has_maker:
+        if spot.has_maker and (count or is_dynamic(foreach)):
             inside = self._table.within(spot.base)
             count = 1 + max((index for _, index in inside), default=-1)
             status = None if count else self._without_items(spot, scope)
