@@ -166,6 +166,7 @@ class LocalBackend:
         on_event: Callable[[Event], None] | None = None,
         environ: Mapping[str, str] | None = None,
         secrets: GivenSecrets | None = None,
+        from_step: str | None = None,
     ) -> RunResult:
         """Take up a run again: what failed, what was cut off, what has changed.
 
@@ -182,6 +183,9 @@ class LocalBackend:
             Values that take the place of those that it was started with.
         options, on_event, environ, secrets
             As in `run`.
+        from_step
+            Name or path of a step that runs again with all that comes after it, whatever became of
+            it. A path without an item or a round stands for all of them.
 
         Raises
         ------
@@ -202,7 +206,10 @@ class LocalBackend:
         with listen() as interrupts, open_database(around.home.database_url) as database:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
-            return take_up(record, wanted, parameters or {}, around, database, interrupts)
+            return take_up(
+                *(record, wanted, parameters or {}, around, database, interrupts),
+                from_step=from_step,
+            )
 
     def plan_retry(
         self,
@@ -213,6 +220,7 @@ class LocalBackend:
         options: RunOptions | None = None,
         environ: Mapping[str, str] | None = None,
         secrets: GivenSecrets | None = None,
+        from_step: str | None = None,
     ) -> tuple[PlannedStep, ...]:
         """Return what `retry` would do with each step, without doing it.
 
@@ -225,7 +233,7 @@ class LocalBackend:
         with open_database(around.home.database_url) as database:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
-            return plan(record, wanted, parameters or {}, around, database)
+            return plan(record, wanted, parameters or {}, around, database, from_step=from_step)
 
     def cancel(
         self,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from couler.backends.local.ends import End
 from couler.backends.local.stored import references
 from couler.errors import ArtifactError
+from couler.ir.evaluation.naming import covers
 from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import Outputs
 from couler.ir.paths import PathPart, StepPath
@@ -25,10 +26,13 @@ class Earlier:
         How instances ended, by the text of their paths.
     has_file
         Tells whether the file of a reference is in the store.
+    again
+        Paths of what is to run again, whatever became of it.
     """
 
     records: dict[str, StepRecord]
     has_file: Callable[[str], bool]
+    again: tuple[StepPath, ...] = ()
 
     def __contains__(self, path: object) -> bool:
         return path in self.records
@@ -61,6 +65,10 @@ class Earlier:
             state, outputs, None, record.exit_code, record.attempts, key, record.ordinal
         ), record
 
+    def is_asked_for(self, path: str) -> bool:
+        """Return whether a path is to run again, whatever became of it."""
+        return bool(self.again) and any(covers(one, StepPath.parse(path)) for one in self.again)
+
     def has_succeeded(self, path: str) -> bool:
         """Return whether a path is recorded as succeeded, whether or not that still holds."""
         return path in self.records and self.records[path].status in _WELL
@@ -79,6 +87,8 @@ class Earlier:
     def _objection(
         self, record: StepRecord, key: str, names: Collection[str], since: int
     ) -> str | None:
+        if self.is_asked_for(record.path):
+            return "it is to run again"
         if record.status not in _WELL:
             return f"it {'failed' if record.status == 'failed' else f'was {record.status}'}"
         if record.key != key:

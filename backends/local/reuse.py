@@ -96,7 +96,7 @@ class Known:
         This reads files. Without a decision the cache was not asked.
         """
         policy = instance.step.cache
-        if self.cache is None or policy is None:
+        if self.cache is None or policy is None or self.earlier.is_asked_for(str(instance.path)):
             return None, None
         optional = [output.name for output in instance.outputs if output.optional]
         found = self.cache.find(

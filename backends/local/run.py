@@ -39,10 +39,12 @@ from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.surroundings import Surroundings, require_surroundings
 from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError, StateError
+from couler.ir.evaluation.naming import named_paths
 from couler.ir.evaluation.outputs import read_outside
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import RunFacts, Single, View
+from couler.ir.paths import StepPath
 from couler.ir.serialize import write_json
 from couler.ir.wire import is_file
 from couler.ir.workflow import Workflow
@@ -128,6 +130,8 @@ def take_up(
     around: Surroundings,
     database: Database,
     interrupts: Interrupts,
+    *,
+    from_step: str | None = None,
 ) -> RunResult:
     """Run what an earlier session has left: what failed, what was cut off, what has changed.
 
@@ -145,6 +149,8 @@ def take_up(
         Where the run is recorded.
     interrupts
         Tell that the run is to end.
+    from_step
+        Name or path of a step that runs again with all that comes after it.
 
     Raises
     ------
@@ -153,6 +159,7 @@ def take_up(
     RunBusyError
         Another process works on the run.
     """
+    asked = _asked(workflow, from_step)
     bound = _bind(workflow, around, parameters, run.parameters)
     _require_files(bound)
     require_surroundings(workflow, around)
@@ -161,7 +168,8 @@ def take_up(
     text = _text(workflow)
     with own_run(_folder(run, around)):
         again = replace(run, parameters=bound.to_record(), workflow_digest=_digest(text))
-        return _Work(workflow, text, again, around, database, store, interrupts).to_end()
+        work = _Work(workflow, text, again, around, database, store, interrupts, asked)
+        return work.to_end()
 
 
 def plan(
@@ -170,6 +178,8 @@ def plan(
     parameters: Mapping[str, object],
     around: Surroundings,
     database: Database,
+    *,
+    from_step: str | None = None,
 ) -> tuple[PlannedStep, ...]:
     """Return what `take_up` would do with each step; the arguments are the same.
 
@@ -180,15 +190,16 @@ def plan(
     ParameterError
         A value does not fit.
     StateError
-        What is recorded of the run cannot be read.
+        What is recorded of the run cannot be read, or there is no such step.
     """
+    asked = _asked(workflow, from_step)
     bound = _bind(workflow, around, parameters, run.parameters)
     _require_files(bound)
     store = ObjectStore(around.home.store_url, read_only=True)
     _store_files(bound, store, around.home)  # gives their references
     view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound.values)
     steps = {step.path: step for step in runs.steps_of(database, run.id)}
-    known = _known(steps, run, workflow, around, database, store)
+    known = _known(steps, run, workflow, around, database, store, again=asked)
     with tempfile.TemporaryDirectory(prefix="couler-") as folder:  # the store is read-only
         fetched = ObjectStore(f"file://{folder}/store")
         known.exchange = _exchange(workflow, run, fetched, around, Path(folder))
@@ -209,6 +220,8 @@ class _Work:
     database: Database
     store: ObjectStore
     interrupts: Interrupts
+    again: tuple[StepPath, ...] = ()
+    """What is to run again, whatever became of it."""
 
     def to_end(self) -> RunResult:
         run, database = self.run, self.database
@@ -302,7 +315,10 @@ class _Work:
             recorder,
             Reuse(
                 recorder,
-                _known(steps, run, self.workflow, around, self.database, store, place.exchange),
+                _known(
+                    *(steps, run, self.workflow, around, self.database, store, place.exchange),
+                    again=self.again,
+                ),
             ),
             partial(hold_of, entries=place.entries),
         )
@@ -356,17 +372,23 @@ def _known(
     database: Database,
     store: ObjectStore,
     exchange: Exchange | None = None,
+    *,
+    again: tuple[StepPath, ...],
 ) -> Known:
     """Return what finds that which need not run."""
     options = around.options
     return Known(
-        Earlier(steps, store.exists),
+        Earlier(steps, store.exists, again),
         StepKeys(workflow.volumes, in_images=options.runtime != "process"),
         StepCache(database, store, run_id=run.id, workflow=run.workflow)
         if options.use_cache
         else None,
         exchange,
     )
+
+
+def _asked(workflow: Workflow, from_step: str | None) -> tuple[StepPath, ...]:
+    return () if from_step is None else named_paths(workflow, from_step)
 
 
 def _folder(run: RunRecord, around: Surroundings) -> Path:

@@ -38,6 +38,12 @@ from couler.stages.running import RUNNER
 @click.option(
     "--plan", "plan_only", is_flag=True, help="Show what would run and why, change nothing."
 )
+@click.option(
+    "--from",
+    "from_step",
+    metavar="STEP",
+    help="A step, by name or path, that runs again with all that comes after it.",
+)
 @run_options
 @storage_option
 @passes_option
@@ -51,6 +57,7 @@ def command(
     file: Source | None,
     params: tuple[str, ...],
     plan_only: bool,
+    from_step: str | None,
     options: RunOptions,
     passes: tuple[str, ...],
     format_: str | None,
@@ -79,6 +86,7 @@ def command(
         options=options,
         passes=passes or None,
         storages=stated,
+        from_step=from_step,
     )
     if plan_only:
         _show_plan(session, record.id, planned, format_)
@@ -94,6 +102,7 @@ def command(
             on_event=tell,
             passes=passes or None,
             storages=stated,
+            from_step=from_step,
         )
 
     again = Again(home_flag(), record.program if file is None else file.written)

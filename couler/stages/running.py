@@ -200,6 +200,7 @@ class Runner(t.Protocol):
         options: RunOptions | None = None,
         on_event: Callable[[t.Any], None] | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
+        from_step: str | None = None,
     ) -> RunResult:
         """Take up a run again, with its workflow or a verified one in its place."""
         ...
@@ -212,6 +213,7 @@ class Runner(t.Protocol):
         parameters: Mapping[str, object] | None = None,
         options: RunOptions | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
+        from_step: str | None = None,
     ) -> tuple[PlannedStep, ...]:
         """Return what `retry` would do."""
         ...
@@ -286,6 +288,7 @@ def retry(
     on_event: Callable[[RunEvent], None] | None = None,
     passes: Iterable[Pass | str] | None = None,
     storages: Storages | None = None,
+    from_step: str | None = None,
 ) -> RunResult:
     """Take up a run of this machine again: what failed, what was cut off, what has changed.
 
@@ -302,6 +305,9 @@ def retry(
         Values that take the place of those that it was started with.
     options, on_event, passes, storages
         As in `run`; passes and storages are for a changed workflow.
+    from_step
+        Name or path of a step that runs again with all that comes after it, whatever became of it.
+        A path without an item or a round stands for all of them.
 
     Raises
     ------
@@ -320,6 +326,7 @@ def retry(
         options=options,
         on_event=on_event,
         secrets=secrets_of(workflow),
+        from_step=from_step,
     )
 
 
@@ -331,6 +338,7 @@ def plan_retry(
     options: RunOptions | None = None,
     passes: Iterable[Pass | str] | None = None,
     storages: Storages | None = None,
+    from_step: str | None = None,
 ) -> tuple[PlannedStep, ...]:
     """Return what `retry` would do with each step and why, without doing it.
 
@@ -343,6 +351,7 @@ def plan_retry(
         parameters=parameters,
         options=options,
         secrets=secrets_of(workflow),
+        from_step=from_step,
     )
 
 

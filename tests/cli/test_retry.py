@@ -213,3 +213,46 @@ def test_a_fault_in_the_middle_says_how_to_go_on(
     last = json.loads(Path("events.jsonl").read_text().splitlines()[-1])
     assert (last["event"], last["status"]) == ("run-finished", "interrupted")
     monkeypatch.undo()
+
+
+def test_from_a_step_on_it_and_what_follows_runs_again(
+    couler: Callable, flaky: str, folder: Path
+) -> None:
+    (folder / "ok").touch()
+    run = couler("run", flaky, "--format", "json", "-q").json["run"]
+    told = couler("retry", run, "--from", "many[0]", "--plan")
+    assert [line.split(maxsplit=2) for line in told.out.splitlines()] == [
+        ["reused", "first"],
+        ["runs", "many[0]", "it is to run again"],
+        ["reused", "many[1]"],
+        ["runs", "last", "it depends on many, which runs"],
+    ]
+    told = couler("retry", run, "--from", "many", "--format", "json")
+    steps = {one["path"]: (one["attempts"], one["reused"]) for one in told.json["steps"]}
+    assert told.code == 0
+    assert [steps[path] for path in ("first", "many[0]", "many[1]", "last")] == [
+        (1, True),
+        (2, False),
+        (2, False),
+        (2, False),
+    ]
+    told = couler("retry", run, "--plan")  # it was asked for once
+    assert told.err == f"{run}: 4 reused, 0 to run\n"
+
+
+def test_from_a_step_takes_nothing_of_it_from_the_cache(
+    couler: Callable, write: Callable, folder: Path
+) -> None:
+    file = write("kept.yaml", CACHED.replace("FOLDER", str(folder)))
+    (folder / "ok").touch()
+    run = couler("run", file, "--format", "json", "-q").json["run"]
+    told = couler("retry", run, "--from", "list", "--format", "json").json
+    statuses = {one["path"]: one["status"] for one in told["steps"]}
+    assert statuses["list"] == "succeeded"  # and not cached
+    assert statuses["many[0]"] == "cached"
+
+
+def test_from_a_step_that_there_is_not(couler: Callable, failed: str) -> None:
+    told = couler("retry", failed, "--from", "mnay")
+    assert (told.code, told.out) == (4, "")
+    assert 'the workflow "flaky" has no step "mnay". Did you mean "many"?' in told.err
