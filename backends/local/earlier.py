@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from couler.backends.local.ends import End
 from couler.backends.local.stored import references
 from couler.errors import ArtifactError
-from couler.ir.evaluation.naming import covers
+from couler.ir.evaluation.places import covers
 from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import Outputs
 from couler.ir.paths import PathPart, StepPath

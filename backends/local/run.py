@@ -39,8 +39,8 @@ from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.surroundings import Surroundings, require_surroundings
 from couler.backends.local.writing import explain_writing
 from couler.errors import ParameterError, StateError
-from couler.ir.evaluation.naming import named_paths
 from couler.ir.evaluation.outputs import read_outside
+from couler.ir.evaluation.places import find_places
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import RunFacts, Single, View
@@ -388,7 +388,7 @@ def _known(
 
 
 def _asked(workflow: Workflow, from_step: str | None) -> tuple[StepPath, ...]:
-    return () if from_step is None else named_paths(workflow, from_step)
+    return () if from_step is None else find_places(workflow, from_step)
 
 
 def _folder(run: RunRecord, around: Surroundings) -> Path:

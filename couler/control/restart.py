@@ -19,10 +19,10 @@ from couler.control.past import (
     past_tasks,
     recorded_outputs,
 )
-from couler.control.places import covers, find_places
 from couler.ir import workflow as ir
 from couler.ir.evaluation.instances import RUNS, Instance
 from couler.ir.evaluation.outputs import read_outside, required
+from couler.ir.evaluation.places import covers, find_places
 from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
 from couler.ir.evaluation.unknown import UnknownValueError
 from couler.ir.evaluation.values import RunFacts, View

@@ -70,7 +70,7 @@ def past(
 
 
 def _with_wholes(ended: Mapping[str, object]) -> dict[str, object]:
-    from couler.control.places import around
+    from couler.ir.evaluation.places import around
 
     wholes: dict[str, object] = {}
     for text in ended:

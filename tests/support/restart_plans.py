@@ -8,8 +8,8 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
-from couler.control.places import around
 from couler.control.restart import Past, RestartPlan
+from couler.ir.evaluation.places import around
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, StepPath
