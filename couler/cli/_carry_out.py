@@ -22,6 +22,13 @@ from couler.cli._session import Session
 from couler.ir.workflow import Workflow
 from couler.show.text import shorten
 from couler.stages import RunEvent, RunResult
+from couler.stages.running import StepResult
+
+if t.TYPE_CHECKING:
+    from couler.state import RunRecord
+
+_LOG_END = 1 << 16
+"""How many of a log's last characters may tell why a step failed."""
 
 _LOG_LINES = 15
 """How many of a failed step's last lines are shown."""
@@ -35,7 +42,7 @@ def carry_out(
     again: Again,
     events: str | None,
     format_: str,
-    run: str | None = None,
+    run: RunRecord | None = None,
 ) -> t.NoReturn:
     """Run, show how it goes, report the end, and end the command with its exit code.
 
@@ -54,7 +61,7 @@ def carry_out(
     format_
         `text` or `json`: how the end is reported.
     run
-        Name of the run; None if its first event gives it.
+        The run, if it is one elsewhere; else its first event gives its name.
     """
     if events == STANDARD_OUTPUT and format_ == "json":
         raise click.UsageError("--format json and --events - both want standard output")
@@ -63,12 +70,12 @@ def carry_out(
         session.quiet = True  # a table between the lines could not be read
     begun = time.monotonic()  # a run that is taken up again began long ago
     with open_events(session, events, workflow.name) as log:
-        result = _watch(session, workflow, start, again, log, run)
+        result = _watch(session, workflow, start, again, log, None if run is None else run.id)
     if shown:
         _show_outputs(result, format_)
     for note in result.notes:
         session.info(f"note: {note}")
-    for line in _failure_lines(result, again):
+    for line in _failure_lines(result, again, None if run is None else run.engine):
         session.complain(line)
     session.info(_summary(session, result, again, time.monotonic() - begun))
     for line in _hints(result, again):
@@ -146,7 +153,7 @@ def _hints(result: RunResult, again: Again) -> Iterator[str]:
             yield f"or, once the program is mended, {mended}"
 
 
-def _failure_lines(result: RunResult, again: Again) -> Iterator[str]:
+def _failure_lines(result: RunResult, again: Again, elsewhere: str | None) -> Iterator[str]:
     """Yield for each step that failed itself why, its last lines, and where the others are."""
     if result.status == "succeeded":
         return
@@ -157,14 +164,30 @@ def _failure_lines(result: RunResult, again: Again) -> Iterator[str]:
         step = result.steps[path]
         if result.status == "cancelled" and step.message == result.message:
             continue
-        yield f'step "{path}" failed: {step.message or "no reason is known"}'
+        yield f'step "{path}" failed: {_reason(step, elsewhere) or "no reason is known"}'
         if step.log is not None and step.log.is_file():
             yield from _last_lines(step.log)
             yield f"  log: {step.log}"
-        elif again.is_elsewhere and step.attempts:
+        elif elsewhere is not None and step.attempts:
             yield f"  log: {again.logs(result.run_id, path)}"
     if not failed and result.message and result.status == "failed":
         yield f"the run failed: {result.message}"
+
+
+def _reason(step: StepResult, elsewhere: str | None) -> str | None:
+    """Return why a step failed; in place of an engine's words what is known of such failures."""
+    if elsewhere is None:
+        return step.message
+    from couler.failures import explain, recognise
+
+    log = step.log
+    end = (
+        log.read_text(encoding="utf-8", errors="replace")[-_LOG_END:]
+        if log and log.is_file()
+        else None
+    )
+    match = recognise(step.message, exit_code=step.exit_code, log=end, system=elsewhere)
+    return step.message if match is None else explain(match).replace("\n", "\n  ")
 
 
 def _last_lines(log: Path) -> Iterator[str]:

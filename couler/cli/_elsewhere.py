@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import time
 import typing as t
 from collections.abc import Callable
+
+import click
 
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
@@ -15,12 +18,23 @@ from couler.ir.serialize import read_json
 from couler.stages import RunEvent, RunResult
 
 if t.TYPE_CHECKING:
+    from couler.failures import WatchPolicy
     from couler.state import Database, Home, RunRecord
+
+SCHEMA_VERSION = 1
+"""Version of the JSON of a run that was begun."""
 
 Unreached: t.TypeAlias = EngineError | ConfigurationError | StateError
 """Why an engine could not be asked."""
 
 _POLL_S = 0.5
+
+retries_option = click.option(
+    "--retries",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="How often, with --watch, a step is tried again whose failure is known to pass; 5.",
+)
 
 
 def target_name(run: RunRecord) -> str | None:
@@ -58,17 +72,31 @@ def watch(
     again: Again,
     events: str | None,
     format_: str,
+    retries: int | None,
     is_restart: bool = False,
 ) -> t.NoReturn:
-    """Follow a run until it is over, show how it goes, and end as `couler run` does."""
+    """Follow a run until it is over, show how it goes, and end as `couler run` does.
+
+    What fails and is known to pass is tried again, each step as often as `retries` says.
+    """
+    from couler.failures import WatchPolicy
     from couler.state import workflow_of
 
     workflow = read_json(workflow_of(database, run.id))
+    policy = WatchPolicy() if retries is None else WatchPolicy(tries=retries)
 
     def start(tell: Tell) -> RunResult:
-        return follow(session, run, database, home, tell, is_restart=is_restart)
+        return follow(
+            session,
+            run,
+            database,
+            home,
+            tell,
+            policy=policy if policy.tries else None,
+            is_restart=is_restart,
+        )
 
-    carry_out(session, workflow, start, again=again, events=events, format_=format_, run=run.id)
+    carry_out(session, workflow, start, again=again, events=events, format_=format_, run=run)
 
 
 def follow_shown(
@@ -100,13 +128,15 @@ def follow(
     home: Home,
     tell: Callable[[RunEvent], None],
     *,
+    policy: WatchPolicy | None = None,
     is_restart: bool = False,
 ) -> RunResult:
     """Follow a run until it is over, and tell of its events.
 
     While another process follows it, this one waits for it.
     """
-    from couler.control.following import follow as follow_run
+    from couler.control.restarting import Watch
+    from couler.control.restarting import watch as watch_run
     from couler.control.results import result_of
     from couler.state import find_run
 
@@ -120,9 +150,8 @@ def follow(
     has_said = False
     while run.status == "running":
         try:
-            run = follow_run(
-                run, database, home, session.environment, on_event=note, is_restart=is_restart
-            )
+            how = Watch(policy, note, session.info)
+            run = watch_run(run, database, home, session.environment, how, is_restart=is_restart)
         except RunBusyError as error:
             if not has_said:
                 session.info(str(error))
@@ -130,3 +159,23 @@ def follow(
             time.sleep(_POLL_S)
             run = find_run(database, run.id)
     return result_of(database, run.id, reused=frozenset(reused))
+
+
+def report_begun(session: Session, run: RunRecord, again: Again, format_: str) -> None:
+    """Print the name of a run that goes on elsewhere, and say how it is followed."""
+    target = target_name(run)
+    if format_ == "json":
+        tree = {
+            "schema_version": SCHEMA_VERSION,
+            "run": run.id,
+            "workflow": run.workflow,
+            "engine": run.engine,
+            "target": target,
+            "status": run.status,
+            "place": None if run.place is None else dict(run.place),
+        }
+        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+    else:
+        click.echo(run.id)
+    where = run.engine if target is None else f"{target} ({run.engine})"
+    session.info(f"{run.id} goes on at {where}; {again.watch(run.id)} shows how it goes")

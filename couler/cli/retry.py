@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Sequence
-
 import click
 
 from couler import stages
 from couler.backends.base import RunOptions
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
+from couler.cli._elsewhere import retries_option
 from couler.cli._events import events_option
-from couler.cli._format import aligned
 from couler.cli._load import FileType, Source, load
 from couler.cli._options import passes_option
+from couler.cli._planned import say_what_runs, show_plan
 from couler.cli._progress import Tell
-from couler.cli._rows import COLOURS
+from couler.cli._retry_elsewhere import Asked, Shown, retry_elsewhere
 from couler.cli._running import home_flag, param_option, parse_params, run_options
 from couler.cli._runs import FORMATS, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
@@ -44,6 +41,13 @@ from couler.stages.running import RUNNER
     metavar="STEP",
     help="A step, by name or path, that runs again with all that comes after it.",
 )
+@click.option(
+    "--watch",
+    "is_watched",
+    is_flag=True,
+    help="Show a run elsewhere until it ends; one of this machine is always shown.",
+)
+@retries_option
 @run_options
 @storage_option
 @passes_option
@@ -58,6 +62,8 @@ def command(
     params: tuple[str, ...],
     plan_only: bool,
     from_step: str | None,
+    is_watched: bool,
+    retries: int | None,
     options: RunOptions,
     passes: tuple[str, ...],
     format_: str | None,
@@ -68,17 +74,34 @@ def command(
 
     What has succeeded is not run again, unless its code, its definition or its inputs have
     changed, or something that it depends on runs. RUN is the name of a run, a beginning of it that
-    no other has, or latest.
+    no other has, or latest. A run of an engine elsewhere is taken up there: its name is printed,
+    and with --watch it is shown until it ends.
     """
     parameters = parse_params(params)
     format_ = session.settings.choose("format", format_, FORMATS)
     loaded = None if file is None else load(file)
-    stated = storages_of(session, RUNNER, storages)
     from couler.state import find_run, workflow_of
 
-    with open_home(session, options.home) as (database, _):
+    with open_home(session, options.home) as (database, place):
         record = find_run(database, run)
+        if record.target is not None:
+            if (is_watched or events or retries is not None) and plan_only:
+                raise click.UsageError("--plan changes nothing, so there is nothing to watch")
+            retry_elsewhere(
+                *(session, record, database, place),
+                Asked(loaded, parameters, passes or None, from_step),
+                Shown(
+                    format_,
+                    Again(home_flag(), file.written if file else record.program, True),
+                    is_watched,
+                    events,
+                    retries,
+                ),
+                plan_only=plan_only,
+            )
+            return
         recorded = workflow_of(database, record.id)
+    stated = storages_of(session, RUNNER, storages)
     planned = stages.plan_retry(
         record.id,
         workflow=loaded,
@@ -89,7 +112,7 @@ def command(
         from_step=from_step,
     )
     if plan_only:
-        _show_plan(session, record.id, planned, format_)
+        show_plan(session, record.id, planned, format_)
         return
     say_what_runs(session, record.id, planned)
 
@@ -108,41 +131,3 @@ def command(
     again = Again(home_flag(), record.program if file is None else file.written)
     shown = read_json(recorded) if loaded is None else loaded.workflow
     carry_out(session, shown, start, again=again, events=events, format_=format_)
-
-
-def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedStep]) -> None:
-    """Say in a line what of a run is taken over, what the cache has and what runs."""
-    session.info(f"{run}: {_counts(planned)}")
-
-
-def _counts(planned: Sequence[stages.PlannedStep]) -> str:
-    counts = Counter(step.verdict for step in planned)
-    told = [f"{counts['reused']} reused", f"{counts['cached']} cached", f"{counts['runs']} to run"]
-    if not counts["cached"]:
-        del told[1]
-    told += [f"{counts[one]} {one}" for one in ("skipped", "omitted") if counts[one]]
-    return ", ".join(told)
-
-
-def _show_plan(
-    session: Session, run: str, planned: Sequence[stages.PlannedStep], format_: str
-) -> None:
-    if format_ == "json":
-        steps = [
-            {"path": step.path, "verdict": step.verdict, "reason": step.reason} for step in planned
-        ]
-        tree = {"schema_version": stages.SCHEMA_VERSION, "run": run, "steps": steps}
-        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
-        return
-    colours = {**COLOURS, "runs": "cyan"}
-    rows = [
-        (
-            session.style(step.verdict, err=False, fg=colours[step.verdict]),
-            step.path,
-            step.reason or "",
-        )
-        for step in planned
-    ]
-    for line in aligned(rows) if rows else ():
-        click.echo(line)
-    session.info(f"{run}: {_counts(planned)}")

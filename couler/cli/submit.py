@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import typing as t
 from pathlib import Path
 
 import click
 
 from couler import stages
 from couler.cli._again import Again
-from couler.cli._elsewhere import target_name, watch
+from couler.cli._elsewhere import report_begun, retries_option, watch
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
 from couler.cli._options import (
@@ -29,12 +27,6 @@ from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import connect_to
 
-if t.TYPE_CHECKING:
-    from couler.state import RunRecord
-
-SCHEMA_VERSION = 1
-"""Version of the JSON."""
-
 
 @click.command()
 @file_argument
@@ -52,6 +44,7 @@ SCHEMA_VERSION = 1
     is_flag=True,
     help="Make or renew the secrets whose values the program gives, where the steps read them.",
 )
+@retries_option
 @engine_version_option
 @profile_option
 @namespace_option
@@ -72,6 +65,7 @@ def command(
     is_watched: bool,
     name: str | None,
     create_secrets: bool,
+    retries: int | None,
     engine_version: str | None,
     profile: str | None,
     namespace: str | None,
@@ -90,6 +84,8 @@ def command(
     """
     if events is not None and not is_watched:
         raise click.UsageError("--events needs --watch: without it nobody follows the run")
+    if retries is not None and not is_watched:
+        raise click.UsageError("--retries needs --watch: without it nobody sees what fails")
     parameters = parse_params(params)
     format_ = session.settings.choose("format", format_, FORMATS)
     connection = connect_to(
@@ -119,24 +115,11 @@ def command(
             on_note=lambda note: session.info(f"note: {note}"),
         )
         if is_watched:
-            watch(session, run, database, found, again=again, events=events, format_=format_)
-    _report(session, run, again, format_)
-
-
-def _report(session: Session, run: RunRecord, again: Again, format_: str) -> None:
-    target = target_name(run)
-    if format_ == "json":
-        tree = {
-            "schema_version": SCHEMA_VERSION,
-            "run": run.id,
-            "workflow": run.workflow,
-            "engine": run.engine,
-            "target": target,
-            "status": run.status,
-            "place": None if run.place is None else dict(run.place),
-        }
-        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
-    else:
-        click.echo(run.id)
-    where = run.engine if target is None else f"{target} ({run.engine})"
-    session.info(f"submitted to {where}; {again.watch(run.id)} shows how it goes")
+            watch(
+                *(session, run, database, found),
+                again=again,
+                events=events,
+                format_=format_,
+                retries=retries,
+            )
+    report_begun(session, run, again, format_)

@@ -88,6 +88,11 @@ class StepResult(t.Protocol):
         ...
 
     @property
+    def exit_code(self) -> int | None:
+        """Of the last attempt's process."""
+        ...
+
+    @property
     def attempts(self) -> int:
         """How often it was tried; 0 for what did not run, and for a whole."""
         ...

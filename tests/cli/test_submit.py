@@ -31,7 +31,7 @@ def test_the_name_of_the_run_is_printed(couler: Callable, greet: str, engine) ->
     assert (told.code, told.out) == (0, "mine\n")
     assert told.err == (
         "note: the claim data must exist\n"
-        "submitted to away (scripted); couler status mine --watch shows how it goes\n"
+        "mine goes on at away (scripted); couler status mine --watch shows how it goes\n"
     )
     [call] = engine.calls()
     assert call == {"call": "submit", "run": "mine", "parameters": {"who": "me"}}

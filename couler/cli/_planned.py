@@ -1,0 +1,53 @@
+"""What a retry would do, or does, as it is told."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+
+import click
+
+from couler import stages
+from couler.cli._format import aligned
+from couler.cli._rows import COLOURS
+from couler.cli._session import Session
+
+
+def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedStep]) -> None:
+    """Say in a line what of a run is taken over, what the cache has and what runs."""
+    session.info(f"{run}: {_counts(planned)}")
+
+
+def _counts(planned: Sequence[stages.PlannedStep]) -> str:
+    counts = Counter(step.verdict for step in planned)
+    told = [f"{counts['reused']} reused", f"{counts['cached']} cached", f"{counts['runs']} to run"]
+    if not counts["cached"]:
+        del told[1]
+    told += [f"{counts[one]} {one}" for one in ("skipped", "omitted") if counts[one]]
+    return ", ".join(told)
+
+
+def show_plan(
+    session: Session, run: str, planned: Sequence[stages.PlannedStep], format_: str
+) -> None:
+    """Print what would become of each step."""
+    if format_ == "json":
+        steps = [
+            {"path": step.path, "verdict": step.verdict, "reason": step.reason} for step in planned
+        ]
+        tree = {"schema_version": stages.SCHEMA_VERSION, "run": run, "steps": steps}
+        click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
+        return
+    colours = {**COLOURS, "runs": "cyan"}
+    rows = [
+        (
+            session.style(step.verdict, err=False, fg=colours[step.verdict]),
+            step.path,
+            step.reason or "",
+        )
+        for step in planned
+    ]
+    for line in aligned(rows) if rows else ():
+        click.echo(line)
+    session.info(f"{run}: {_counts(planned)}")
