@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from couler.ir.evaluation.places import around
 from couler.control.restart import Past, RestartPlan, plan_restart
 from couler.ir.defaults import resolve_defaults
+from couler.ir.evaluation.places import around
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.workflow import Container, Group, Step, Workflow
 from tests.corpus import Case, cases
