@@ -40,6 +40,10 @@ NEAR_MISSES: dict[str, tuple[Failure, ...]] = {
     "PodCredentialsExpiredErr": said("Kubernetes credentials expired"),
     "AirflowTaskTimeoutErr": said("Timeout, PID: unknown", "the AirflowTaskTimeouts"),
     "AirflowTokenErr": said("Invalid auth token", "my log says: Not authenticated"),
+    "AirflowExistsErr": (
+        *said("Unique constraint violation"),
+        Failure("Unique constraint violation", http_status=500),
+    ),
     "OOMKilledErr": said("OOMKilled", "it was OOMKilled (exit code unknown)", "exit code 137"),
     "EphemeralStorageErr": said("storage usage exceeds the limit", "disk quota exceeded"),
     "EvictedErr": (

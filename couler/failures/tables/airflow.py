@@ -143,4 +143,23 @@ PATTERNS = (
         advice="Get a new token, as the target's credentials say.",
         source="https://airflow.apache.org/docs/apache-airflow/stable/security/api.html",
     ),
+    Pattern(
+        name="AirflowExistsErr",
+        system="airflow",
+        signs=(
+            sign(r"\bUnique constraint violation\b", http=409),
+            sign(r"\"reason\": ?\"Unique constraint violation\""),
+        ),
+        example=Failure(
+            '{"detail":{"reason":"Unique constraint violation","statement":"hidden",'
+            '"orig_error":"hidden","message":"Serious error when handling your request. Check logs '
+            'for more details - you will find it in api server when you look for ID 3XHvN2ax"}}',
+            http_status=409,
+        ),
+        means="there is something of that name already, such as a run of the DAG",
+        retry="never",
+        backoff=None,
+        advice="Give the run another name, or delete the one that is there.",
+        source=f"{_CORE}/api_fastapi/common/exceptions.py",
+    ),
 )

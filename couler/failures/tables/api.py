@@ -225,7 +225,6 @@ ANSWERS = (
         signs=(
             sign(reason="Conflict"),
             sign(r"\bOperation cannot be fulfilled on [a-z0-9.]{1,253} \""),
-            sign(http=409),
         ),
         example=Failure(
             'Operation cannot be fulfilled on workflows.argoproj.io "train-1234": the object has '
