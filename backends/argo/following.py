@@ -7,6 +7,7 @@ import time
 import typing as t
 from collections.abc import Callable, Iterator
 
+from couler.backends.argo.status_nodes import is_over
 from couler.backends.argo.workflow_api import Json, WorkflowApi
 from couler.rest.client import RestError
 from couler.rest.patience import Patience, Waits
@@ -124,8 +125,3 @@ class _Following:
                 is_away = error.code is None or error.code in _BUSY
                 if not is_away or not waits.wait():
                     raise
-
-
-def is_over(workflow: Json) -> bool:
-    """Return whether nothing of a Workflow runs any more, its exit handlers among it."""
-    return (workflow.get("status") or {}).get("phase") in ("Succeeded", "Failed", "Error")

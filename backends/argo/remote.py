@@ -5,11 +5,11 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from couler.backends.argo.following import changes, is_over
+from couler.backends.argo.following import changes
 from couler.backends.argo.observe import Look, Observer
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.restarting import is_same, putting_back
-from couler.backends.argo.status_nodes import Node
+from couler.backends.argo.status_nodes import Node, is_over
 from couler.backends.argo.submission import belongs_to, objects, read_objects
 from couler.backends.argo.workflow_api import WorkflowApi
 from couler.backends.base import Artifact

@@ -225,8 +225,15 @@ class NodeTree:
 
     @classmethod
     def of(cls, workflow: Json) -> NodeTree:
-        """Return the nodes of a Workflow."""
-        return cls(_name(workflow), read_nodes(workflow))
+        """Return the nodes of a Workflow; of one that is over, all have ended.
+
+        Argo leaves nodes as they were that it had no time for, when a workflow is stopped.
+        """
+        nodes = read_nodes(workflow)
+        if is_over(workflow):
+            end = workflow["status"].get("finishedAt")
+            nodes = {key: _ended(tree, end) for key, tree in nodes.items()}
+        return cls(_name(workflow), nodes)
 
     @cached_property
     def _by_boundary(self) -> dict[str, list[Node]]:
@@ -270,6 +277,26 @@ class NodeTree:
             return (node,)
         found = [self._nodes[child] for child in node.children if child in self._nodes]
         return tuple(sorted((one for one in found if not one.is_hook), key=_attempt_number))
+
+
+def is_over(workflow: Json) -> bool:
+    """Return whether nothing of a Workflow runs any more, its exit handlers among it."""
+    return (workflow.get("status") or {}).get("phase") in ("Succeeded", "Failed", "Error")
+
+
+def _ended(tree: Json, end: str | None) -> Json:
+    """Return a node of a Workflow that is over."""
+    if tree.get("phase") == "Running":
+        told = tree.get("message") or "the run ended before it did"
+        return {
+            **tree,
+            "phase": "Error",
+            "finishedAt": tree.get("finishedAt") or end,
+            "message": told,
+        }
+    if tree.get("phase") in (None, "", "Pending"):
+        return {**tree, "phase": "Omitted", "finishedAt": end}
+    return tree
 
 
 def _attempt_number(node: Node) -> int:

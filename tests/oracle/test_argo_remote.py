@@ -14,7 +14,7 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.base import Target
-from couler.backends.remote import Connection, Observation, RemoteRun, Submission
+from couler.backends.remote import Connection, Observation, RemoteRun, Restart, Submission
 from couler.errors import EngineError, LostRunError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
@@ -155,6 +155,21 @@ def test_cancel_runs_the_exit_handlers(argo: Argo, shared: Path) -> None:
     assert [attempt.status for attempt in hold.attempts] == ["cancelled"]
     argo.remote.cancel(run)  # it has ended
     assert argo.remote.observe(run) == last
+
+    (shared / "go").touch()
+    artifact = ArgoBackend().compile(run.workflow, Target())
+    again = frozenset({"ask", "told", "hold", "exit:tell/say"})
+    place = argo.remote.restart(
+        run, Restart(run.workflow, artifact, {"shared": str(shared)}, again)
+    )
+    run = RemoteRun(run.run_id, run.workflow, place)
+    looks = argo.remote.follow(run)
+    _until(looks, lambda states: states.get("ask") == "suspended")
+    argo.remote.resume(run, StepPath.parse("ask"), {"rate": "2.0"})
+    last = _last(looks)
+    states = _states(last)
+    assert (last.status, states["hold"], states["told"]) == ("failed", "succeeded", "succeeded")
+    assert list(argo.remote.logs(run, StepPath.parse("told"))) == ["rate 2.0"]
 
 
 def test_a_step_between_two_attempts(argo: Argo) -> None:

@@ -134,6 +134,20 @@ def test_a_run_that_was_cancelled() -> None:
     )
 
 
+def test_what_argo_had_no_time_for_has_ended_with_the_run() -> None:
+    halfway = argo_moments.read("halfway")
+    halfway["status"] |= {"phase": "Failed", "finishedAt": "2026-01-31T08:00:00Z"}
+    nodes = halfway["status"]["nodes"].values()
+    [never] = [one for one in nodes if one["name"].endswith(".never")]
+    never["phase"] = "Pending"
+    found = Observer(resolve_defaults(argo_moments.WORKFLOW)).observe(halfway)
+    assert {seen.status for seen in found.steps} <= ENDS
+    hold = step(found, "hold")
+    assert (hold.status, hold.message) == ("failed", "the run ended before it did")
+    assert (hold.finished, hold.attempts[0].status) == (found.finished, "error")
+    assert step(found, "never").status == "omitted"
+
+
 def test_outputs_from_the_cache() -> None:
     told = sh("told", 'echo "$1"', ref("cached"))
     found = observe("cached", flow("cached", sh("cached", "echo 1"), told))
