@@ -11,7 +11,7 @@ from couler.backends.argo.cluster_restart import restart
 from couler.backends.argo.reset import PutBack
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
 from couler.backends.argo.workflow_api import CANCELLED_LABEL, Change, Json
-from couler.errors import EngineError, LostRunError
+from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.client import RestClient, RestError
 
 FIELD_MANAGER = "couler"
@@ -268,13 +268,13 @@ class ClusterApi:
         name = manifest.get("metadata", {}).get("name")
         if (version, kind) not in _PLURALS or not name:
             known = ", ".join(sorted(kind for _, kind in _PLURALS))
-            raise EngineError(
+            raise RefusedError(
                 f"argo: {kind or 'an object'} of {version or 'no version'} is none that is put on "
                 f"a cluster from here; these are: {known}"
             )
         wanted = manifest["metadata"].get("namespace")
         if wanted not in (None, self.namespace):
-            raise EngineError(
+            raise RefusedError(
                 f"argo: the {kind} {name} is of the namespace {wanted}, but the target is "
                 f"{self.namespace}"
             )

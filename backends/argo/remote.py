@@ -14,7 +14,7 @@ from couler.backends.argo.submission import belongs_to, objects, read_objects
 from couler.backends.argo.workflow_api import WorkflowApi
 from couler.backends.base import Artifact
 from couler.backends.remote import Json, Observation, RemoteRun, Restart, Submission
-from couler.errors import EngineError, LostRunError
+from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Step, Workflow
@@ -69,7 +69,7 @@ class ArgoRemote:
             found = self.api.get(name)
             if belongs_to(found, run_id):
                 return found
-            raise EngineError(
+            raise RefusedError(
                 f"argo: the namespace {self.api.namespace} has a Workflow {name} already, which is "
                 f"not the run {run_id}. Give the run another name, or delete that Workflow"
             ) from error
@@ -229,7 +229,7 @@ def _name(run: RemoteRun) -> str:
 def _refused(kind: str, name: str, error: RestError) -> EngineError:
     if error.code is None or error.code not in (400, 422):
         return error
-    return EngineError(f"argo: the {kind} {name} was refused: {error.reason}")
+    return RefusedError(f"argo: the {kind} {name} was refused: {error.reason}")
 
 
 if t.TYPE_CHECKING:

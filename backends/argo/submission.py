@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from couler.backends.argo.workflow_api import RUN_LABEL, WORKFLOW_LABEL, Json
 from couler.backends.base import Artifact, ArtifactFile
-from couler.errors import EngineError
+from couler.errors import RefusedError
 
 _API_VERSION = "argoproj.io/v1alpha1"
 _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*")
@@ -48,7 +48,7 @@ def objects(
 
     Raises
     ------
-    EngineError
+    RefusedError
         The artifact has nothing to run, or more than one.
     """
     found = read_objects(artifact)
@@ -59,7 +59,7 @@ def objects(
         others = others[:-1] + ([others[-1]] if stays else [])
         workflows = [started]
     if len(workflows) != 1:
-        raise EngineError(f"argo: {len(workflows)} workflows are to be one run")
+        raise RefusedError(f"argo: {len(workflows)} workflows are to be one run")
     named = with_labels(workflows[0], run_id=run_id, workflow=workflow)
     return Objects(with_parameters(named, parameters), tuple(others))
 
@@ -101,7 +101,7 @@ def _started(found: Json) -> tuple[Json, bool]:
         if kind == "ClusterWorkflowTemplate":
             reference["clusterScope"] = True
         return {**head, "metadata": metadata, "spec": {"workflowTemplateRef": reference}}, True
-    raise EngineError(f"argo: a {kind} is nothing that runs")
+    raise RefusedError(f"argo: a {kind} is nothing that runs")
 
 
 def with_labels(found: Json, *, run_id: str, workflow: str) -> Json:

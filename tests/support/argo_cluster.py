@@ -49,10 +49,11 @@ class EmulatedCluster:
         """Return Argo on this cluster, over a client that waits next to nothing between calls."""
         return ArgoRemote(self.api())
 
-    def api(self, patience: Patience = QUICK) -> ClusterApi:
+    def api(self, patience: Patience = QUICK, timeout_s: float = 30.0) -> ClusterApi:
         """Return the Kubernetes API of this cluster."""
         address = f"http://{self.server.address}"
-        return ClusterApi(RestClient("argo", address, extra="argo", patience=patience), NAMESPACE)
+        client = RestClient("argo", address, extra="argo", patience=patience, timeout_s=timeout_s)
+        return ClusterApi(client, NAMESPACE)
 
     def objects(self, kind: str) -> list[Json]:
         """Return all objects of a kind."""

@@ -8,13 +8,15 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.submission import object_name
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import Remote, RemoteRun, Scheduling, Submission
-from couler.errors import EngineError, LostRunError, WireError
+from couler.errors import EngineError, LostRunError, RefusedError, WireError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
+from couler.rest.patience import IMPATIENT
 from tests.corpus.build import flow, out, parameter, sh
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import WORKFLOWS
@@ -80,7 +82,7 @@ def test_a_busy_server_is_asked_again(
 def test_a_workflow_of_somebody_else_is_left_alone(cluster: EmulatedCluster) -> None:
     found = {"metadata": {"name": "run-1"}, "spec": {"entrypoint": "x"}}
     cluster.store.create(WORKFLOWS, "default", found)
-    with pytest.raises(EngineError, match=r"has a Workflow run-1 already, which is not the run"):
+    with pytest.raises(RefusedError, match=r"has a Workflow run-1 already, which is not the run"):
         cluster.remote().submit(submission(PLAIN))
     assert cluster.objects("Workflow")[0]["spec"] == {"entrypoint": "x"}
 
@@ -102,8 +104,22 @@ def test_what_the_server_refuses_is_one_message(
     with pytest.raises(EngineError, match=told) as caught:
         cluster.quick_remote().submit(submission(PLAIN))
     assert caught.value.exit_code == 4
+    assert isinstance(caught.value, RefusedError) == (code < 500)  # nobody knows what 500 did
     assert "\n" not in str(caught.value)
     assert cluster.objects("Workflow") == []
+
+
+def test_no_answer_in_time_is_told_and_the_run_is_not_doubled(cluster: EmulatedCluster) -> None:
+    cluster.faults.add(RequestFault("POST", "/workflows", cut="never", times=1))
+    impatient = ArgoRemote(cluster.api(IMPATIENT, timeout_s=0.5))
+    with pytest.raises(RestError, match="got no answer") as caught:
+        impatient.submit(submission(PLAIN))
+    assert not isinstance(caught.value, RefusedError)
+    cluster.faults.add(RequestFault("POST", "/workflows", cut="after", times=1))
+    with pytest.raises(RestError, match="got no answer"):
+        impatient.submit(submission(PLAIN))
+    assert impatient.submit(submission(PLAIN))["name"] == "run-1"
+    assert len(cluster.objects("Workflow")) == 1
 
 
 def _with_others(*others: dict[str, object]) -> Submission:
@@ -146,7 +162,7 @@ def test_a_refusal_of_one_object_leaves_none_behind(cluster: EmulatedCluster) ->
 
 def test_an_object_that_is_none_of_argos_is_refused(cluster: EmulatedCluster) -> None:
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}}
-    with pytest.raises(EngineError, match="Pod of v1 is none that is put on a cluster from here"):
+    with pytest.raises(RefusedError, match="Pod of v1 is none that is put on a cluster from here"):
         cluster.remote().submit(_with_others(pod))
     assert cluster.objects("Workflow") == []
 
@@ -321,7 +337,8 @@ def test_a_run_that_is_suspended_goes_on(cluster: EmulatedCluster) -> None:
 def test_a_cluster_that_is_away_is_told_of(cluster: EmulatedCluster) -> None:
     remote = cluster.quick_remote()
     run = submitted(remote, PLAIN)
-    cluster.faults.add(RequestFault("GET", "/workflows", cut="before", times=3))
+    for cut in ("before", "after", "within"):
+        cluster.faults.add(RequestFault("GET", "/workflows", cut=cut, times=2))  # type: ignore[arg-type]
     assert remote.observe(run).status == "running"
     cluster.faults.add(RequestFault("GET", "/workflows", code=403, message="no rights"))
     with pytest.raises(RestError, match="was refused with 403: no rights") as caught:
