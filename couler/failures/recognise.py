@@ -17,6 +17,9 @@ LOG_SIZE = 16 * 1024
 FIRST_LINE_SIZE = 500
 """Characters of a line that are shown."""
 
+_COLOURS = re.compile(r"\x1b\[[0-9;?]{0,30}[A-Za-z]")
+_CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"}
+
 _OF_CONTAINER = re.compile(r"\A[a-z0-9-]{1,63}: (\w{1,40}) \(exit code (\d{1,3})\)")
 """How Argo tells of a container's end."""
 
@@ -86,7 +89,7 @@ def recognise(
     >>> recognise("main: Error (exit code 1)", exit_code=1) is None
     True
     """
-    message = _ends_of((message or "").strip())
+    message = _ends_of(_plain(message or "").strip())
     told_reason, told_code = _told_in(message)
     answer = _OF_ANSWER.search(message[-20:])
     if http_status is None and answer is not None:
@@ -96,7 +99,7 @@ def recognise(
         reason=reason or told_reason,
         exit_code=told_code if exit_code is None else exit_code,
         http_status=http_status,
-        log=(log or "")[-LOG_SIZE:],
+        log=_plain((log or "")[-LOG_SIZE:]),
     )
     for pattern in PATTERNS:
         if system is not None and pattern.system in ENGINES and pattern.system != system:
@@ -116,7 +119,7 @@ def first_line(text: str) -> str:
     >>> first_line("\n  Internal error occurred\nstack:")
     'Internal error occurred'
     """
-    return shortened(next((line for line in text.splitlines() if line.strip()), ""))
+    return shortened(next((line for line in _plain(text).split("\n") if line.strip()), ""))
 
 
 def shortened(line: str) -> str:
@@ -136,6 +139,12 @@ def _told_in(message: str) -> tuple[str | None, int | None]:
     else:
         return None, None
     return reason if reason in POD_REASONS else None, code
+
+
+def _plain(text: str) -> str:
+    """Return a text as a terminal shows it: no colours, and nothing else that moves its cursor."""
+    lines = _COLOURS.sub("", text).replace("\r\n", "\n").replace("\r", "\n")
+    return lines.translate(_CONTROLS)
 
 
 def _ends_of(message: str) -> str:

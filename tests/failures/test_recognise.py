@@ -93,6 +93,17 @@ def test_the_end_of_a_log_is_looked_at() -> None:
     assert recognise(log=f"{word}\n{'x' * LOG_SIZE}") is None
 
 
+def test_colours_and_progress_bars_hide_nothing_and_reach_no_terminal() -> None:
+    line = "RuntimeError: CUDA error: device-side assert triggered"
+    found = recognise(log=f"epoch 1: 10%\r\x1b[1;31m{line}\x1b[0m\x07\x1b]0;title\x07\r\n")
+    assert found is not None
+    assert found.line.startswith(line)
+    assert found.line.isprintable()
+    found = recognise(log="50%\rAn ORTE daemon has unexpectedly failed after launch and before\r\n")
+    assert found is not None
+    assert found.pattern.name == "MpiDaemonErr"
+
+
 def test_what_is_shown_keeps_the_line_that_tells() -> None:
     found = recognise("Traceback:\n  x\nfailed: etcdserver: leader changed \nmore")
     assert found is not None
