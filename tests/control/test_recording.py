@@ -275,7 +275,8 @@ def test_an_attempt_is_no_more_under_way_than_its_step(
     ended = bad("a", attempts=(attempt(1, 1, None),))
     one.see(ended)
     one.see(replace(ended, message="told later"))
-    assert tries(database, "a") == [(1, "error")]
+    [tried] = attempts_of(database, "r1")
+    assert (tried.status, tried.finished) == ("error", at(1002))  # when it was seen first
     assert steps_of(database, "r1")[0].message == "told later"
 
 
@@ -373,6 +374,17 @@ def test_another_process_goes_on(database: Database, watch: Callable[..., Watch]
     assert ends(database) == {"a": ("succeeded", 1, 1), "c": ("failed", 2, 2)}
     assert tries(database, "b") == [(1, "failed"), (2, "running")]
     assert tries(database, "c") == [(1, "failed")]
+
+
+def test_another_process_writes_nothing_twice(
+    watch: Callable[..., Watch], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = good("a"), bad("b"), going("c")
+    watch().see(*steps)
+    two = watch()
+    for name in ("step_ended", "attempt_started", "attempt_ended", "forget"):
+        monkeypatch.setattr(Journal, name, lambda *_, **__: pytest.fail("it is written again"))
+    assert len(two.see(*steps)) == 3
 
 
 def test_a_restart(database: Database, watch: Callable[..., Watch]) -> None:

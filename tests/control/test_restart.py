@@ -243,6 +243,13 @@ def test_a_failure_that_was_handled_is_tried_again() -> None:
     assert again(plan) == {"fit", "repair", "report"}  # fit may fail again
 
 
+def test_a_failure_that_was_not_met_may_be_met_now() -> None:
+    workflow = flow("w", sh("fit", "true"), sh("repair", "true", depends_on=[on_failure("fit")]))
+    plan = plan_restart(past(workflow, {"fit": "succeeded", "repair": "skipped"}), from_step="fit")
+    assert verdicts(plan) == {"fit": "runs", "repair": "skipped"}
+    assert again(plan) == {"fit", "repair"}
+
+
 def test_conditions() -> None:
     when = compare(ref("a"), "==", "yes")
     workflow = flow("w", sh("a", "echo no"), sh("b", "true", when=when), sh("c", "true"))
@@ -295,6 +302,12 @@ def test_items_one_by_one() -> None:
     )
     assert verdicts(plan) == {"m[0]": "reused", "m[1]": "runs", "m[2]": "reused", "sum": "runs"}
     assert again(plan) == {"m[1]", "sum"}
+
+
+def test_a_foreach_that_was_skipped_has_its_default() -> None:
+    skipped = sh("m", "echo $1", item(), foreach=["a"], when=compare("a", "==", "b"))
+    workflow = flow("w", skipped, sh("sum", "echo $1", or_else(ref("m"), [])))
+    assert again(plan_restart(past(workflow, {"m": "skipped", "sum": "succeeded"}))) == set()
 
 
 def test_another_list_of_items() -> None:
