@@ -16,7 +16,7 @@ from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.ir.needs import needs
 from couler.ir.storages import Storages
 from couler.rest.client import RestError
-from couler.submitters import SubmittedRun, submit_to
+from couler.submitters import SubmittedRun, absolute, submit_to
 
 if t.TYPE_CHECKING:
     from couler.backends.argo import ArgoBackend
@@ -164,7 +164,8 @@ class ArgoSubmitter:
                 )
 
     def _connection(self) -> Connection:
-        fields = {"kubeconfig": self.config_file, "context": self.context, **self.fields}
+        config = None if self.config_file is None else absolute(self.config_file)
+        fields = {"kubeconfig": config, "context": self.context, **self.fields}
         options = {} if self.kind is None else {"kind": self.kind}
         return Connection(
             "argo",

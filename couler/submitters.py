@@ -241,7 +241,7 @@ class AirflowSubmitter:
     ) -> None:
         given = {
             "address": address,
-            "dags": None if dags is None else str(dags),
+            "dags": None if dags is None else absolute(str(dags)),
             "token": token,
             "username": username,
             "password": password,
@@ -298,6 +298,11 @@ def submit_to(
             name=name,
         )
     return SubmittedRun(run.id, home=home)
+
+
+def absolute(path: str) -> str:
+    """Return a path as it holds in every folder, as others ask for the run; a URL as it is."""
+    return path if "://" in path else os.path.abspath(os.path.expanduser(path))
 
 
 def _find_home(home: Path | str | None) -> Home:

@@ -16,6 +16,9 @@ from couler.cli._prefixes import Prefixes, is_of
 from couler.cli._session import Session
 from couler.errors import CoulerError
 from couler.ir.paths import StepPath
+from couler.ir.serialize import read_json
+from couler.ir.walk import steps_by_path
+from couler.ir.workflow import Http, Suspend
 
 if t.TYPE_CHECKING:
     from couler.state import Database, Home, RunRecord
@@ -171,16 +174,25 @@ def _show_all(
 
 def _tried(database: Database, run: RunRecord, step: str | None, attempt: int | None) -> list[str]:
     """Return the paths of what was tried and is wanted, in the order in which it began."""
-    from couler.state import attempts_of
+    from couler.state import attempts_of, workflow_of
 
+    # Of these an engine has no log, or none that a process wrote; whoever wants it names the step.
+    steps = dict(steps_by_path(read_json(workflow_of(database, run.id))))
+    silent = {path for path, one in steps.items() if isinstance(one.action, Suspend | Http)}
     ordered = sorted(attempts_of(database, run.id), key=lambda one: one.started)
     return list(
         dict.fromkeys(
             one.path
             for one in ordered
-            if attempt in (None, one.number) and (step is None or is_of(one.path, step))
+            if attempt in (None, one.number)
+            and (step is None or is_of(one.path, step))
+            and (one.path == step or _without_places(one.path) not in silent)
         )
     )
+
+
+def _without_places(path: str) -> str:
+    return "/".join(part.name for part in StepPath.parse(path))
 
 
 @dataclass(slots=True)

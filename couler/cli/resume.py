@@ -55,6 +55,10 @@ def command(
         if snapshot.is_over:
             raise StateError(f"{name} does not run ({snapshot.status}), so no step waits")
         waiting = [str(view.path) for view in snapshot.steps if view.status == "suspended"]
+        if not waiting and _waits_to_begin(database, record, step):
+            _resume_elsewhere(session, record, StepPath(), database, {})
+            session.info(f"{name} begins")
+            return
         if not waiting:
             raise StateError(f"{name}: no step waits for a person")
         chosen = [path for path in waiting if step is None or is_of(path, step)]
@@ -67,20 +71,27 @@ def command(
             if record.target is None:
                 send_signal(database, name, path, "resume", entered=entered)
             else:
-                _resume_elsewhere(session, record, path, database, entered)
+                _resume_elsewhere(session, record, StepPath.parse(path), database, entered)
     session.info(f"{name}: {', '.join(chosen)} {'goes' if len(chosen) == 1 else 'go'} on")
+
+
+def _waits_to_begin(database: Database, run: RunRecord, step: str | None) -> bool:
+    """Return whether a run of an engine elsewhere was to wait for a person before its start."""
+    is_asked = run.target is not None and step is None
+    return is_asked and read_json(workflow_of(database, run.id)).suspended
 
 
 def _resume_elsewhere(
     session: Session,
     run: RunRecord,
-    path: str,
+    path: StepPath,
     database: Database,
     entered: Mapping[str, str],
 ) -> None:
+    """Let a step go on; no path stands for the run."""
     from couler.control.ending import resume
 
-    resume(run, StepPath.parse(path), database, session.environment, entered)
+    resume(run, path, database, session.environment, entered)
 
 
 def _check(path: str, step: Step, entered: Mapping[str, str]) -> None:

@@ -145,6 +145,8 @@ def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime, base: 
     note = step.message or ""
     if step.status == "suspended":
         note = again.resume(snapshot.run.id, str(step.path))
+    elif step.status == "failed" and snapshot.run.target is not None:
+        note = _headline(step, snapshot.run.engine) or note
     elif step.status == "cached" and step.source_run:
         note = f"from {step.source_run}"
     elif step.log is not None and step.status in (*ACTIVE, "interrupted"):
@@ -159,6 +161,14 @@ def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime, base: 
         note=note,
         is_critical=depth == 0 and step.path[0].name in snapshot.critical,
     )
+
+
+def _headline(step: StepView, engine: str) -> str | None:
+    """Return what is known of why a step failed, in a line; None if it is not recognised."""
+    from couler.failures import headline, recognise
+
+    match = recognise(step.message, exit_code=step.exit_code, system=engine)
+    return None if match is None else headline(match)
 
 
 def _fold(steps: Sequence[StepView]) -> Iterator[StepView | str]:

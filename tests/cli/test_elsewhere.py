@@ -209,6 +209,32 @@ def test_logs_that_cannot_be_read(couler: Callable, begun: str, engine) -> None:
     assert 'no step "eahc" has begun' in told.err
 
 
+def test_steps_that_write_nothing_are_passed_over(couler: Callable, begun: str, engine) -> None:
+    engine.log("each[0]", "first\n")
+    assert couler("logs", begun).out == "each[0] | first\n"
+    asked = [call["path"] for call in engine.calls("logs")]
+    assert asked == ["each[0]", "each[1]"]  # and not that which waits for a person
+    couler("logs", begun, "ask")
+    assert engine.calls("logs")[-1]["path"] == "ask"  # it was asked for
+
+
+def test_known_failures_are_told_in_a_line(couler: Callable, begun: str) -> None:
+    told = couler("status", begun, "--watch")
+    [line] = [line for line in told.out.splitlines() if "each[1]" in line]
+    assert "OOMKilledErr: " in line
+    steps = couler("status", begun, "--format", "json").json["steps"]
+    assert [one["message"] for one in steps if one["path"] == "each[1]"] == ["OOMKilled"]
+
+
+def test_a_run_that_waits_to_begin(couler: Callable, write: Callable, engine) -> None:
+    engine.play({"steps": []})
+    file = write("asking.yaml", ASKING.replace("name: asking", "name: asking\nsuspended: true"))
+    couler("submit", file, "--target", "away", "--name", "mine")
+    told = couler("resume", "mine")
+    assert (told.code, told.err) == (0, "mine begins\n")
+    assert engine.calls("resume")[0]["path"] == ""
+
+
 def test_cancel(couler: Callable, begun: str, engine) -> None:
     told = couler("cancel", begun)
     assert (told.code, told.out) == (0, "")

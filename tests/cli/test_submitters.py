@@ -104,6 +104,13 @@ def test_the_airflow_submitter_says_how_airflow_is_reached() -> None:
     )
 
 
+def test_paths_hold_in_every_folder(folder: Path) -> None:
+    fields = sdk.AirflowSubmitter("http://x", "dags").connection.fields
+    assert fields["dags"] == str(folder / "dags")
+    fields = sdk.AirflowSubmitter("http://x", "s3://bucket/dags").connection.fields
+    assert fields["dags"] == "s3://bucket/dags"
+
+
 def test_a_secret_in_plain_is_refused_and_not_shown(away: Connection, workflow) -> None:
     plain = Connection("scripted", Target(), {**away.fields, "token": "hush-hush"})
     with pytest.raises(ConfigurationError, match="must be a reference") as caught:

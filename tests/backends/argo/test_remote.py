@@ -11,7 +11,7 @@ import pytest
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.submission import object_name
 from couler.backends.base import Artifact, ArtifactFile, Target
-from couler.backends.remote import Remote, RemoteRun, Scheduling, Submission
+from couler.backends.remote import KeepsSecrets, Remote, RemoteRun, Scheduling, Submission
 from couler.errors import EngineError, LostRunError, RefusedError, WireError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
@@ -19,7 +19,7 @@ from couler.rest.client import RestError
 from couler.rest.patience import IMPATIENT
 from tests.corpus.build import flow, out, parameter, sh
 from tests.fakes.kubernetes.faults import RequestFault
-from tests.fakes.kubernetes.store import WORKFLOWS
+from tests.fakes.kubernetes.store import WORKFLOWS, Resource
 from tests.support.argo_cluster import EmulatedCluster, emulated_cluster, submission, submitted
 
 PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), parameter("m", "2")])
@@ -165,6 +165,20 @@ def test_an_object_that_is_none_of_argos_is_refused(cluster: EmulatedCluster) ->
     with pytest.raises(RefusedError, match="Pod of v1 is none that is put on a cluster from here"):
         cluster.remote().submit(_with_others(pod))
     assert cluster.objects("Workflow") == []
+
+
+def test_secrets_are_made_and_renewed(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    assert isinstance(remote, KeepsSecrets)
+    for value in ("old", "new"):
+        remote.put_secrets({"registry": {"token": value}})
+    secrets = Resource("", "v1", "secrets")
+    [secret] = cluster.store.list(secrets, lambda _: True)[1]
+    assert (secret["metadata"]["name"], secret["stringData"]) == ("registry", {"token": "new"})
+    cluster.faults.add(RequestFault("PATCH", "/secrets", code=403, message="may not"))
+    with pytest.raises(EngineError, match=r"registry was refused.*: may not") as caught:
+        remote.put_secrets({"registry": {"token": "hush-hush"}})
+    assert "hush" not in str(caught.value)
 
 
 def test_a_template_is_put_in_place_and_run(cluster: EmulatedCluster) -> None:
