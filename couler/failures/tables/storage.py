@@ -125,8 +125,8 @@ PATTERNS = (
             sign(r"\bstorage: object doesn't exist\b"),
         ),
         example=Failure(
-            "init: Error (exit code 64): artifact model failed to load: failed to get file: The "
-            "specified key does not exist."
+            "init: Error (exit code 64): artifact model failed to load: The specified key does "
+            "not exist."
         ),
         means="a file that the step reads is not in the object store",
         retry="never",
