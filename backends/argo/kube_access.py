@@ -16,7 +16,12 @@ import httpx2
 import msgspec
 import yaml
 from lightkube.config.client_adapter import ConnectionParams
-from lightkube.config.kubeconfig import DEFAULT_KUBECONFIG, KubeConfig, SingleConfig
+from lightkube.config.kubeconfig import (
+    DEFAULT_KUBECONFIG,
+    SERVICE_ACCOUNT,
+    KubeConfig,
+    SingleConfig,
+)
 from lightkube.config.models import User, UserExec
 from lightkube.core.exceptions import ConfigError
 
@@ -58,8 +63,9 @@ def find_config(
         There is none, it cannot be read, or it has no such context.
     """
     named = kubeconfig or environment.get("KUBECONFIG")
-    if named is None and environment.get("KUBERNETES_SERVICE_HOST"):
-        return _read("the account of this pod", KubeConfig.from_service_account, context)
+    is_in_pod = bool(environment.get("KUBERNETES_SERVICE_HOST"))
+    if named is None and is_in_pod and Path(SERVICE_ACCOUNT, "token").is_file():
+        return _read("the account of this pod", _of_this_pod, context)
     names = [named] if kubeconfig else (named or DEFAULT_KUBECONFIG).split(os.pathsep)
     files = [Path(name).expanduser() for name in names if name]
     present = [file for file in files if file.is_file()]
@@ -75,6 +81,10 @@ def find_config(
         if (context or config.current_context) in config.contexts:
             return _chosen(str(file), config, context)
     return _chosen(str(present[-1]), _load(present[-1]), context)
+
+
+def _of_this_pod() -> KubeConfig:
+    return KubeConfig.from_service_account(SERVICE_ACCOUNT)
 
 
 def _load(file: Path) -> KubeConfig:

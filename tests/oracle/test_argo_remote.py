@@ -19,8 +19,9 @@ from couler.errors import EngineError, LostRunError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
 from couler.ir.policies import Cache, Retry
-from couler.ir.workflow import Workflow
-from tests.corpus.build import flow, item, ref, sh
+from couler.ir.workflow import Schedule, Workflow
+from tests.corpus.build import flow, given, group, item, param, parameter, ref, sh
+from tests.corpus.build import run as run_fact
 from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import PODS, WORKFLOWS
 from tests.support import argo_moments, argo_oracle
@@ -47,10 +48,12 @@ class Argo:
         fields = {"kubeconfig": str(self.session.kubeconfig)}
         return ArgoBackend().connect(Connection("argo", Target(), fields), {})
 
-    def submit(self, workflow: Workflow, **parameters: str) -> RemoteRun:
+    def submit(
+        self, workflow: Workflow, *, target: Target | None = None, **parameters: str
+    ) -> RemoteRun:
         workflow = resolve_defaults(workflow)
         run_id = f"{workflow.name}-{next(self._numbers)}"
-        artifact = ArgoBackend().compile(workflow, Target())
+        artifact = ArgoBackend().compile(workflow, target or Target())
         place = self.remote.submit(Submission(run_id, workflow, artifact, parameters))
         return RemoteRun(run_id, workflow, place)
 
@@ -196,6 +199,24 @@ def test_outputs_from_the_cache(argo: Argo) -> None:
     assert seen.attempts == ()
     with pytest.raises(EngineError, match="come from the cache"):
         list(argo.remote.logs(run, StepPath.parse("cached")))
+
+
+@pytest.mark.parametrize("kind", ["WorkflowTemplate", "CronWorkflow"])
+def test_what_is_stored_or_scheduled_is_run_once(argo: Argo, kind: str) -> None:
+    say = sh("say", 'echo "$1 $2"', param("word"), run_fact("id"))
+    schedule = Schedule(cron=("0 3 * * *",)) if kind == "CronWorkflow" else None
+    workflow = flow(
+        kind.lower(),
+        group("nested", say, inputs=[given("word", param("word"))]),
+        parameters=[parameter("word", "none")],
+        schedule=schedule,
+    )
+    run = argo.submit(workflow, target=Target(options={"kind": kind}), word="hello")
+    last = _last(argo.remote.follow(run))
+    states = {"nested": "succeeded", "nested/say": "succeeded"}
+    assert (last.status, _states(last)) == ("succeeded", states)
+    [line] = argo.remote.logs(run, StepPath.parse("nested/say"))
+    assert line == f"hello {run.place['name']}"
 
 
 def test_submitted_twice_it_runs_once_and_is_deleted_with_its_pods(argo: Argo) -> None:

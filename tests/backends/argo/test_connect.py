@@ -82,6 +82,27 @@ def test_the_variable_names_files(tmp_path: Path) -> None:
     assert _connect(given, environment).address == "http://127.0.0.1:2"
 
 
+def test_the_account_of_a_pod(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = {"KUBERNETES_SERVICE_HOST": "fd00::1", "KUBERNETES_SERVICE_PORT": "443"}
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    kube = _config(tmp_path / "config", "127.0.0.1:1")
+    (tmp_path / ".kube").mkdir()
+    kube.rename(tmp_path / ".kube" / "config")
+    account = tmp_path / "account"
+    monkeypatch.setattr("couler.backends.argo.kube_access.SERVICE_ACCOUNT", str(account))
+    # A pod need not be given its account.
+    assert _connect({}, variables).address == "http://127.0.0.1:1"
+    account.mkdir()
+    (account / "token").write_text("s3cret")
+    with pytest.raises(ConfigurationError, match="the account of this pod is no configuration"):
+        _connect({}, variables)
+    (account / "namespace").write_text("ml")
+    with pytest.raises(ConfigurationError, match='the context "default" says of certificates'):
+        _connect({}, variables)
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
