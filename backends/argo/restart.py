@@ -116,7 +116,7 @@ class _Decision:
     def __post_init__(self) -> None:
         every = [Node(tree) for tree in self.nodes.values()]
         self._by_name = {node.name: node for node in every}
-        self._unwanted = {node.name for node in every if node.id in self.again}
+        self._keeping = self._find_keeping(every)
         self._templates = _templates(self.spec)
         self._old_templates = _templates(self.before)
         self._has_other_arguments = self.before.get("arguments") != self.spec.get("arguments")
@@ -132,23 +132,35 @@ class _Decision:
             if node.id not in tried and not node.is_hook:
                 self._made_by.setdefault(node.boundary_id, []).append(node)
 
+    def _find_keeping(self, every: Sequence[Node]) -> dict[str, str]:
+        """Return the names of nodes in which something is to keep its end, each with its path."""
+        unwanted = {node.name for node in every if node.id in self.again}
+        found: dict[str, str] = {}
+        for node in every:
+            path = self.paths.get(node.id)
+            around = list(_enclosing(node.name))
+            if path is not None and node.has_run and unwanted.isdisjoint(around):
+                found.update(dict.fromkeys(around, path))
+        return found
+
     def decide(self) -> None:
         """Decide on the entrypoint, then on the exit handlers."""
-        verdict = self._instance(self.name, {"template": self.spec.get("entrypoint")})
+        main = {"template": self.spec.get("entrypoint")}
+        verdict = self._instance(self.name, main, may_open=True)
         on_exit = f"{self.name}.onExit"
         if verdict.state in _UNSETTLED:
             self.gone |= {on_exit, f"{self.name}.hooks"}
         elif on_exit in self._by_name:
-            self._instance(on_exit, {"template": self.spec.get("onExit")})
+            self._instance(on_exit, {"template": self.spec.get("onExit")}, may_open=True)
 
     # scopes ----------------------------------------------------------------------------------
 
-    def _scope(self, boundary: Node, template: Json) -> _Verdict:
+    def _scope(self, boundary: Node, template: Json, *, may_open: bool) -> _Verdict:
         """Decide on what a template has made; `open` tells that something in it is not settled."""
         verdicts: dict[str, _Verdict] = {}
         stages = stages_of(boundary.name, template)
         for stage in stages:
-            found = self._stage(boundary, stage.tasks, verdicts)
+            found = self._stage(boundary, stage.tasks, verdicts, may_open=may_open)
             verdicts.update(found)
             if stage.node is not None:
                 self._step_group(stage.node, list(found.values()))
@@ -157,47 +169,40 @@ class _Decision:
         return _all_of(verdicts.values(), "open" if is_changed else "kept")
 
     def _stage(
-        self, boundary: Node, tasks: Sequence[Task], before: Mapping[str, _Verdict]
+        self,
+        boundary: Node,
+        tasks: Sequence[Task],
+        before: Mapping[str, _Verdict],
+        *,
+        may_open: bool,
     ) -> dict[str, _Verdict]:
         """Decide on tasks in an order in which each comes after those it waits for."""
         by_name = {task.name: task for task in tasks}
-        order = [
-            by_name[name]
-            for name in TopologicalSorter(
-                {task.name: task.waits_for for task in tasks}
-            ).static_order()
-            if name in by_name
-        ]
+        graph = {task.name: task.waits_for for task in tasks}
+        order = [by_name[one] for one in TopologicalSorter(graph).static_order() if one in by_name]
+        followers: dict[str, list[str]] = {}
+        for task in tasks:
+            for one in task.waits_for:
+                followers.setdefault(one, []).append(task.name)
+        old = self._old_tasks(boundary)
         found = dict(before)
         for task in order:
-            found[task.name] = self._task(boundary, task, found)
-        own = {name: found[name] for name in by_name}
-        self._let_idle_go(boundary, order, own)
-        return own
-
-    def _let_idle_go(
-        self, boundary: Node, tasks: Sequence[Task], found: dict[str, _Verdict]
-    ) -> None:
-        """Let what did not run be looked at anew, where nothing that is kept needs it.
-
-        Its condition may be another one now; if it is not, it ends as it did.
-        """
-        opens = any(one.state in _UNSETTLED for one in found.values())
-        may_open = boundary.id == self.name or boundary.has_failed
-        old = self._old_tasks(boundary)
-        followers: dict[str, set[str]] = {}
-        for task in tasks:
-            for before in task.waits_for:
-                followers.setdefault(before, set()).add(task.name)
-        for task in reversed(tasks):
-            if found[task.name].state != "idle":
-                continue
-            is_changed = self._has_other_arguments or old.get(task.name) != task.tree
-            needed = any(
-                found[one].state not in ("gone", "new") for one in followers.get(task.name, ())
+            # What follows it runs again whenever it does.
+            is_free = all(one not in self._keeping for one in followers.get(task.name, ()))
+            is_same = not self._has_other_arguments and old.get(task.name) == task.tree
+            found[task.name] = self._task(
+                boundary, task, found, may_open=may_open and is_free, is_same=is_same
             )
-            if not needed and (opens or (is_changed and may_open)):
-                found[task.name] = self._let_go(task.name)
+        own = {name: found[name] for name in by_name}
+        opens = any(one.state in _UNSETTLED for one in own.values())
+        for task in reversed(order):
+            is_same = not self._has_other_arguments and old.get(task.name) == task.tree
+            if own[task.name].state != "idle" or not (opens or (may_open and not is_same)):
+                continue
+            # Its condition may be another one now; if it is not, it ends as it did.
+            if all(own[one].state in ("gone", "new") for one in followers.get(task.name, ())):
+                own[task.name] = self._let_go(task.name)
+        return own
 
     def _old_tasks(self, boundary: Node) -> dict[str, Json]:
         template = self._old_templates.get(boundary.tree.get("templateName") or "") or {}
@@ -229,11 +234,19 @@ class _Decision:
 
     # tasks -----------------------------------------------------------------------------------
 
-    def _task(self, boundary: Node, task: Task, found: Mapping[str, _Verdict]) -> _Verdict:
+    def _task(
+        self,
+        boundary: Node,
+        task: Task,
+        found: Mapping[str, _Verdict],
+        *,
+        may_open: bool,
+        is_same: bool,
+    ) -> _Verdict:
         if expands(task.tree):
-            verdict = self._expanded(boundary, task)
+            verdict = self._expanded(boundary, task, may_open=may_open, is_same=is_same)
         else:
-            verdict = self._instance(task.name, task.tree)
+            verdict = self._instance(task.name, task.tree, may_open=may_open)
         unsettled = [one for one in task.waits_for if found[one].state in _UNSETTLED]
         if not unsettled or verdict.state in ("new", "gone"):
             return verdict
@@ -244,7 +257,7 @@ class _Decision:
             )
         return self._let_go(task.name)
 
-    def _expanded(self, boundary: Node, task: Task) -> _Verdict:
+    def _expanded(self, boundary: Node, task: Task, *, may_open: bool, is_same: bool) -> _Verdict:
         """Decide on the items of a foreach and on the node that stands for all of them."""
         node = self._by_name.get(task.name)
         if node is not None and node.id in self.again:
@@ -252,7 +265,9 @@ class _Decision:
         if node is not None and node.type != "TaskGroup":
             # There was no item, or Argo made another kind of node.
             is_idle = node.type == "Skipped"
-            return self._instance(task.name, task.tree) if is_idle else self._replaced(node)
+            if not is_idle:
+                return self._replaced(node)
+            return self._instance(task.name, task.tree, may_open=may_open)
         items = list(self._items(task.name, boundary))
         if node is None and not items:
             return _Verdict("new")
@@ -261,10 +276,13 @@ class _Decision:
         for index, item in items:
             is_surplus = count is not None and index >= count  # the list has become shorter
             verdicts.append(
-                self._let_go(item.name) if is_surplus else self._instance(item.name, task.tree)
+                self._let_go(item.name)
+                if is_surplus
+                else self._instance(item.name, task.tree, may_open=may_open)
             )
         is_changed = any(one.state in _UNSETTLED for one in verdicts)
-        is_changed |= count is not None and len(items) != count
+        # Of a list that is known at run time only, there may be more now.
+        is_changed |= may_open and not is_same if count is None else len(items) != count
         whole = _all_of(verdicts, "open" if is_changed else "kept")
         if node is None:  # parallel steps have no node for all items
             return whole
@@ -285,7 +303,7 @@ class _Decision:
             if node.name.startswith(name) and (match := _ITEM.match(node.name, len(name))):
                 yield int(match[1]), node
 
-    def _instance(self, name: str, task: Json) -> _Verdict:
+    def _instance(self, name: str, task: Json, *, may_open: bool) -> _Verdict:
         """Decide on one node and what is in it."""
         node = self._by_name.get(name)
         if node is None:
@@ -297,7 +315,7 @@ class _Decision:
             return self._let_go(name) if node.has_failed else _Verdict("idle")
         template = self._template(task)
         if template is not None and stages_of(name, template):
-            return self._group(node, template)
+            return self._group(node, template, may_open=may_open)
         if template is not None and self._is_group(node):
             return self._replaced(node)
         if not node.has_ended:
@@ -307,12 +325,12 @@ class _Decision:
             return _Verdict("idle", failed=True)
         return _Verdict("kept", path, node.has_failed)
 
-    def _group(self, node: Node, template: Json) -> _Verdict:
+    def _group(self, node: Node, template: Json, *, may_open: bool) -> _Verdict:
         tries = self._attempts.get(node.id)
         body = tries[-1] if tries else node
         if body.type not in _GROUPS:
             return self._replaced(node)
-        inside = self._scope(body, template)
+        inside = self._scope(body, template, may_open=may_open)
         is_lost = not node.has_ended or (node.has_failed and not inside.failed)
         if inside.state == "kept" and not is_lost:
             return _Verdict("kept", inside.keeps, node.has_failed)
@@ -350,21 +368,10 @@ class _Decision:
 
     def _replaced(self, node: Node) -> _Verdict:
         """Let a node go where Argo now makes another kind of node."""
-        kept = self._kept_in(node.name)
+        kept = self._keeping.get(node.name)
         if kept is not None:
             raise self._reshaped(kept)
         return self._let_go(node.name)
-
-    def _kept_in(self, name: str) -> str | None:
-        """Return the path of an instance in a node that is to keep its end."""
-        for node in self._by_name.values():
-            path = self.paths.get(node.id)
-            if path is None or not node.has_run:
-                continue
-            around = set(_enclosing(node.name))
-            if name in around and not around & self._unwanted:
-                return path
-        return None
 
     def _reshaped(self, path: str) -> EngineError:
         return EngineError(

@@ -2,28 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import time
-import uuid
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
-
 import pytest
 
-from couler.backends.argo import ArgoBackend
-from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.observe import Observer
-from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.status_nodes import with_nodes
-from couler.backends.base import Target
-from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError
-from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Retry
-from couler.ir.workflow import ExitHandler, Step, Workflow
-from couler.ir.yaml_writer import dump
-from couler.rest.client import RestClient, RestError
+from couler.ir.workflow import ExitHandler, Workflow
+from couler.rest.client import RestClient
 from tests.corpus.build import (
     compare,
     flow,
@@ -38,143 +23,16 @@ from tests.corpus.build import (
     param,
     parameter,
     ref,
-    sh,
     while_,
 )
-from tests.oracle.argo.cluster import with_parameters
 from tests.support import argo_oracle
+from tests.support.argo_bench import Bench
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(900),  # the first use builds Argo's programs
     pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
 ]
-
-
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("shared")
-
-
-@pytest.fixture(scope="module")
-def argo(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Iterator[argo_oracle.Session]:
-    with argo_oracle.session(tmp_path_factory.mktemp("argo"), shared=[shared]) as session:
-        yield session
-
-
-@dataclass
-class Bench:
-    """Runs a workflow, mends what fails, restarts it and tells which steps ran."""
-
-    argo: argo_oracle.Session
-    folder: Path
-    states: Mapping[str, str] = field(default_factory=dict)
-    outputs: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
-    workflow: Workflow | None = None
-    name: str = ""
-    status: str = ""
-    run_outputs: Mapping[str, object] = field(default_factory=dict)
-
-    def step(self, name: str, script: str = "echo done", *args: object, **fields: object) -> Step:
-        """A step that leaves its name, and its first argument, where it is counted."""
-        mark = f'echo "{name} $1" >> {self.folder}/ran'
-        return sh(name, f"{mark}; {script}", *args, **fields)  # type: ignore[arg-type]  # any
-
-    @property
-    def mended(self) -> str:
-        """A command that fails until `mend`."""
-        return f"test -e {self.folder}/mended"
-
-    def mend(self) -> None:
-        (self.folder / "mended").touch()
-
-    @property
-    def ran(self) -> list[str]:
-        """What ran since this was asked last, in alphabetical order."""
-        lines = self._written().splitlines()
-        (self.folder / "ran").unlink(missing_ok=True)
-        return sorted(line.strip() for line in lines)
-
-    def _written(self) -> str:
-        file = self.folder / "ran"
-        return file.read_text() if file.exists() else ""
-
-    def run(self, workflow: Workflow, **parameters: str) -> list[str]:
-        text = dump(self._manifest(workflow, parameters))
-        return self._done(workflow, self.argo.run(text))
-
-    def restart(
-        self, *again: str, workflow: Workflow | None = None, **parameters: str
-    ) -> list[str]:
-        """Run some steps again; what is to be kept is known from the run before."""
-        assert self.workflow is not None
-        before, after = self.workflow, workflow or self.workflow
-        run = RemoteRun(self.name, before, {"name": self.name})
-        artifact = ArgoBackend().compile(resolve_defaults(after), Target())
-        with RestClient("argo", self.argo.address, extra="argo") as client:
-            remote = ArgoRemote(ClusterApi(client, "default"))
-            place = remote.restart(run, Restart(after, artifact, parameters, frozenset(again)))
-        assert place == run.place
-        return self._done(after, self.argo.wait(self.name))
-
-    def run_and_stop(
-        self, workflow: Workflow, *, when: str, before: Callable[[], None] | None = None
-    ) -> None:
-        """Begin a run, and stop it as soon as a step runs."""
-        name = f"{workflow.name}-{uuid.uuid4().hex[:6]}"
-        manifest = self._manifest(workflow, {})
-        manifest["metadata"] = {"name": name}
-        path = "/apis/argoproj.io/v1alpha1/namespaces/default/workflows"
-        self.workflow, self.name = workflow, name
-        with RestClient("argo", self.argo.address, extra="argo") as client:
-            client.call("POST", path, send=manifest)
-            until = time.monotonic() + 60
-            while (
-                when not in (self.folder / "ran").read_text()
-                if (self.folder / "ran").exists()
-                else True
-            ):
-                assert time.monotonic() < until
-                time.sleep(0.05)
-            if before is not None:
-                before()
-            while True:
-                found = client.call("GET", f"{path}/{name}")
-                found["spec"]["shutdown"] = "Stop"
-                with contextlib.suppress(RestError):  # something else has changed it
-                    client.call("PUT", f"{path}/{name}", send=found)
-                    break
-        self._done(workflow, self.argo.wait(name))
-
-    def _manifest(self, workflow: Workflow, parameters: Mapping[str, str]) -> dict[str, object]:
-        import yaml
-
-        artifact = ArgoBackend().compile(resolve_defaults(workflow), Target())
-        return with_parameters(yaml.safe_load(artifact.to_text()), parameters)  # type: ignore[no-any-return]  # JSON
-
-    def _done(self, workflow: Workflow, run: argo_oracle.OracleRun) -> list[str]:
-        self.workflow, self.name = workflow, run.name
-        seen = Observer(workflow).observe(run.workflow)  # type: ignore[arg-type]  # JSON
-        self.states = {str(one.path): one.status for one in seen.steps}
-        self.status = seen.status
-        self.outputs = {
-            str(one.path): {
-                name: given["text"] for name, given in one.outputs.items() if "text" in given
-            }
-            for one in seen.steps
-        }
-        self.run_outputs = dict(seen.outputs)
-        return self.ran
-
-    def ends(self, state: str) -> set[str]:
-        return {path for path, found in self.states.items() if found == state}
-
-
-@pytest.fixture
-def bench(argo: argo_oracle.Session, shared: Path) -> Bench:
-    folder = shared / uuid.uuid4().hex
-    folder.mkdir()
-    return Bench(argo, folder)
 
 
 def test_a_failed_step_and_what_follows_run_again_and_read_what_was_kept(bench: Bench) -> None:

@@ -1,0 +1,34 @@
+"""Places where workflows fail, are mended and restarted."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support import argo_oracle
+from tests.support.argo_bench import Bench
+
+
+@pytest.fixture(scope="module")
+def bench_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that containers see."""
+    return tmp_path_factory.mktemp("shared")
+
+
+@pytest.fixture(scope="module")
+def bench_argo(
+    tmp_path_factory: pytest.TempPathFactory, bench_folder: Path
+) -> Iterator[argo_oracle.Session]:
+    with argo_oracle.session(tmp_path_factory.mktemp("argo"), shared=[bench_folder]) as session:
+        yield session
+
+
+@pytest.fixture
+def bench(bench_argo: argo_oracle.Session, bench_folder: Path) -> Bench:
+    """A workflow that can be mended."""
+    folder = bench_folder / uuid.uuid4().hex
+    folder.mkdir()
+    return Bench(bench_argo, folder)
