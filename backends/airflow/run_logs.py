@@ -18,7 +18,8 @@ _CONTAINER = re.compile(r"\[([a-z0-9]([-a-z0-9]*[a-z0-9])?)\] ?", re.ASCII)
 _POD_LOGGER = "PodManager"
 _OWN = "base"
 """The container of the step itself."""
-_TROUBLE = ("warning", "error", "critical")
+_TROUBLE = ("error", "critical")
+_AIRFLOW = "airflow: "
 _NOT_READ = "Could not read"
 _READ_ANEW = "log read interrupted but container"
 _MOST_REPEATED = 1000
@@ -29,7 +30,7 @@ def lines_of(entry: Mapping[str, Json]) -> Iterator[str]:
     """Yield the lines of an entry of a log that are for users.
 
     These are what containers have written, other containers than the step's own with their names;
-    what functions of the worker print; and what Airflow says of trouble, behind its name.
+    what functions of the worker print; and errors that Airflow tells of, behind its name.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def lines_of(entry: Mapping[str, Json]) -> Iterator[str]:
     ['a line']
     >>> [*lines_of({"event": "Building pod", "level": "info", "logger": "task"})]
     []
-    >>> [*lines_of({"event": "not found", "level": "warning", "logger": "task"})]
+    >>> [*lines_of({"event": "not found", "level": "error", "logger": "task"})]
     ['airflow: not found']
     """
     logger, event = str(entry.get("logger", "")), str(entry.get("event", ""))
@@ -49,8 +50,8 @@ def lines_of(entry: Mapping[str, Json]) -> Iterator[str]:
             yield head + line
     elif logger in _TASK_LOGGERS:
         yield from event.removesuffix("\n").split("\n")
-    elif entry.get("level") in _TROUBLE and not logger.startswith("urllib3."):
-        yield from (f"airflow: {line}" for line in _trouble(entry, event))
+    elif entry.get("level") in _TROUBLE:
+        yield from (f"{_AIRFLOW}{line}" for line in _trouble(entry, event))
 
 
 def _trouble(entry: Mapping[str, Json], event: str) -> Iterator[str]:
@@ -60,11 +61,18 @@ def _trouble(entry: Mapping[str, Json], event: str) -> Iterator[str]:
 
 
 def read_log(run: RunApi, instance: Instance, attempt: int) -> list[str]:
-    """Return the lines of a try so far."""
+    """Return the lines of a try so far.
+
+    Where there are none, as of a pod that never was, it is what Airflow warns of.
+    """
     entries = run.log(instance, attempt)
-    if not any("timestamp" in entry for entry in entries):  # nothing but words about the log
-        told = (str(entry.get("event", "")) for entry in entries)
-        return [f"airflow: {one}" for one in told if one.startswith(_NOT_READ)]
+    lines = _own_lines(entries)
+    if not all(line.startswith(_AIRFLOW) for line in lines):
+        return lines
+    return [line for entry in entries for line in _warnings(entry)] + lines
+
+
+def _own_lines(entries: Iterable[Mapping[str, Json]]) -> list[str]:
     parts: list[list[str]] = [[]]
     for entry in entries:
         if _READ_ANEW in str(entry.get("event", "")):
@@ -72,6 +80,16 @@ def read_log(run: RunApi, instance: Instance, attempt: int) -> list[str]:
         else:
             parts[-1] += lines_of(entry)
     return joined(parts)
+
+
+def _warnings(entry: Mapping[str, Json]) -> Iterator[str]:
+    """Yield what Airflow warns of; with the step's own lines it says nothing to users."""
+    event = str(entry.get("event", ""))
+    is_warning = entry.get("level") == "warning" and _READ_ANEW not in event
+    if (is_warning and not str(entry.get("logger")).startswith("urllib3.")) or (
+        "timestamp" not in entry and event.startswith(_NOT_READ)
+    ):
+        yield _AIRFLOW + event.partition("\n")[0]
 
 
 def joined(parts: Iterable[Sequence[str]]) -> list[str]:
@@ -110,10 +128,11 @@ def follow_log(
     while True:
         ended = is_over()  # before it is read, so that nothing of it is missed
         begun = time.monotonic()
-        lines = read_log(run, instance, attempt)
+        lines = _own_lines(run.log(instance, attempt))
         took_s = time.monotonic() - begun
         yield from lines[known:]
         known = max(known, len(lines))
         if ended:
+            yield from () if known else read_log(run, instance, attempt)
             return
         sleep(max(between_s, 2 * took_s))

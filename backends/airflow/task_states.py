@@ -95,6 +95,8 @@ class TaskTable:
             is_left_out = task.state == "skipped" and self._has_failed
             if is_left_out or (task.state == "failed" and self._was_cancelled):
                 return "omitted"
+        elif self._was_cancelled and task.state == "skipped" and task.tries > 1:
+            return "failed"  # it waited for its next try
         return _STATES.get(task.state)
 
     def within(self, base: str, index: int = -1) -> list[Instance]:

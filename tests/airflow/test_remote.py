@@ -236,6 +236,18 @@ def test_a_run_of_which_nothing_runs_is_cancelled(elsewhere: Elsewhere) -> None:
     assert elsewhere.seen[-1].status == "cancelled"
 
 
+def test_a_run_is_followed_while_the_server_restarts(elsewhere: Elsewhere) -> None:
+    run = elsewhere.submit(flow("outage", sh("a", "sleep 15; echo done")), "outage-1")
+    following = elsewhere.remote.follow(run)
+    for seen in following:
+        if by_path(seen).get("a") is not None:
+            break
+    elsewhere.stack.restart("api-server")
+    *_, seen = following
+    assert seen.status == "succeeded"
+    assert by_path(seen)["a"].outputs["result"]["text"] == "done"
+
+
 def test_a_person_lets_a_run_go_on(elsewhere: Elsewhere) -> None:
     asked = Step(
         name="ask", action=Suspend(message="Which?"), outputs=(Output(name="n", type="int"),)

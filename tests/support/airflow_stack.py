@@ -129,6 +129,13 @@ class AirflowStack:
         for process in self._processes.values():
             process.wait()
 
+    def restart(self, part: str) -> None:
+        """End one of the processes at once, and start it anew."""
+        os.killpg(self._processes[part].pid, signal.SIGKILL)
+        self._processes[part].wait()
+        with open(self.home / f"{part}.log", "ab") as log:
+            self._processes[part] = self._start(part, log)
+
     def run(
         self,
         text: str,

@@ -289,6 +289,14 @@ def test_what_had_not_begun_when_a_run_was_cancelled_is_omitted() -> None:
     }
 
 
+def test_what_waited_for_its_next_try_when_a_run_was_cancelled_has_failed() -> None:
+    tasks = {("a", -1): Task("skipped", tries=2)}
+    for was_cancelled, status in ((True, "failed"), (False, "skipped")):
+        table = TaskTable(tasks, has_failed=True, was_cancelled=was_cancelled)
+        found = RunSteps(flow("f", sh("a", "true")), table, lambda _: None).found
+        assert found["a"].stand.status == status
+
+
 @pytest.mark.parametrize(
     ("rounds", "bound"),
     [(["failed", LEFT, LEFT], LEFT), (["success", LEFT, LEFT], LEFT), (["success"] * 3, LEFT)],

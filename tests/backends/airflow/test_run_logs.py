@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from couler.backends.airflow.run_logs import lines_of
+from couler.backends.airflow.run_logs import follow_log, lines_of, read_log
 from couler.backends.airflow.try_ends import TryEnd, end_of_try
+
+if TYPE_CHECKING:
+    from couler.backends.airflow.rest import RunApi
 
 POD = "airflow.providers.cncf.kubernetes.utils.pod_manager.PodManager"
 FAILED = {"event": "Task failed with exception", "level": "error", "logger": "task"}
@@ -29,8 +32,8 @@ def entry(event: str, level: str = "info", logger: str = "task") -> dict[str, An
         (entry("Building pod a-1", logger=POD), []),
         (entry("::group::Pre Execute"), []),
         (entry("printed", logger="task.stdout"), ["printed"]),
-        (entry("Pod not found", "warning", POD), ["airflow: Pod not found"]),
-        (entry("Retrying", "warning", "urllib3.connectionpool"), []),
+        (entry("Pod not found", "error", POD), ["airflow: Pod not found"]),
+        (entry("Pod not found", "warning", POD), []),
         ({"event": "::group::Log message source details"}, []),
         (
             {**FAILED, "error_detail": [{"exc_type": "KeyError", "exc_value": "\n'x'\nmore"}]},
@@ -132,3 +135,48 @@ def ended(code: int, reason: str, message: str = "None") -> str:
 )
 def test_a_log_tells_how_a_try_ended(given: dict[str, Any], end: TryEnd) -> None:
     assert end_of_try([entry("Building pod"), given, entry("::endgroup::")]) == end
+
+
+class Log:
+    """Stands for a run whose log is known."""
+
+    def __init__(self, *entries: dict[str, Any]) -> None:
+        self.entries = list(entries)
+
+    def log(self, *_: object) -> list[dict[str, Any]]:
+        return self.entries
+
+
+def read(*entries: dict[str, Any]) -> list[str]:
+    return read_log(cast("RunApi", Log(*entries)), ("a", -1), 1)
+
+
+def test_warnings_are_told_where_the_step_has_written_nothing() -> None:
+    warning = entry("ErrImagePull: no such image", "warning", POD)
+    assert read(warning) == ["airflow: ErrImagePull: no such image"]
+    assert read(warning, entry("[base] hello", logger=POD)) == ["hello"]
+
+
+def test_what_airflow_reads_anew_is_told_once() -> None:
+    again = "Pod a-1 log read interrupted but container base still running. Logs may be doubled."
+    lines = [entry(f"[base] {word}", logger=POD) for word in ("one", "two")]
+    assert read(*lines, entry(again, "warning", POD), lines[1], *lines[:1]) == ["one", "two", "one"]
+
+
+def test_a_log_that_is_away_is_told() -> None:
+    away = {"event": "Could not read served logs: no route"}
+    assert read(away) == ["airflow: Could not read served logs: no route"]
+    assert read(away, entry("[base] hello", logger=POD)) == ["hello"]
+
+
+def test_a_log_is_followed_from_where_it_was() -> None:
+    log = Log({"event": "Could not read served logs: not yet"})
+    coming = [[], [entry("[base] one", logger=POD)], [entry("[base] two", logger=POD)]]
+
+    def is_over() -> bool:
+        log.entries += coming.pop(0)
+        return not coming
+
+    run = cast("RunApi", log)
+    lines = follow_log(run, ("a", -1), 1, is_over=is_over, between_s=0, sleep=lambda _: None)
+    assert list(lines) == ["one", "two"]
