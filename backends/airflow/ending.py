@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 
 from couler.backends.airflow.instances import RunSteps
-from couler.backends.airflow.observing import MARK, is_cancelled, run_state
+from couler.backends.airflow.observing import marked, run_state
 from couler.backends.airflow.outputs import CHECK_OUTPUTS, RUN_OUTPUTS
 from couler.backends.airflow.places import exit_groups, own_name
-from couler.backends.airflow.rest import RunApi
+from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.errors import EngineError
 from couler.ir.workflow import Workflow
@@ -35,9 +35,9 @@ def cancel(run: RunApi, workflow: Workflow) -> None:
     last = _last_tasks(workflow, before)
     left = [one for one, task in before.items() if one not in last and not task.is_over]
     note = str(dag_run.get("note") or "")
-    if not is_cancelled(dag_run):
-        note = f"{note}\n{MARK}".strip()
-    run.change(state="failed", note=note)
+    ended = time_of(run.change(state="failed", note=marked(note)).get("end_date"))
+    if ended is not None:  # which tells what was cut off from what had failed before
+        run.change(note=marked(note, ended))
     if not left or not last:
         return
     if not any(before[one].state in _UNDER_WAY for one in left):

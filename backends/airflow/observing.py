@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from couler.backends.airflow.instances import Found, RunSteps, around
 from couler.backends.airflow.rest import RunApi, time_of
@@ -25,8 +26,10 @@ from couler.ir.workflow import Workflow
 
 Json: t.TypeAlias = t.Any
 
-MARK = "Cancelled by couler."
+_MARK = re.compile(r"\n?Cancelled by couler(?: at (?P<time>[^\n ]+))?\.")
 """What the note of a run has that `Remote.cancel` ended; Airflow itself knows failures only."""
+_AT_ONCE = timedelta(seconds=1)
+"""How far the ends of tasks are apart that Airflow ends by one call."""
 
 _LAST = datetime.max.replace(tzinfo=UTC)
 
@@ -176,7 +179,8 @@ class Asked:
         elif task.state in ("failed", "skipped"):
             end = self._end(instance, task.tries)
             state = "failed" if end.is_failure else "error"
-            if end.was_killed and end.exit_code is None and is_cancelled(self.dag_run):
+            is_cut = end.was_killed and end.exit_code is None and is_cancelled(self.dag_run)
+            if is_cut or _was_cut(self.dag_run, task):
                 state, end = "cancelled", TryEnd("the run was cancelled")
         return ObservedAttempt(
             number=task.tries,
@@ -218,4 +222,32 @@ def run_state(dag_run: Mapping[str, Json]) -> RunState:
 
 def is_cancelled(dag_run: Mapping[str, Json]) -> bool:
     """Return whether a DAG run was ended by `Remote.cancel`, or is about to be."""
-    return MARK in str(dag_run.get("note") or "")
+    return _MARK.search(str(dag_run.get("note") or "")) is not None
+
+
+def marked(note: str, when: datetime | None = None) -> str:
+    r"""Return the note of a run that is cancelled.
+
+    Examples
+    --------
+    >>> marked("mine"), unmarked(marked("mine")), unmarked(marked(""))
+    ('mine\nCancelled by couler.', 'mine', '')
+    """
+    at = "" if when is None else f" at {when.isoformat()}"
+    return f"{unmarked(note)}\nCancelled by couler{at}.".strip()
+
+
+def unmarked(note: str) -> str:
+    """Return the note of a run without what tells that it was cancelled."""
+    return _MARK.sub("", note)
+
+
+def _was_cut(dag_run: Mapping[str, Json], task: Task) -> bool:
+    """Return whether a try was ended by the end of its run."""
+    found = _MARK.search(str(dag_run.get("note") or ""))
+    if found is None or found["time"] is None or task.finished is None:
+        return False
+    try:
+        return abs(task.finished - datetime.fromisoformat(found["time"])) < _AT_ONCE
+    except (ValueError, TypeError):  # someone has written it otherwise
+        return False

@@ -136,7 +136,7 @@ def import_error(file: DagFile, trace: str) -> str:
     named = _TASK_ID.search(why)
     step = None if line is None else step_at(file, line)
     if step is None and named is not None:  # Airflow shows the innermost calls only
-        step = _step_of(file.workflow, named[1].split("."))
+        step = _step_named(file.workflow, named[1])
     about = f"airflow cannot import {file.name}"
     if line is not None:
         about += f", line {line}"
@@ -186,6 +186,19 @@ def _step_of(workflow: Workflow, names: Iterable[str]) -> Step | None:
             found = step
             steps = step.action.steps if isinstance(step.action, Group) else ()
     return found
+
+
+def _step_named(workflow: Workflow, task_id: str) -> Step | None:
+    """Return the step of a task, of which Airflow may not tell the groups; None for several."""
+    name = task_id.rpartition(".")[2]
+    found = [step for step in _all_steps(workflow.steps) if step.name == name]
+    return found[0] if len(found) == 1 else _step_of(workflow, task_id.split("."))
+
+
+def _all_steps(steps: Iterable[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        yield from _all_steps(step.action.steps if isinstance(step.action, Group) else ())
 
 
 def _names_at(tree: ast.AST, line: int) -> Iterator[str]:

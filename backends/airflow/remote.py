@@ -10,7 +10,7 @@ from couler.backends.airflow import ending
 from couler.backends.airflow.connecting import Access
 from couler.backends.airflow.dag_folder import put_file
 from couler.backends.airflow.instances import Found
-from couler.backends.airflow.observing import MARK, Asked, Memory
+from couler.backends.airflow.observing import Asked, Memory, unmarked
 from couler.backends.airflow.parsing import DagFile, known_errors, wait_until_read
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import AirflowApi, RunApi
@@ -187,8 +187,8 @@ class AirflowRemote:
             names = ", ".join(sorted(f"{task}[{index}]" for task, index in others))
             raise RefusedError(f"airflow would run other tasks again as well: {names}")
         note = str(asked.dag_run.get("note") or "")
-        if MARK in note:
-            api.change(note=note.replace(MARK, "").strip())
+        if unmarked(note) != note:
+            api.change(note=unmarked(note))
         api.clear(wanted, dry=False, latest=True)
         return self._place(restart.workflow, restart.artifact, run.run_id)
 

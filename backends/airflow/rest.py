@@ -160,9 +160,9 @@ class RunApi:
         send = {"dag_run_id": self.dag_run_id, "logical_date": None, "conf": dict(conf)}
         self.api.call("POST", f"{self._dag}/dagRuns", send=send, repeat=True, absent=(409,))
 
-    def change(self, **fields: Json) -> None:
-        """Change the state or the note of the run."""
-        self.api.call("PATCH", self._path, send=fields, repeat=True)
+    def change(self, **fields: Json) -> dict[str, Json]:
+        """Change the state or the note of the run, and return it."""
+        return self.api.object("PATCH", self._path, send=fields, repeat=True)
 
     def delete(self) -> bool:
         """Delete the run, and return whether it is away; one that is under way cannot be."""

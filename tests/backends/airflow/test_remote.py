@@ -356,11 +356,27 @@ def test_a_run_is_ended_and_its_exit_handlers_run(airflow: FakeAirflow) -> None:
     airflow.begin("r1", note="mine")
     airflow.tasks = [task("a", "running"), *(task(one, None) for one in ALL[1:])]
     connected(airflow).cancel(the_run())
-    [change] = airflow.sent("PATCH")
+    change, told = airflow.sent("PATCH")
     assert change == {"state": "failed", "note": "mine\nCancelled by couler."}
+    assert told == {"note": "mine\nCancelled by couler at 2026-03-01T12:00:00+00:00."}
     [cleared] = airflow.sent("POST", "clearTaskInstances")
     assert sorted(cleared["task_ids"]) == sorted(EXITS)
     assert (cleared["dry_run"], cleared["run_on_latest_version"]) == (False, False)
+
+
+def test_what_was_cut_off_is_told_from_what_had_failed_before(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", "failed", note="Cancelled by couler at 2026-03-01T12:00:00+00:00.")
+    airflow.tasks = [
+        task("a", "failed"),
+        {**task("b", "failed"), "end_date": "2026-03-01T11:00:00Z"},
+    ]
+    error = {"event": "Task failed with exception", "level": "error", "timestamp": "t"}
+    away = {"exc_type": "NotFoundException", "exc_value": "(404)"}
+    airflow.logs = {f"{one}/1": [{**error, "error_detail": [away]}] for one in "ab"}
+    seen = connected(airflow).observe(the_run())
+    assert seen.status == "cancelled"
+    ends = [(one.status, one.message) for step in seen.steps for one in step.attempts]
+    assert ends == [("error", "(404)"), ("cancelled", "the run was cancelled")]
 
 
 def test_where_nothing_runs_a_step_is_failed_for_the_exit_handlers(airflow: FakeAirflow) -> None:
