@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from couler.backends.airflow.instances import Found, RunSteps
+from couler.backends.airflow.instances import Found, RunSteps, around
 from couler.backends.airflow.places import exit_groups
 from couler.backends.airflow.task_states import Instance, TaskTable
+from couler.ir.paths import StepPath
 from couler.ir.workflow import Workflow
 
 _OBJECTS = ("make-claims", "make-budget", "delete-claims", "delete-budget")
@@ -45,6 +46,8 @@ def to_clear(
         if _is_among(found, again):
             closure.add(_tasks_of(found, table))
             closure.add(_later_rounds(found, table))
+    for name in again:
+        closure.add(_tasks_around(name, steps, table))
     if not closure.cleared:
         return []
     closure.spread()
@@ -135,6 +138,33 @@ def _tasks_of(found: Found, table: TaskTable) -> list[Instance]:
         beside = [(spot.own(kind), tasks.index) for kind in ("needs", "items", "lists")]
         own += [one for one in beside if not found.runs or table.status(one) != "succeeded"]
     return own
+
+
+def _tasks_around(name: str, steps: RunSteps, table: TaskTable) -> list[Instance]:
+    """Return what opens the way for an instance that there was none of, in what it will be in.
+
+    Airflow looks for new items of a mapped task or group only where one of its items is to run, so
+    the last of them goes along with those that are new.
+    """
+    if name in steps.found:
+        return []
+    found = next((steps.found[one] for one in _holders(name) if one in steps.found), None)
+    if found is None or found.runs:
+        return []
+    own = [one for one in _tasks_of(found, table) if table.status(one) != "succeeded"]
+    if found.spot.items == "mapped" and found.path[-1].item is None:
+        last = max((index for _, index in table.within(found.spot.base)), default=-1)
+        if last >= 0:
+            own += table.within(found.spot.base, last)
+    return own
+
+
+def _holders(name: str) -> Iterator[str]:
+    """Yield the paths of what holds an instance, the nearest first."""
+    path = around(StepPath.parse(name))
+    while path:
+        yield str(path)
+        path = around(path)
 
 
 def _later_rounds(found: Found, table: TaskTable) -> list[Instance]:

@@ -134,3 +134,26 @@ def test_a_group_that_was_omitted_opens_with_its_gate() -> None:
     tasks = {"a": "failed", "g.when": "upstream_failed", "g.x": "upstream_failed"}
     found = cleared(flow("f", sh("a", "true"), body), tasks, "a g.when, g.when g.x", "a", "g")
     assert found == {"a", "g.when", "g.x"}
+
+
+def test_a_group_that_never_began_opens_for_what_is_inside() -> None:
+    chain = flow("f", sh("a", "true"), group("g", sh("x", "true"), depends_on=["a"]))
+    tasks = {"a": "success", "g.x": "upstream_failed"}
+    assert cleared(chain, tasks, "a g.x", "g/x") == {"g.x"}
+
+
+def test_a_list_that_has_grown_is_expanded_again() -> None:
+    each = flow("f", sh("list", "true", result="list"), sh("m", "true", foreach={"n": ref("list")}))
+    tasks = {"list": "success", "m-items": "success", "m[0]": "success", "m[1]": "success"}
+    tasks["m-lists"] = "success"
+    edges = "list m-items, m-items m, m m-lists"
+    found = cleared(each, tasks, edges, "list", "m[2]")
+    assert found == {"list", "m-items", "m[1]", "m-lists"}
+
+
+def test_a_loop_that_may_go_on_ends_anew() -> None:
+    loop = while_(compare(last(), "!=", "y"), 2)
+    rounds = flow("f", sh("r", "echo $1", last(initial="x"), loop=loop))
+    tasks = {"r.round_0": "success", "r.round_1": "success", "r.bound_2": "failed"}
+    edges = "r.round_0 r.round_1, r.round_1 r.bound_2"
+    assert cleared(rounds, tasks, edges, "r@2") == {"r.bound_2"}
