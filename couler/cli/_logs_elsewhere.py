@@ -8,6 +8,7 @@ import time
 import typing as t
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 
 import click
 
@@ -21,7 +22,7 @@ from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Http, Suspend
 
 if t.TYPE_CHECKING:
-    from couler.state import Database, Home, RunRecord
+    from couler.state import AttemptRecord, Database, Home, RunRecord
 
 _AT_ONCE = 16
 """How many logs are read at the same time; each is a connection."""
@@ -179,7 +180,12 @@ def _tried(database: Database, run: RunRecord, step: str | None, attempt: int | 
     # Of these an engine has no log, or none that a process wrote; whoever wants it names the step.
     steps = dict(steps_by_path(read_json(workflow_of(database, run.id))))
     silent = {path for path, one in steps.items() if isinstance(one.action, Suspend | Http)}
-    ordered = sorted(attempts_of(database, run.id), key=lambda one: one.started)
+    places = {path: place for place, path in enumerate(steps)}
+
+    def order(one: AttemptRecord) -> tuple[datetime, int]:  # engines tell of times in seconds
+        return one.started, places.get(_without_places(one.path), len(places))
+
+    ordered = sorted(attempts_of(database, run.id), key=order)
     return list(
         dict.fromkeys(
             one.path
