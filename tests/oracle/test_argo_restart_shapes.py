@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from couler.backends.argo import ArgoBackend
+from couler.backends.base import Target
 from couler.errors import EngineError
 from couler.ir.conditions import Compare
+from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Foreach, Retry
 from couler.ir.values import OwnRef
-from couler.ir.workflow import ExitHandler, Hook, Workflow
+from couler.ir.workflow import ExitHandler, Hook, StoredWorkflow, Workflow
 from tests.corpus.build import (
     compare,
     flow,
@@ -229,3 +232,20 @@ def test_what_a_kept_step_gives_is_not_lost_when_another_reads_it_now(bench: Ben
     )
     assert bench.restart("bad", workflow=reads) == [f"bad {a}", f"late {a}"]
     assert bench.run_outputs == {"said": a}
+
+
+def test_a_stored_template_is_taken_up_as_argo_does(bench: Bench) -> None:
+    stored = flow(
+        f"stored-{bench.folder.name[:6]}",
+        bench.step("first"),
+        bench.step("bad", bench.mended, depends_on=["first"]),
+        bench.step("after", depends_on=["bad"]),
+    )
+    target = Target(options={"kind": "WorkflowTemplate"})
+    template = ArgoBackend().compile(resolve_defaults(stored), target).to_text()
+    runs = Workflow(name="runs-stored", stored=StoredWorkflow(name=stored.name))
+    assert bench.run(runs, others=template) == ["bad", "first"]
+    assert bench.status == "failed"
+    bench.mend()
+    assert bench.restart() == ["after", "bad"]
+    assert bench.status == "succeeded"

@@ -62,9 +62,10 @@ class Bench:
         file = self.folder / "ran"
         return file.read_text() if file.exists() else ""
 
-    def run(self, workflow: Workflow, **parameters: str) -> list[str]:
+    def run(self, workflow: Workflow, *, others: str = "", **parameters: str) -> list[str]:
+        """Run it to its end; `others` are objects that must be there before."""
         text = dump(self._manifest(workflow, parameters))
-        return self._done(workflow, self.argo.run(text))
+        return self._done(workflow, self.argo.run(f"{others}---\n{text}" if others else text))
 
     def restart(
         self, *again: str, workflow: Workflow | None = None, **parameters: str
