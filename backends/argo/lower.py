@@ -27,7 +27,7 @@ from couler.ir.conditions import map_operands
 from couler.ir.listing import ListFiles
 from couler.ir.metrics import Metric
 from couler.ir.pods import PodContainer, map_container_texts
-from couler.ir.policies import Foreach
+from couler.ir.policies import Foreach, Loop
 from couler.ir.storage import EnvVar
 from couler.ir.values import (
     Field,
@@ -236,20 +236,35 @@ def _enclose(step: Step, view: ScopeView, read: set[str], around: tuple[Around, 
         inner = inner.model_copy(
             update={"foreach": capture.foreach(step.foreach)} if step.foreach else {}
         )
-    if "loop" in around:
-        moved["loop"] = None
+    # What moves is lowered again, or is a loop of the group: it cannot read the inputs of the step.
+    loop = _with_condition_of(step.loop, inner.inputs) if around else step.loop
+    moved["loop"] = None if "loop" in around else loop
     return Step(
         name=step.name,
         action=Group(steps=(inner.model_copy(update=moved),), transparent=True),
         depends_on=step.depends_on,
         when=step.when,
         foreach=step.foreach if "foreach" in around else None,
-        loop=step.loop if "loop" in around else None,
+        loop=loop if "loop" in around else None,
         inputs=tuple(capture.inputs),
         outputs=outputs,
         source=step.source,
         origin=ORIGIN,
     )
+
+
+def _with_condition_of(loop: Loop | None, inputs: Sequence[Input]) -> Loop | None:
+    """Return a loop whose condition reads what its step's inputs are given, not the inputs."""
+    if loop is None:
+        return None
+    given = {one.name: value_of(one) for one in inputs}
+
+    def outside(value: Value) -> Value:
+        if isinstance(value, ParamRef):
+            return given.get(value.name, value)
+        return map_children(value, outside)
+
+    return loop.model_copy(update={"condition": map_operands(loop.condition, outside)})
 
 
 def _shown(step: Step, output: Output) -> Output:
