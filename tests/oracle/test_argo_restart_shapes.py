@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from couler.backends.argo import ArgoBackend
+from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.base import Target
 from couler.errors import EngineError
 from couler.ir.conditions import Compare
@@ -12,6 +15,7 @@ from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Foreach, Retry
 from couler.ir.values import OwnRef
 from couler.ir.workflow import ExitHandler, Hook, StoredWorkflow, Workflow
+from couler.rest.client import RestClient
 from tests.corpus.build import (
     compare,
     flow,
@@ -242,9 +246,12 @@ def test_a_stored_template_is_taken_up_as_argo_does(bench: Bench) -> None:
         bench.step("after", depends_on=["bad"]),
     )
     target = Target(options={"kind": "WorkflowTemplate"})
-    template = ArgoBackend().compile(resolve_defaults(stored), target).to_text()
+    template = ArgoBackend().compile(resolve_defaults(stored), target, format="json").to_text()
+    with RestClient("argo", bench.argo.address, extra="argo") as client:
+        ClusterApi(client, "default").apply(json.loads(template))
+    bench.run(flow("meanwhile", bench.step("x")))  # the controller has seen the template by its end
     runs = Workflow(name="runs-stored", stored=StoredWorkflow(name=stored.name))
-    assert bench.run(runs, others=template) == ["bad", "first"]
+    assert bench.run(runs) == ["bad", "first"]
     assert bench.status == "failed"
     bench.mend()
     assert bench.restart() == ["after", "bad"]

@@ -62,10 +62,9 @@ class Bench:
         file = self.folder / "ran"
         return file.read_text() if file.exists() else ""
 
-    def run(self, workflow: Workflow, *, others: str = "", **parameters: str) -> list[str]:
-        """Run it to its end; `others` are objects that must be there before."""
+    def run(self, workflow: Workflow, **parameters: str) -> list[str]:
         text = dump(self._manifest(workflow, parameters))
-        return self._done(workflow, self.argo.run(f"{others}---\n{text}" if others else text))
+        return self._done(workflow, self.argo.run(text))
 
     def restart(
         self, *again: str, workflow: Workflow | None = None, **parameters: str
