@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from couler.backends.airflow.instances import RunSteps
 from couler.backends.airflow.observing import marked, run_state
 from couler.backends.airflow.outputs import CHECK_OUTPUTS, RUN_OUTPUTS
 from couler.backends.airflow.places import exit_groups, own_name
@@ -25,24 +24,32 @@ def cancel(run: RunApi, workflow: Workflow) -> None:
     -----
     Airflow ends a run at once, with all tasks that come after its steps: those that run fail, all
     others are skipped. Then the tasks of the exit handlers are cleared, and that which gives the
-    run its status; the run goes on with them alone. They take a run for failed if a step has
-    failed, so one of those that were to come is made to, where none ran.
+    run its status; the run goes on with them alone. Both they and Airflow, where it still has to
+    delete what the run has made, take a run for failed by the last of its tasks. One of those is
+    made to fail where none may have.
     """
     dag_run = run.get()
     if run_state(dag_run) != "running":
         return
     before = run.tasks()
-    last = _last_tasks(workflow, before)
-    left = [one for one, task in before.items() if one not in last and not task.is_over]
+    last, clean_up = _last_tasks(workflow, before), _clean_up(workflow)
+    left = [
+        one
+        for one, task in before.items()
+        if one not in last and one[0] not in clean_up and not task.is_over
+    ]
     note = str(dag_run.get("note") or "")
-    ended = time_of(run.change(state="failed", note=marked(note)).get("end_date"))
-    if ended is not None:  # which tells what was cut off from what had failed before
-        run.change(note=marked(note, ended))
-    if not left or not last:
+    ended = run.change(state="failed", note=marked(note))
+    when = time_of(ended.get("end_date"))
+    if when is not None:  # which tells what was cut off from what had failed before
+        run.change(note=marked(note, when))
+    if not left:
         return
-    if not any(before[one].state in _UNDER_WAY for one in left):
-        run.fail(_first_left(workflow, before, left))
-    run.clear(sorted(last), dry=False, latest=False)
+    is_over = run_state(ended) != "running"
+    if not (is_over and (not last or any(before[one].state in _UNDER_WAY for one in left))):
+        run.fail(_one_at_the_end(run, left))
+    if last:
+        run.clear(sorted(last), dry=False, latest=False)
 
 
 def _last_tasks(workflow: Workflow, tasks: dict[Instance, Task]) -> set[Instance]:
@@ -55,15 +62,18 @@ def _last_tasks(workflow: Workflow, tasks: dict[Instance, Task]) -> set[Instance
     return {one for place in places for one in table.within(place)}
 
 
-def _first_left(workflow: Workflow, tasks: dict[Instance, Task], left: list[Instance]) -> Instance:
-    """Return a task that did not begin, of a step if there is one.
+def _clean_up(workflow: Workflow) -> set[str]:
+    """Return the ids of tasks that delete what a run has made, which Airflow lets run."""
+    return {"delete-claims", "delete-budget", own_name("remove-resources", workflow)} - {
+        step.name for step in workflow.steps
+    }
 
-    Tasks that look at the ends of others do: that they fail says nothing of the run.
-    """
-    table = TaskTable(tasks, has_failed=False, was_cancelled=False)
-    steps = RunSteps(workflow, table, lambda _: None)
-    users = {one for found in steps.found.values() if found.runs for one in found.stand.own}
-    return next((one for one in left if one in users), left[0])
+
+def _one_at_the_end(run: RunApi, left: list[Instance]) -> Instance:
+    """Return one of several tasks that none of the others comes after."""
+    edges = run.api.edges(run.dag_id)
+    names = {task for task, _ in left}
+    return next((one for one in left if names.isdisjoint(edges.get(one[0], ()))), left[-1])
 
 
 def delete(run: RunApi, *, between_s: float, sleep: Callable[[float], None] = time.sleep) -> None:

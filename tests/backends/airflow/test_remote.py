@@ -5,65 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from couler.backends.airflow import AirflowBackend
-from couler.backends.airflow.remote import AirflowRemote
-from couler.backends.base import Artifact, Target
 from couler.backends.remote import (
     Connection,
     RemoteBackend,
-    RemoteRun,
-    Restart,
     Scheduling,
-    Submission,
 )
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
-from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
-from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Suspend, Workflow
-from tests.corpus.build import flow, parameter, sh
+from couler.ir.workflow import Schedule
+from tests.backends.airflow.elsewhere import (
+    ALL,
+    BACKEND,
+    FLOW,
+    artifact,
+    connected,
+    order,
+    the_run,
+)
+from tests.corpus.build import flow, sh
 from tests.rest.faulty_server import Answer, cut, half, says
 from tests.support.airflow_api import FakeAirflow, Fault, task
-
-BACKEND = AirflowBackend()
-FLOW = resolve_defaults(
-    flow(
-        "flow",
-        sh("a", "echo a"),
-        sh("b", "echo b", depends_on=["a"]),
-        parameters=(parameter("n", 1, "int"),),
-        exit_handlers=(ExitHandler(name="tell", on="any", steps=(sh("mail", "true"),)),),
-    )
-)
-EXITS = ("exit-tell.when", "exit-tell.mail", "run-status")
-ALL = ("a", "b", *EXITS)
 
 
 @pytest.fixture
 def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
     with FakeAirflow(tmp_path).running() as running:
         yield running
-
-
-def connected(airflow: FakeAirflow, **fields: object) -> AirflowRemote:
-    known = {"address": airflow.address, "dags": str(airflow.folder), "poll_s": 0.01}
-    return BACKEND.connect(Connection("airflow", fields={**known, **fields}, name="prod"), {})
-
-
-def artifact(workflow: Workflow = FLOW) -> Artifact:
-    return BACKEND.compile(workflow, Target())
-
-
-def order(run_id: str = "r1", **parameters: str) -> Submission:
-    return Submission(run_id, FLOW, artifact(), parameters)
-
-
-def the_run(run_id: str = "r1", workflow: Workflow = FLOW) -> RemoteRun:
-    place = {"dag_id": workflow.name, "dag_run_id": run_id, "file": f"{workflow.name}.py"}
-    return RemoteRun(run_id, workflow, place)
 
 
 def test_the_backend_takes_runs_and_schedules(airflow: FakeAirflow) -> None:
@@ -347,119 +317,6 @@ def test_logs_are_those_of_a_try(airflow: FakeAirflow) -> None:
     said.append({**said[0], "event": "[base] last\n"})
     airflow.tasks[0] = task("a", "success", tries=2)
     assert list(lines) == ["last"]
-
-
-# changing ------------------------------------------------------------------------------------
-
-
-def test_a_run_is_ended_and_its_exit_handlers_run(airflow: FakeAirflow) -> None:
-    airflow.begin("r1", note="mine")
-    airflow.tasks = [task("a", "running"), *(task(one, None) for one in ALL[1:])]
-    connected(airflow).cancel(the_run())
-    change, told = airflow.sent("PATCH")
-    assert change == {"state": "failed", "note": "mine\nCancelled by couler."}
-    assert told == {"note": "mine\nCancelled by couler at 2026-03-01T12:00:00+00:00."}
-    [cleared] = airflow.sent("POST", "clearTaskInstances")
-    assert sorted(cleared["task_ids"]) == sorted(EXITS)
-    assert (cleared["dry_run"], cleared["run_on_latest_version"]) == (False, False)
-
-
-def test_what_was_cut_off_is_told_from_what_had_failed_before(airflow: FakeAirflow) -> None:
-    airflow.begin("r1", "failed", note="Cancelled by couler at 2026-03-01T12:00:00+00:00.")
-    airflow.tasks = [
-        task("a", "failed"),
-        {**task("b", "failed"), "end_date": "2026-03-01T11:00:00Z"},
-    ]
-    error = {"event": "Task failed with exception", "level": "error", "timestamp": "t"}
-    away = {"exc_type": "NotFoundException", "exc_value": "(404)"}
-    airflow.logs = {f"{one}/1": [{**error, "error_detail": [away]}] for one in "ab"}
-    seen = connected(airflow).observe(the_run())
-    assert seen.status == "cancelled"
-    ends = [(one.status, one.message) for step in seen.steps for one in step.attempts]
-    assert ends == [("error", "(404)"), ("cancelled", "the run was cancelled")]
-
-
-def test_where_nothing_runs_a_step_is_failed_for_the_exit_handlers(airflow: FakeAirflow) -> None:
-    airflow.begin("r1")
-    airflow.tasks = [task("a", "success"), *(task(one, None) for one in ALL[1:])]
-    connected(airflow).cancel(the_run())
-    assert airflow.sent("PATCH", "/taskInstances/b") == [{"new_state": "failed"}]
-
-
-def test_a_run_that_has_ended_is_not_cancelled(airflow: FakeAirflow) -> None:
-    airflow.begin("r1", "success")
-    connected(airflow).cancel(the_run())
-    assert [how for how, _, _ in airflow.asked] == ["GET"]
-
-
-def a_failed_run(airflow: FakeAirflow, **fields: Any) -> AirflowRemote:
-    airflow.begin("r1", "failed", **fields)
-    airflow.tasks = [
-        task("a", "success"),
-        task("b", "failed"),
-        *(task(one, "success") for one in EXITS[:2]),
-        task("run-status", "failed"),
-    ]
-    airflow.edges = {
-        "a": ["b"],
-        "b": ["exit-tell.when", "exit-tell.mail", "run-status"],
-        "exit-tell.when": ["exit-tell.mail"],
-        "exit-tell.mail": ["run-status"],
-        "run-status": [],
-    }
-    return connected(airflow)
-
-
-def test_only_what_is_to_run_again_is_cleared(airflow: FakeAirflow) -> None:
-    remote = a_failed_run(airflow, note="Cancelled by couler.")
-    remote.restart(the_run(), Restart(FLOW, artifact(), {}, frozenset({"b"})))
-    checked, cleared = airflow.sent("POST", "clearTaskInstances")
-    assert (checked["dry_run"], cleared["dry_run"]) == (True, False)
-    assert sorted(cleared["task_ids"]) == sorted(["b", *EXITS])
-    assert (cleared["only_failed"], cleared["run_on_latest_version"]) == (False, True)
-    assert airflow.runs["r1"]["note"] == ""
-
-
-def test_a_restart_that_would_do_more_is_refused(airflow: FakeAirflow) -> None:
-    remote = a_failed_run(airflow)
-    airflow.also_cleared = [task("a", "success")]
-    with pytest.raises(RefusedError, match=r"would run other tasks again as well: a\[-1\]"):
-        remote.restart(the_run(), Restart(FLOW, artifact(), {}, frozenset({"b"})))
-    assert airflow.tasks[1]["state"] == "failed"
-
-
-def test_a_restart_needs_a_run_that_is_over_and_its_parameters(airflow: FakeAirflow) -> None:
-    remote = a_failed_run(airflow, conf={"n": 1})
-    with pytest.raises(RefusedError, match="keeps the parameters that it began with"):
-        remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "2"}, frozenset({"b"})))
-    with pytest.raises(RefusedError, match="nothing of the run r1 is to run again"):
-        remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "1"}, frozenset()))
-    airflow.runs["r1"]["state"] = "running"
-    with pytest.raises(RefusedError, match="still under way"):
-        remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "1"}, frozenset({"b"})))
-
-
-def test_a_person_answers_with_values_of_their_types(airflow: FakeAirflow) -> None:
-    outputs = (Output(name="n", type="int"), Output(name="word", default="x"))
-    asks = flow("flow", Step(name="ask", action=Suspend(), outputs=outputs), sh("a", "true"))
-    airflow.begin("r1")
-    airflow.tasks = [task("ask", "awaiting_input"), task("a", "running")]
-    airflow.questions = {"ask": {"options": ["OK"]}}
-    remote, run = connected(airflow), the_run(workflow=asks)
-    remote.resume(run, StepPath.parse("ask"), {"n": "7"})
-    assert airflow.sent("PATCH") == [
-        {"chosen_options": ["OK"], "params_input": {"n": 7, "word": "x"}}
-    ]
-    with pytest.raises(RefusedError, match="a of r1 does not wait for a person"):
-        remote.resume(run, StepPath.parse("a"))
-
-
-def test_a_run_is_deleted_also_under_way(airflow: FakeAirflow) -> None:
-    airflow.begin("r1")
-    remote = connected(airflow)
-    remote.delete(the_run())
-    assert (airflow.runs, airflow.sent("PATCH")) == ({}, [{"state": "failed"}])
-    remote.delete(the_run())
 
 
 # getting in ----------------------------------------------------------------------------------
