@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from couler.backends.argo.loops import LIMIT_TEMPLATE
 from couler.backends.argo.status_nodes import Json, Node, read_nodes
 
 PROCESSES = frozenset({"Container", "HTTP", "Plugin", "Pod"})
@@ -51,7 +52,9 @@ def runs_the_same(workflow: Json, gone: frozenset[str]) -> bool:
     processes = {
         key
         for key, tree in read_nodes(workflow).items()
-        if tree["type"] in (*PROCESSES, "Suspend") and tree.get("phase") not in _NOT_RUN
+        if tree["type"] in (*PROCESSES, "Suspend")
+        and tree.get("phase") not in _NOT_RUN
+        and tree.get("templateName") != LIMIT_TEMPLATE  # it tells the same again
     }
     return processes & gone == processes & deleted_by_retry(workflow)
 

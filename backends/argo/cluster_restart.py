@@ -6,7 +6,7 @@ import typing as t
 from collections.abc import Collection
 
 from couler.backends.argo.reset import PutBack, has_ended
-from couler.errors import EngineError, LostRunError
+from couler.errors import LostRunError, RefusedError
 from couler.rest.client import RestClient, RestError
 from couler.rest.patience import Patience
 
@@ -35,8 +35,10 @@ def restart(
 
     Raises
     ------
+    RefusedError
+        The run has not ended, or the cluster refuses: it stays as it was, but for pods.
     EngineError
-        The run has not ended, or the cluster refuses.
+        The cluster does not answer.
     LostRunError
         There is no such Workflow.
 
@@ -67,7 +69,7 @@ def restart(
         except RestError as error:
             if error.code != 409:
                 raise
-    raise EngineError(
+    raise RefusedError(
         f"argo: the workflow {name} changes too often to be changed from here. Try again"
     )
 
@@ -77,11 +79,11 @@ def refuse_running(workflow: Json) -> None:
 
     Raises
     ------
-    EngineError
+    RefusedError
         It has not ended.
     """
     if not has_ended(workflow):
-        raise EngineError(
+        raise RefusedError(
             f"argo: the workflow {workflow['metadata']['name']} has not ended, so it cannot be "
             "restarted. Wait for its end, or cancel it"
         )
@@ -108,7 +110,7 @@ class _Kind:
         waits = patience.begin()
         while left := sorted(self._names() & set(names)):
             if not waits.wait():
-                raise EngineError(
+                raise RefusedError(
                     f"argo: the pod {left[0]} was deleted, so that its step can run again, but is "
                     "still there. Look for what holds it (kubectl describe pod), and try again"
                 )

@@ -84,7 +84,9 @@ def reset(
     Raises
     ------
     EngineError
-        Its nodes cannot be read, or what is to be kept cannot be.
+        Its nodes cannot be read.
+    RefusedError
+        What is to be kept cannot be.
 
     Notes
     -----

@@ -20,7 +20,7 @@ from graphlib import TopologicalSorter
 
 from couler.backends.argo.restart_tasks import Task, expands, item_count, stages_of
 from couler.backends.argo.status_nodes import Json, Node
-from couler.errors import EngineError
+from couler.errors import RefusedError
 
 State: t.TypeAlias = t.Literal["kept", "idle", "open", "gone", "new"]
 """`idle` is a node that was skipped or omitted: it may stay, and nothing is lost if it goes."""
@@ -88,7 +88,7 @@ def decide(
 
     Raises
     ------
-    EngineError
+    RefusedError
         What is to be kept cannot be: it waits for what runs again, or Argo now runs it in another
         form.
     """
@@ -251,7 +251,7 @@ class _Decision:
         if not unsettled or verdict.state in ("new", "gone"):
             return verdict
         if verdict.keeps is not None:
-            raise EngineError(
+            raise RefusedError(
                 f'argo: "{verdict.keeps}" cannot keep its end, since it waits for '
                 f'"{self._shown(unsettled[0])}", which runs again or is new. Let it run again, too'
             )
@@ -373,8 +373,8 @@ class _Decision:
             raise self._reshaped(kept)
         return self._let_go(node.name)
 
-    def _reshaped(self, path: str) -> EngineError:
-        return EngineError(
+    def _reshaped(self, path: str) -> RefusedError:
+        return RefusedError(
             f'argo: "{path}" cannot keep its end, since the workflow as it is now makes another '
             "template of what it is in. Submit the workflow as a new run, or restart it unchanged"
         )

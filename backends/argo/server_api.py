@@ -15,7 +15,7 @@ from couler.backends.argo.cluster_restart import refuse_running
 from couler.backends.argo.reset import PutBack, has_ended
 from couler.backends.argo.server_stream import results
 from couler.backends.argo.workflow_api import Change, Json
-from couler.errors import EngineError, LostRunError
+from couler.errors import LostRunError, RefusedError
 from couler.rest.client import RestClient, RestError
 
 _COLLECTIONS: Mapping[str, tuple[str, str]] = {
@@ -125,7 +125,7 @@ class ServerApi:
 
         Raises
         ------
-        EngineError
+        RefusedError
             It would run something else; the server has no other way.
         """
         found = self.get(name)
@@ -144,8 +144,8 @@ class ServerApi:
                 return now  # it had heard
             raise
 
-    def _beyond(self, name: str, what: str) -> EngineError:
-        return EngineError(
+    def _beyond(self, name: str, what: str) -> RefusedError:
+        return RefusedError(
             f"argo: this restart of {name} {what}, which the Argo Server cannot do. Reach Argo by "
             "the Kubernetes API for it: a target without server, and with a kubeconfig"
         )
@@ -218,7 +218,7 @@ class ServerApi:
         """Create an object that is no Workflow, or change the one with its kind and name."""
         kind, name = manifest.get("kind", ""), manifest.get("metadata", {}).get("name")
         if kind not in _COLLECTIONS or not name:
-            raise EngineError(
+            raise RefusedError(
                 f"argo: the Argo Server puts no {kind or 'object without a kind'} on a cluster; it "
                 f"takes {', '.join(sorted(_COLLECTIONS))}. Create it with kubectl, or reach Argo "
                 "by the Kubernetes API: a target without server"

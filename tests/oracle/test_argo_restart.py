@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from couler.backends.argo.status_nodes import with_nodes
-from couler.errors import EngineError
+from couler.errors import RefusedError
 from couler.ir.policies import Retry
 from couler.ir.workflow import ExitHandler, Workflow
 from couler.rest.client import RestClient
@@ -357,7 +357,7 @@ def test_what_waits_for_what_runs_again_cannot_be_kept(bench: Bench) -> None:
     )
     bench.run(workflow)
     message = '"after" cannot keep its end, since it waits for "first", which runs again'
-    with pytest.raises(EngineError, match=message):
+    with pytest.raises(RefusedError, match=message):
         bench.restart("first")
 
 
@@ -365,7 +365,7 @@ def test_a_run_that_goes_on_is_not_restarted(bench: Bench) -> None:
     workflow = flow("goes-on", bench.step("slow", f"{bench.mended} || sleep 60"))
 
     def refused() -> None:
-        with pytest.raises(EngineError, match="has not ended, so it cannot be restarted"):
+        with pytest.raises(RefusedError, match="has not ended, so it cannot be restarted"):
             bench.restart("slow")
 
     bench.run_and_stop(workflow, when="slow", before=refused)

@@ -9,7 +9,7 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.base import Target
-from couler.errors import EngineError
+from couler.errors import RefusedError
 from couler.ir.conditions import Compare
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Foreach, Retry
@@ -210,7 +210,7 @@ def test_a_step_that_becomes_a_foreach_is_refused_or_runs_again(bench: Bench) ->
 
     bench.run(made(each=False))
     bench.mend()
-    with pytest.raises(EngineError, match='"a" cannot keep its end, since the workflow as it is'):
+    with pytest.raises(RefusedError, match='"a" cannot keep its end, since the workflow as it is'):
         bench.restart("bad", workflow=made(each=True))
     assert bench.restart("a", "bad", workflow=made(each=True)) == ["a x", "a y", "bad"]
     assert bench.status == "succeeded"

@@ -15,7 +15,7 @@ from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
 from couler.backends.remote import RemoteRun, Restart
-from couler.errors import EngineError, LostRunError
+from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.client import RestClient
 from couler.rest.patience import IMPATIENT, Patience
 from tests.fakes.kubernetes.faults import Faults, RequestFault
@@ -109,7 +109,7 @@ def test_another_change_in_between_is_looked_at_anew(place: Place) -> None:
 
 def test_changes_without_end(place: Place) -> None:
     place.faults.add(RequestFault("PUT", "/workflows/", code=409))
-    with pytest.raises(EngineError, match="changes too often to be changed from here"):
+    with pytest.raises(RefusedError, match="changes too often to be changed from here"):
         place.restart()
 
 
@@ -148,7 +148,7 @@ def test_a_pod_that_does_not_go(place: Place) -> None:
     place.store.change(PODS, "default", name, hold)
     put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
     soon = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
-    with pytest.raises(EngineError, match=f"the pod {name} was deleted.*is still there"):
+    with pytest.raises(RefusedError, match=f"the pod {name} was deleted.*is still there"):
         restart(place.client, "default", CHAIN, put_back, gone=soon)
     assert has_ended(place.workflow)
 

@@ -10,7 +10,7 @@ import pytest
 
 from couler.backends.argo.reset import Reset, has_ended, pod_name, reset
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
-from couler.errors import EngineError
+from couler.errors import EngineError, RefusedError
 
 Json = t.Any
 NOW = datetime.datetime(2026, 1, 31, 8, 0, tzinfo=datetime.UTC)
@@ -207,7 +207,7 @@ def test_nodes_in_a_database_are_refused() -> None:
 
 
 def test_what_waits_for_what_runs_again_cannot_be_kept() -> None:
-    with pytest.raises(EngineError, match='"bad" cannot keep its end, since it waits for "first"'):
+    with pytest.raises(RefusedError, match='"bad" cannot keep its end, since it waits for "first"'):
         chain().again("first")
 
 
@@ -234,7 +234,7 @@ def test_what_argo_would_make_otherwise_cannot_be_kept() -> None:
     run.add("a")
     run.add("bad", "Failed")
     after = spec(dag("main", task("a", "group"), task("bad")), dag("group", task("inside")))
-    with pytest.raises(EngineError, match='"a" cannot keep its end, since the workflow as it is'):
+    with pytest.raises(RefusedError, match='"a" cannot keep its end, since the workflow as it is'):
         run.again("bad", spec=after)
     assert names(run.again("a", "bad", spec=after)) == set()
 

@@ -14,7 +14,7 @@ from couler.backends.argo import ArgoBackend
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.base import Target
 from couler.backends.remote import Connection, Observation, RemoteRun, Restart
-from couler.errors import ConfigurationError, EngineError, LostRunError
+from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Schedule, Workflow
@@ -328,7 +328,7 @@ def test_a_restart_whose_answer_is_lost_is_done_once(
 def test_a_restart_of_other_steps_needs_the_cluster(
     server: ArgoServer, remote: ArgoRemote, failed: RemoteRun
 ) -> None:
-    with pytest.raises(EngineError, match="runs other steps again than a retry of Argo's own"):
+    with pytest.raises(RefusedError, match="runs other steps again than a retry of Argo's own"):
         restart(remote, failed, "each[1]", *AGAIN)
     assert server.service.done == []
 
@@ -336,7 +336,7 @@ def test_a_restart_of_other_steps_needs_the_cluster(
 def test_a_restart_of_a_changed_workflow_needs_the_cluster(
     server: ArgoServer, remote: ArgoRemote, failed: RemoteRun
 ) -> None:
-    with pytest.raises(EngineError, match=r"runs a changed workflow.*Kubernetes API"):
+    with pytest.raises(RefusedError, match=r"runs a changed workflow.*Kubernetes API"):
         restart(remote, failed, *AGAIN, workflow=chain("/elsewhere"))
     assert server.service.done == []
 
@@ -344,7 +344,7 @@ def test_a_restart_of_a_changed_workflow_needs_the_cluster(
 def test_a_run_that_goes_on_is_not_restarted(server: ArgoServer, remote: ArgoRemote) -> None:
     run = begun(remote)
     server.service.play(CHAIN, recorded("chain")[3])
-    with pytest.raises(EngineError, match="has not ended, so it cannot be restarted"):
+    with pytest.raises(RefusedError, match="has not ended, so it cannot be restarted"):
         restart(remote, run, *AGAIN)
 
 
@@ -379,7 +379,7 @@ def test_a_template_is_put_in_place_and_run(server: ArgoServer, remote: ArgoRemo
 
 def test_kinds_that_the_server_does_not_take(remote: ArgoRemote) -> None:
     secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}
-    with pytest.raises(EngineError, match="the Argo Server puts no Secret on a cluster"):
+    with pytest.raises(RefusedError, match="the Argo Server puts no Secret on a cluster"):
         remote.api.apply(secret)
 
 
