@@ -26,8 +26,11 @@ from couler.ir.workflow import Workflow
 
 Json: t.TypeAlias = t.Any
 
-_MARK = re.compile(r"\n?Cancelled by couler(?: at (?P<time>[^\n ]+))?\.")
+_MARK = "Cancelled by couler"
 """What the note of a run has that `Remote.cancel` ended; Airflow itself knows failures only."""
+_EARLIER = "Earlier cancelled by couler"
+"""What it has instead once the run was taken up again."""
+_CUT = re.compile(r"ancelled by couler at (\S+)\.")
 _AT_ONCE = timedelta(seconds=1)
 """How far the ends of tasks are apart that Airflow ends by one call."""
 
@@ -222,7 +225,7 @@ def run_state(dag_run: Mapping[str, Json]) -> RunState:
 
 def is_cancelled(dag_run: Mapping[str, Json]) -> bool:
     """Return whether a DAG run was ended by `Remote.cancel`, or is about to be."""
-    return _MARK.search(str(dag_run.get("note") or "")) is not None
+    return _MARK in str(dag_run.get("note") or "")
 
 
 def marked(note: str, when: datetime | None = None) -> str:
@@ -230,24 +233,25 @@ def marked(note: str, when: datetime | None = None) -> str:
 
     Examples
     --------
-    >>> marked("mine"), unmarked(marked("mine")), unmarked(marked(""))
-    ('mine\nCancelled by couler.', 'mine', '')
+    >>> marked("mine"), unmarked(marked("mine"))
+    ('mine\nCancelled by couler.', 'mine\nEarlier cancelled by couler.')
     """
     at = "" if when is None else f" at {when.isoformat()}"
-    return f"{unmarked(note)}\nCancelled by couler{at}.".strip()
+    return f"{unmarked(note)}\n{_MARK}{at}.".strip()
 
 
 def unmarked(note: str) -> str:
-    """Return the note of a run without what tells that it was cancelled."""
-    return _MARK.sub("", note)
+    """Return the note of a run that goes on after it was cancelled."""
+    return note.replace(_MARK, _EARLIER)
 
 
 def _was_cut(dag_run: Mapping[str, Json], task: Task) -> bool:
     """Return whether a try was ended by the end of its run."""
-    found = _MARK.search(str(dag_run.get("note") or ""))
-    if found is None or found["time"] is None or task.finished is None:
-        return False
-    try:
-        return abs(task.finished - datetime.fromisoformat(found["time"])) < _AT_ONCE
-    except (ValueError, TypeError):  # someone has written it otherwise
-        return False
+    for text in _CUT.findall(str(dag_run.get("note") or "")):
+        try:
+            when = datetime.fromisoformat(text)
+        except ValueError:  # someone has written it otherwise
+            continue
+        if when.tzinfo and task.finished and abs(task.finished - when) < _AT_ONCE:
+            return True
+    return False

@@ -197,13 +197,15 @@ def test_a_run_is_begun_followed_and_taken_up_again(elsewhere: Elsewhere) -> Non
 
 
 def test_a_run_that_is_cancelled_ends_with_its_exit_handlers(elsewhere: Elsewhere) -> None:
-    workflow = flow(
-        "slow",
-        sh("first", "echo at; sleep 300"),
-        sh("next", "echo never", depends_on=["first"]),
-        exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "echo told"),)),),
-    )
-    run = elsewhere.submit(workflow, "slow-1")
+    def slow(seconds: int) -> Workflow:
+        return flow(
+            "slow",
+            sh("first", f"echo at; sleep {seconds}"),
+            group("next", sh("inner", "echo on"), depends_on=["first"]),
+            exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "true"),)),),
+        )
+
+    run = elsewhere.submit(slow(300), "slow-1")
     elsewhere.wait(run, "first", "running")
     elsewhere.remote.cancel(run)
     steps = elsewhere.end(run)
@@ -217,6 +219,34 @@ def test_a_run_that_is_cancelled_ends_with_its_exit_handlers(elsewhere: Elsewher
     assert steps["first"].attempts[-1].status == "cancelled"
     elsewhere.remote.cancel(run)
     assert elsewhere.remote.observe(run).status == "cancelled"
+
+    mended = resolve_defaults(slow(0))
+    again = frozenset({"first", "next/inner"})
+    place = elsewhere.remote.restart(run, Restart(mended, artifact(mended), {}, again))
+    steps = elsewhere.end(replace(run, workflow=mended, place=place))
+    assert elsewhere.seen[-1].status == "succeeded"
+    assert [one.status for one in steps["first"].attempts] == ["cancelled", "succeeded"]
+    assert steps["next/inner"].status == "succeeded"
+    assert steps["exit:tell"].status == "skipped"
+
+
+def test_a_list_that_has_grown_has_more_items(elsewhere: Elsewhere) -> None:
+    def grown(items: str) -> Workflow:
+        return flow(
+            "grown",
+            sh("list", f"echo '{items}'", result="list"),
+            sh("each", "echo $1", item("n"), foreach={"n": ref("list")}),
+            outputs=(out("all", type="list", source=ref("each")),),
+        )
+
+    run = elsewhere.submit(grown("[1]"), "grown-1")
+    elsewhere.end(run)
+    assert elsewhere.seen[-1].outputs == {"all": ["1"]}
+    mended = resolve_defaults(grown("[1, 2, 3]"))
+    again = frozenset({"list", "each[1]", "each[2]"})
+    place = elsewhere.remote.restart(run, Restart(mended, artifact(mended), {}, again))
+    elsewhere.end(replace(run, workflow=mended, place=place))
+    assert elsewhere.seen[-1].outputs == {"all": ["1", "2", "3"]}
 
 
 def test_a_run_of_which_nothing_runs_is_cancelled(elsewhere: Elsewhere) -> None:

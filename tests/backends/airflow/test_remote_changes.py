@@ -59,6 +59,11 @@ def test_what_was_cut_off_is_told_from_what_had_failed_before(airflow: FakeAirfl
     assert seen.status == "cancelled"
     ends = [(one.status, one.message) for step in seen.steps for one in step.attempts]
     assert ends == [("error", "(404)"), ("cancelled", "the run was cancelled")]
+    note = airflow.runs["r1"]["note"]
+    airflow.runs["r1"].update(state="running", note=f"Earlier c{note[1:]}")
+    seen = connected(airflow).observe(the_run())
+    assert seen.status == "running"
+    assert [one.status for step in seen.steps for one in step.attempts] == ["error", "cancelled"]
 
 
 def test_where_nothing_runs_a_step_is_failed_for_the_exit_handlers(airflow: FakeAirflow) -> None:
@@ -113,7 +118,7 @@ def test_only_what_is_to_run_again_is_cleared(airflow: FakeAirflow) -> None:
     assert (checked["dry_run"], cleared["dry_run"]) == (True, False)
     assert sorted(cleared["task_ids"]) == sorted(["b", *EXITS])
     assert (cleared["only_failed"], cleared["run_on_latest_version"]) == (False, True)
-    assert airflow.runs["r1"]["note"] == ""
+    assert airflow.runs["r1"]["note"] == "Earlier cancelled by couler."
 
 
 def test_a_restart_that_would_do_more_is_refused(airflow: FakeAirflow) -> None:
