@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from pathlib import Path, PurePosixPath
 
 import click
@@ -20,15 +21,18 @@ from couler.cli._options import (
     passes_option,
     profile_option,
     target_of,
+    target_option,
 )
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
+from couler.cli._targets import connect_to
 from couler.errors import ConfigurationError, EngineError
 
 
 @click.command()
 @file_argument
 @engine_option
+@target_option
 @output_option("File to write, or a folder where the engine needs several files")
 @engine_version_option
 @profile_option
@@ -48,6 +52,7 @@ def command(
     session: Session,
     file: Source,
     engine: str | None,
+    target_name: str | None,
     output: str | None,
     engine_version: str | None,
     profile: str | None,
@@ -61,16 +66,19 @@ def command(
 
     The same workflow gives the same files, byte for byte. Needs no cluster and no server.
     """
-    engine = choose_engine(session, engine)
-    target = target_of(
-        session,
-        engine,
-        profile=profile,
-        engine_version=engine_version,
-        namespace=namespace,
-        options=options,
-        storages=storages,
-    )
+    flags: dict[str, t.Any] = {
+        "profile": profile,
+        "engine_version": engine_version,
+        "namespace": namespace,
+        "options": options,
+        "storages": storages,
+    }
+    if target_name is None:
+        engine = choose_engine(session, engine)
+        target = target_of(session, engine, **flags)
+    else:  # as it is submitted
+        connection = connect_to(session, engine, target_name, **flags)
+        engine, target = connection.engine, connection.target
     plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
     for warning in plan.diagnostics:
         session.info(str(warning))

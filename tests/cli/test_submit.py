@@ -128,6 +128,18 @@ def test_watch_of_a_failure_shows_the_log_and_how_to_go_on(
     )
 
 
+def test_a_target_can_be_compiled_for(couler: Callable, greet: str, engine, folder: Path) -> None:
+    told = couler("compile", greet, "--target", "away")
+    assert told.code == 0
+    assert told.json["name"] == "greet"
+    with (folder / "pyproject.toml").open("a") as settings:
+        settings.write('[tool.couler.targets.cluster]\nengine = "argo"\nnamespace = "ml"\n')
+    assert "namespace: ml\n" in couler("compile", greet, "--target", "cluster").out
+    told = couler("compile", greet, "--target", "cluster", "--namespace", "mine")
+    assert "namespace: mine\n" in told.out
+    assert couler("compile", greet, "-e", "argo", "--target", "away").code == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
