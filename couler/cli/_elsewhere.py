@@ -6,12 +6,13 @@ import json
 import time
 import typing as t
 from collections.abc import Callable
+from dataclasses import replace
 
 import click
 
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
-from couler.cli._progress import Tell, show_progress
+from couler.cli._progress import Tell, is_live, show_progress
 from couler.cli._session import Session
 from couler.errors import ConfigurationError, EngineError, RunBusyError, StateError
 from couler.ir.serialize import read_json
@@ -147,10 +148,13 @@ def follow(
             reused.add(str(event.path))
         tell(event)
 
+    notes: list[str] = []
+    # A line would go through the table that lives; it is told with the end.
+    tell_note = notes.append if is_live(session) else session.info
     has_said = False
     while run.status == "running":
         try:
-            how = Watch(policy, note, session.info)
+            how = Watch(policy, note, tell_note)
             run = watch_run(run, database, home, session.environment, how, is_restart=is_restart)
         except RunBusyError as error:
             if not has_said:
@@ -158,7 +162,8 @@ def follow(
                 has_said = True
             time.sleep(_POLL_S)
             run = find_run(database, run.id)
-    return result_of(database, run.id, reused=frozenset(reused))
+    result = result_of(database, run.id, reused=frozenset(reused))
+    return replace(result, notes=(*result.notes, *notes))
 
 
 def report_begun(session: Session, run: RunRecord, again: Again, format_: str) -> None:

@@ -24,12 +24,18 @@ Tell: t.TypeAlias = Callable[[RunEvent], None]
 _OPEN = ("running", "retrying", "suspended")
 
 
+def is_live(session: Session) -> bool:
+    """Return whether a table lives on standard error."""
+    is_terminal = sys.stderr.isatty() and session.environment.get("TERM") != "dumb"
+    return is_terminal and not session.quiet
+
+
 @contextmanager
 def show_progress(session: Session, workflow: Workflow, again: Again) -> Iterator[Tell]:
     """Give what is to be told of a run's events, and show them on standard error."""
     if session.quiet:
         yield lambda event: None
-    elif sys.stderr.isatty() and session.environment.get("TERM") != "dumb":
+    elif is_live(session):
         board = Board(workflow, again)
         with _live(session, board):
             yield board.tell
