@@ -21,6 +21,7 @@ from couler.backends.airflow import (
     runtime_ends,
     runtime_limits,
     runtime_places,
+    runtime_retries,
     worker,
 )
 from couler.backends.airflow.python import (
@@ -38,7 +39,16 @@ from couler.backends.airflow.quoting import quoted, text_block, width
 from couler.backends.airflow.shared_text import Part, Shared, share
 from couler.backends.airflow.versions import NEWEST, Version, place
 
-_SOURCES = (runtime, runtime_limits, runtime_places, runtime_ends, filing, worker, cluster)
+_SOURCES = (
+    runtime,
+    runtime_retries,
+    runtime_limits,
+    runtime_places,
+    runtime_ends,
+    filing,
+    worker,
+    cluster,
+)
 FUNCTIONS: dict[str, FunctionType] = {
     name: one
     for source in _SOURCES

@@ -19,12 +19,7 @@ from typing import TYPE_CHECKING, Any
 from couler.backends.airflow.runtime_places import near, pull, states_near
 
 if TYPE_CHECKING:
-    from airflow.sdk import RetryDecision, RetryPolicy
-    from airflow.sdk.exceptions import (
-        AirflowFailException,
-        AirflowSkipException,
-        AirflowTaskTimeout,
-    )
+    from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
     from airflow.sdk.log import mask_secret
     from kubernetes.client import models as k8s
 
@@ -34,14 +29,9 @@ BESIDE = ""
 """Stand for what a file defines: an image with busybox, the texts of `process.sh`, `beside.sh`."""
 
 MODULES: dict[str, tuple[str, ...]] = {
-    "airflow.sdk": ("RetryDecision", "RetryPolicy"),
     "airflow.sdk.definitions.template": ("literal",),
     "airflow.sdk.log": ("mask_secret",),
-    "airflow.sdk.exceptions": (
-        "AirflowFailException",
-        "AirflowSkipException",
-        "AirflowTaskTimeout",
-    ),
+    "airflow.sdk.exceptions": ("AirflowFailException", "AirflowSkipException"),
     "collections.abc": ("Callable",),
     "datetime": ("UTC",),
     "hashlib": (),
@@ -372,62 +362,6 @@ def ends_with_process(container: dict[str, Any]) -> dict[str, Any]:
         "command": [*run, *container["command"]],
         "volumeMounts": [*container.get("volumeMounts", ()), tools],
     }
-
-
-def retry_if(
-    kind: str | None = None,
-    exit_codes: list[int] | None = None,
-    passing: list[str | int] | None = None,
-) -> Any:
-    """Return what allows a retry after failures of one kind, with certain exit codes, or passing.
-
-    A failure ran and ended badly, or too late; an error is all else. Functions of the worker tell a
-    failure by RuntimeError.
-    """
-
-    def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
-        pod = getattr(context["ti"].task, "remote_pod", None)
-        found, code = end_of(pod)
-        late: BaseException | None = exception
-        while late and not isinstance(late, AirflowTaskTimeout):  # what cleans up can fail as well
-            late = late.__context__
-        if late or isinstance(exception, RuntimeError):
-            found, code = "failure", None
-        if (kind and found != kind) or (exit_codes and code not in exit_codes):
-            return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
-        if passing is not None and not is_passing(pod, exception, passing):
-            return RetryDecision.fail(f"no retry, as this {found} is not known to pass")
-        return RetryDecision.default()
-
-    return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
-
-
-def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
-    """Return whether an error is one of the known: by why the pod ended, a status or its class."""
-    told: set[Any] = {one.__name__ for one in type(exception).__mro__}
-    told |= {getattr(exception, "status", None), pod and pod.status.reason}
-    return not told.isdisjoint(known)
-
-
-def end_of(pod: Any) -> tuple[str, int | None]:
-    """Return how a pod has failed, and the exit code of its process if that has.
-
-    Words of PROCESS are told from an end of the process by the termination message, and a container
-    that could not start by its reason: any exit code can be that of a process.
-    """
-    if pod is None or pod.status.reason:  # which is why the pod was ended from outside
-        is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
-        return "failure" if is_late else "error", None
-    for one in pod.status.container_statuses or []:
-        ended = one.state.terminated
-        if one.name != "base" or not ended or not ended.exit_code:
-            continue
-        words = (ended.message or "").partition(": ")[0]
-        if words in ("couler error", "couler failure"):
-            return words.removeprefix("couler "), None
-        if ended.reason not in ("ContainerCannotRun", "StartError"):
-            return "failure", ended.exit_code
-    return "error", None
 
 
 def run_failed(ti: Any, leaves: list[str]) -> bool:

@@ -23,12 +23,12 @@ def test_attempts_after_errors_that_pass(airflow: Worker, tmp_path: Path) -> Non
     lost = {"hit": "evicted"}
     workflow = flow(
         "passing",
-        sh("lost-once", "sleep 2", retry=transient, labels=lost),
+        sh("lost-once", "sleep 5", retry=transient, labels=lost),
         sh("fails", "exit 3", retry=transient),
         sh("gives-nothing", "true", retry=transient, result=None, outputs=[out("v", path="v")]),
     )
     text = AirflowBackend().compile(resolve_defaults(workflow), Target()).to_text()
-    faults = [PodFault(lost, times=1, evict_after_s=0.3)]
+    faults = [PodFault(lost, times=1, evict_after_s=1.0)]
     with FakeCluster(tmp_path / "cluster", faults=faults) as cluster:
         done = airflow.run(text, workflow.name, cluster=cluster, limit_s=300.0)
     found = {name: (done.states[name, -1], done.tries[name, -1]) for name, _ in done.states}

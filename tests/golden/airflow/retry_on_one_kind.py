@@ -238,62 +238,6 @@ def process(
     }
 
 
-def retry_if(
-    kind: str | None = None,
-    exit_codes: list[int] | None = None,
-    passing: list[str | int] | None = None,
-) -> Any:
-    """Return what allows a retry after failures of one kind, with certain exit codes, or passing.
-
-    A failure ran and ended badly, or too late; an error is all else. Functions of the worker tell a
-    failure by RuntimeError.
-    """
-
-    def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
-        pod = getattr(context["ti"].task, "remote_pod", None)
-        found, code = end_of(pod)
-        late: BaseException | None = exception
-        while late and not isinstance(late, AirflowTaskTimeout):  # what cleans up can fail as well
-            late = late.__context__
-        if late or isinstance(exception, RuntimeError):
-            found, code = "failure", None
-        if (kind and found != kind) or (exit_codes and code not in exit_codes):
-            return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
-        if passing is not None and not is_passing(pod, exception, passing):
-            return RetryDecision.fail(f"no retry, as this {found} is not known to pass")
-        return RetryDecision.default()
-
-    return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
-
-
-def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
-    """Return whether an error is one of the known: by why the pod ended, a status or its class."""
-    told: set[Any] = {one.__name__ for one in type(exception).__mro__}
-    told |= {getattr(exception, "status", None), pod and pod.status.reason}
-    return not told.isdisjoint(known)
-
-
-def end_of(pod: Any) -> tuple[str, int | None]:
-    """Return how a pod has failed, and the exit code of its process if that has.
-
-    Words of PROCESS are told from an end of the process by the termination message, and a container
-    that could not start by its reason: any exit code can be that of a process.
-    """
-    if pod is None or pod.status.reason:  # which is why the pod was ended from outside
-        is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
-        return "failure" if is_late else "error", None
-    for one in pod.status.container_statuses or []:
-        ended = one.state.terminated
-        if one.name != "base" or not ended or not ended.exit_code:
-            continue
-        words = (ended.message or "").partition(": ")[0]
-        if words in ("couler error", "couler failure"):
-            return words.removeprefix("couler "), None
-        if ended.reason not in ("ContainerCannotRun", "StartError"):
-            return "failure", ended.exit_code
-    return "error", None
-
-
 def run_failed(ti: Any, leaves: list[str]) -> bool:
     """Return whether a run has failed: a task with which it ends, or one above one not run."""
     states, tasks = states_near(ti), ti.task.dag.task_dict
@@ -333,6 +277,67 @@ def check_end(leaves: list[str], ti: Any) -> None:
     raise AirflowFailException(
         f"no task that ran after a failure has handled it; failed: {', '.join(sorted(failed))}"
     )
+
+
+def retry_if(
+    kind: str | None = None,
+    exit_codes: list[int] | None = None,
+    passing: list[str | int] | None = None,
+) -> Any:
+    """Return what allows a retry after failures of one kind, with certain exit codes, or passing.
+
+    A failure ran and ended badly, or too late; an error is all else. Functions of the worker tell a
+    failure by RuntimeError.
+    """
+
+    def evaluate(_: Any, exception: BaseException, context: Any, **tries: int) -> Any:
+        pod = getattr(context["ti"].task, "remote_pod", None)
+        found, code = end_of(pod)
+        late: BaseException | None = exception
+        while late and not isinstance(late, AirflowTaskTimeout):  # what cleans up can fail as well
+            late = late.__context__
+        if late or isinstance(exception, RuntimeError):
+            found, code = "failure", None
+        if (kind and found != kind) or (exit_codes and code not in exit_codes):
+            return RetryDecision.fail(f"no retry after this {found}, exit code {code}")
+        if passing is not None and not is_passing(pod, exception, passing):
+            return RetryDecision.fail(f"no retry, as this {found} is not known to pass")
+        return RetryDecision.default()
+
+    return type("RetryIf", (RetryPolicy,), {"evaluate": evaluate})()
+
+
+def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
+    """Return whether an error is one of the known: by why the pod ended, a status or its class.
+
+    A sidecar that has ended before the file of outputs is read tells that its pod was ended from
+    outside. The reason is not told then.
+    """
+    told: set[Any] = {one.__name__ for one in type(exception).__mro__}
+    told |= {getattr(exception, "status", None), pod and pod.status.reason}
+    is_lost = "sidecar container is already terminated" in str(exception.__context__)
+    return is_lost or not told.isdisjoint(known)
+
+
+def end_of(pod: Any) -> tuple[str, int | None]:
+    """Return how a pod has failed, and the exit code of its process if that has.
+
+    Words of PROCESS are told from an end of the process by the termination message, and a container
+    that could not start by its reason: any exit code can be that of a process.
+    """
+    if pod is None or pod.status.reason:  # which is why the pod was ended from outside
+        is_late = pod is not None and pod.status.reason == "DeadlineExceeded"
+        return "failure" if is_late else "error", None
+    for one in pod.status.container_statuses or []:
+        ended = one.state.terminated
+        if one.name != "base" or not ended or not ended.exit_code:
+            continue
+        words = (ended.message or "").partition(": ")[0]
+        if words in ("couler error", "couler failure"):
+            return words.removeprefix("couler "), None
+        if ended.reason not in ("ContainerCannotRun", "StartError"):
+            return "failure", ended.exit_code
+    return "error", None
 
 
 def own_number(ti: Any, place: str) -> int:
