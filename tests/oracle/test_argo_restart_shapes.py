@@ -246,11 +246,13 @@ def test_a_stored_template_is_taken_up_as_argo_does(bench: Bench) -> None:
         bench.step("after", depends_on=["bad"]),
     )
     target = Target(options={"kind": "WorkflowTemplate"})
-    template = ArgoBackend().compile(resolve_defaults(stored), target, format="json").to_text()
+    text = ArgoBackend().compile(resolve_defaults(stored), target, format="json").to_text()
+    template = json.loads(text)
+    template["metadata"]["name"] = "stored"  # the name of one that the linter's cluster has
     with RestClient("argo", bench.argo.address, extra="argo") as client:
-        ClusterApi(client, "default").apply(json.loads(template))
+        ClusterApi(client, "default").apply(template)
     bench.run(flow("meanwhile", bench.step("x")))  # the controller has seen the template by its end
-    runs = Workflow(name="runs-stored", stored=StoredWorkflow(name=stored.name))
+    runs = Workflow(name="runs-stored", stored=StoredWorkflow(name="stored"))
     assert bench.run(runs) == ["bad", "first"]
     assert bench.status == "failed"
     bench.mend()

@@ -369,12 +369,12 @@ def test_a_schedule_is_put_in_place_paused_and_renewed(
 
 
 def test_a_template_is_put_in_place_and_run(server: ArgoServer, remote: ArgoRemote) -> None:
-    workflow = flow("stored", sh("a", "true"))
+    workflow = flow("kept-there", sh("a", "true"))
     target = Target(options={"kind": "WorkflowTemplate"})
     artifact = ArgoBackend().compile(resolve_defaults(workflow), target)
     one = submission(workflow, "stored-1")
     remote.submit(type(one)("stored-1", workflow, artifact))
-    assert remote.api.get("stored-1")["spec"]["workflowTemplateRef"] == {"name": "stored"}
+    assert remote.api.get("stored-1")["spec"]["workflowTemplateRef"] == {"name": "kept-there"}
 
 
 def test_kinds_that_the_server_does_not_take(remote: ArgoRemote) -> None:
