@@ -8,7 +8,7 @@ workflow = flow(
     sh("quick", "true"),
     sh("slow", "sleep 30", depends_on=["quick"]),
     sh("handle", "true", depends_on=[on_failure("slow")]),
-    timeout_s=4,
+    timeout_s=1,
     exit_handlers=[
         ExitHandler(name="tell", on="any", steps=(sh("say", 'echo "$1"', run("status")),))
     ],
