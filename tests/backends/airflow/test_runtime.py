@@ -6,7 +6,6 @@ import json
 import math
 import typing as t
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import assume, example, given
@@ -195,54 +194,3 @@ def test_typed_values() -> None:
     assert found == {"n": 1, "x": 1.0, "s": "1", "l": [1], "other": "one"}
     assert [type(found[name]) for name in "nx"] == [int, float]
     assert math.isclose(found["x"], 1)
-
-
-def pod(code: int, message: str | None = None, reason: str = "Error", lost: str = "") -> t.Any:
-    """A pod whose process has ended."""
-    ended = SimpleNamespace(exit_code=code, message=message, reason=reason)
-    base = SimpleNamespace(name="base", state=SimpleNamespace(terminated=ended))
-    other = SimpleNamespace(name="other", state=SimpleNamespace(terminated=None))
-    return SimpleNamespace(
-        status=SimpleNamespace(reason=lost or None, container_statuses=[other, base])
-    )
-
-
-@pytest.mark.parametrize(
-    ("found", "expected"),
-    [
-        (None, ("error", None)),
-        (pod(0), ("error", None)),
-        (pod(125), ("failure", 125)),
-        (pod(125, "of the process: couler error: "), ("failure", 125)),
-        (pod(125, "couler error: there is no output"), ("error", None)),
-        (pod(3, "couler failure: the container x"), ("failure", None)),
-        (pod(128), ("failure", 128)),
-        (pod(128, "no such file", "StartError"), ("error", None)),
-        (pod(137, reason="OOMKilled"), ("failure", 137)),
-        (pod(137, lost="Evicted"), ("error", None)),
-        (pod(143, lost="DeadlineExceeded"), ("failure", None)),
-    ],
-)
-def test_how_a_pod_has_failed(found: t.Any, expected: tuple[str, int | None]) -> None:
-    assert runtime.end_of(found) == expected
-
-
-class AnswerError(Exception):
-    def __init__(self, status: int) -> None:
-        self.status = status
-
-
-@pytest.mark.parametrize(
-    ("found", "error", "expected"),
-    [
-        (None, AnswerError(429), True),
-        (None, AnswerError(404), False),
-        (None, ConnectionResetError(), True),
-        (None, ValueError(), False),
-        (pod(0), ValueError(), False),
-        (pod(137, lost="Evicted"), ValueError(), True),
-        (pod(143, lost="DeadlineExceeded"), ValueError(), False),
-    ],
-)
-def test_which_errors_pass(found: t.Any, error: Exception, expected: bool) -> None:
-    assert runtime.is_passing(found, error, ["ConnectionError", "Evicted", 429]) is expected

@@ -2,43 +2,73 @@
 
 from __future__ import annotations
 
+import typing as t
 from types import SimpleNamespace
 
 import pytest
 
-from couler.backends.airflow.runtime_retries import is_passing
-
-KNOWN: list[str | int] = ["Evicted", 429, "ConnectionError"]
-SIDECAR = "Xcom sidecar container is already terminated! Not possible to read xcom output of task."
+from couler.backends.airflow.runtime_retries import end_of, is_passing
 
 
-def pod(reason: str | None = None) -> SimpleNamespace:
-    return SimpleNamespace(status=SimpleNamespace(reason=reason))
+def pod(code: int, message: str | None = None, reason: str = "Error", lost: str = "") -> t.Any:
+    """A pod whose process has ended."""
+    ended = SimpleNamespace(exit_code=code, message=message, reason=reason)
+    base = SimpleNamespace(name="base", state=SimpleNamespace(terminated=ended))
+    other = SimpleNamespace(name="other", state=SimpleNamespace(terminated=None))
+    return SimpleNamespace(
+        status=SimpleNamespace(reason=lost or None, container_statuses=[other, base])
+    )
 
 
-def failed(while_: Exception | None = None, **fields: object) -> Exception:
-    """Return an error of Airflow, with the one that it came up while handling."""
-    error = RuntimeError("Pod train-1 returned a failure.")
-    error.__context__ = while_
-    for name, value in fields.items():
-        setattr(error, name, value)
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (None, ("error", None)),
+        (pod(0), ("error", None)),
+        (pod(125), ("failure", 125)),
+        (pod(125, "of the process: couler error: "), ("failure", 125)),
+        (pod(125, "couler error: there is no output"), ("error", None)),
+        (pod(3, "couler failure: the container x"), ("failure", None)),
+        (pod(128), ("failure", 128)),
+        (pod(128, "no such file", "StartError"), ("error", None)),
+        (pod(137, reason="OOMKilled"), ("failure", 137)),
+        (pod(137, lost="Evicted"), ("error", None)),
+        (pod(143, lost="DeadlineExceeded"), ("failure", None)),
+    ],
+)
+def test_how_a_pod_has_failed(found: t.Any, expected: tuple[str, int | None]) -> None:
+    assert end_of(found) == expected
+
+
+class AnswerError(Exception):
+    def __init__(self, status: int) -> None:
+        self.status = status
+
+
+def while_handling(text: str) -> Exception:
+    """Return an error that came up while another was handled, as Python chains them."""
+    error = ValueError("Pod train-1 returned a failure.")
+    error.__context__ = ValueError(text)
     return error
 
 
 @pytest.mark.parametrize(
-    ("of", "error", "passes"),
+    ("found", "error", "expected"),
     [
-        (pod("Evicted"), failed(), True),
-        (pod(), failed(status=429), True),
-        (None, ConnectionResetError("cut"), True),
-        (pod(), failed(RuntimeError(SIDECAR)), True),
-        (pod(), failed(RuntimeError("another")), False),
-        (pod("DeadlineExceeded"), failed(), False),
-        (pod(), failed(status=403), False),
-        (None, failed(), False),
+        (None, AnswerError(429), True),
+        (None, AnswerError(404), False),
+        (None, ConnectionResetError(), True),
+        (None, ValueError(), False),
+        (pod(0), ValueError(), False),
+        (pod(137, lost="Evicted"), ValueError(), True),
+        (pod(143, lost="DeadlineExceeded"), ValueError(), False),
+        (
+            pod(0),
+            while_handling("Xcom sidecar container is already terminated! Not possible"),
+            True,
+        ),
+        (pod(0), while_handling("another error"), False),
     ],
 )
-def test_errors_that_pass_are_told_by_pod_status_class_and_sidecar(
-    of: SimpleNamespace | None, error: Exception, passes: bool
-) -> None:
-    assert is_passing(of, error, KNOWN) is passes
+def test_which_errors_pass(found: t.Any, error: Exception, expected: bool) -> None:
+    assert is_passing(found, error, ["ConnectionError", "Evicted", 429]) is expected
