@@ -18,7 +18,7 @@ from tests.support.mill_of_flows import Mill
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
-SEEDS = range(1000, 1012)
+SEEDS = range(1000, 1010)
 
 
 def is_taken(workflow: Workflow) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,17 +12,15 @@ from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.base import Target
 from couler.backends.remote import Observation, RemoteRun, Restart
-from couler.control.recording import Recorded, Recorder
 from couler.control.restart import Past, plan_restart
 from couler.ir.defaults import resolve_defaults
 from couler.ir.wire import encode
 from couler.rest.client import RestClient
-from couler.state import Journal, begin_session, create_run, open_database, steps_of
-from couler.state.records import RunRecord, StepRecord
 from tests.backends.argo.absences import BEYOND, REFUSED
 from tests.backends.argo.test_corpus import compiled
 from tests.corpus import Case, cases
 from tests.support import argo_oracle
+from tests.support.argo_plans import recorded
 
 pytestmark = [
     pytest.mark.slow,
@@ -51,7 +48,7 @@ def test_a_restart_goes_by_its_plan(case: Case, tmp_path: Path) -> None:
     ) as argo:
         first = argo.run(compiled(case), parameters=parameters, timeout_s=90)
         seen = Observer(workflow).observe(first.workflow)  # type: ignore[arg-type]  # JSON
-        steps = _recorded(seen)
+        steps = recorded(seen)
         plan = plan_restart(Past(first.name, workflow, parameters, steps))
         with RestClient("argo", argo.address, extra="argo") as client:
             remote = ArgoRemote(ClusterApi(client, "default"))
@@ -72,13 +69,3 @@ def test_a_restart_goes_by_its_plan(case: Case, tmp_path: Path) -> None:
 
 def _states(seen: Observation) -> dict[str, str]:
     return {str(step.path): step.status for step in seen.steps}
-
-
-def _recorded(seen: Observation) -> tuple[StepRecord, ...]:
-    now = datetime.now(UTC)
-    database = open_database("sqlite://")
-    create_run(database, RunRecord("r", "w", "0" * 64, "argo", now), "{}")
-    session = begin_session(database, "r", pid=1, host="here", started=now)
-    with Journal(database, "r", session) as journal:
-        Recorder(journal, Recorded.read(database, "r")).record(seen)
-    return tuple(steps_of(database, "r"))

@@ -15,6 +15,7 @@ from tests.corpus import Case
 from tests.support import argo_oracle
 from tests.support.absences import corpus
 from tests.support.argo_outcome import Outcome
+from tests.support.argo_plans import check_nothing_runs_again
 
 CONFIG_MAP_TYPE = "workflows.argoproj.io/configmap-type"
 """Argo takes parameters from config maps with this label only."""
@@ -70,3 +71,5 @@ def test_argo_gives_the_stated_outcome(case: Case, tmp_path: Path) -> None:
             if name in outcome.outputs.get(path, {}):
                 assert outcome.outputs[path][name] == value, (path, name)
     assert outcome.run_outputs == expected.run_outputs
+    if expected.status == "succeeded" and not case.config_maps:  # which plans do not look into
+        check_nothing_runs_again(resolve_defaults(case.workflow), parameters, run)
