@@ -128,8 +128,10 @@ class App(click.Group):
             error.show()
             return error.exit_code
         except (click.Abort, KeyboardInterrupt) as error:
-            cause = error.__cause__ or error  # click raises its own from that of Python
-            session.error("\n".join(("interrupted", *_notes(cause))))
+            # click raises its own for that of Python; before 8.2 it does not name it as the cause.
+            chain = (error, error.__cause__, error.__context__)
+            told = dict.fromkeys(note for one in chain if one is not None for note in _notes(one))
+            session.error("\n".join(("interrupted", *told)))
             return 128 + signal.SIGINT
         except CoulerError as error:
             self._explain(session, error)
