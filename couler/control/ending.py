@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable, Mapping
 
 from couler.control.connecting import connect, recorded_connection
-from couler.control.following import CANCELLED, refresh, remote_run
-from couler.control.submission import as_place
+from couler.control.following import refresh, remote_run
+from couler.control.submission import CANCELLED, as_place
 from couler.errors import LostRunError
 from couler.ir.paths import StepPath
 from couler.state import runs

@@ -12,7 +12,7 @@ from pathlib import Path
 from couler.backends.remote import Observation, Remote, RemoteRun
 from couler.control.connecting import connect, recorded_connection
 from couler.control.recording import Recorded, Recorder
-from couler.control.submission import as_place
+from couler.control.submission import CANCELLED, as_place
 from couler.errors import EngineError, LostRunError, RunBusyError
 from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
@@ -109,10 +109,6 @@ def follow(
                         on_event(event)
         _keep_logs(remote, asked, database, home)
     return runs.find_run(database, run.id)
-
-
-CANCELLED = "cancelled"
-"""The entry of a run's place that says that it was cancelled from here."""
 
 
 def _as_asked(observation: Observation, run_id: str, database: Database) -> Observation:

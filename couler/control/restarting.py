@@ -20,7 +20,7 @@ from couler.control.failing import decide_retry, failed_by_themselves
 from couler.control.following import Tell, follow, remote_run
 from couler.control.past import WELL
 from couler.control.restart import Past, RestartPlan, plan_restart
-from couler.control.submission import UNCONFIRMED, as_place
+from couler.control.submission import CANCELLED, UNCONFIRMED, as_place, parameter_record
 from couler.errors import EngineError, RefusedError, RunBusyError
 from couler.failures import GiveUp, WatchPolicy
 from couler.ir.parameters import parameter_texts
@@ -31,7 +31,7 @@ from couler.state.database import Database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
-from couler.state.records import Json, RunRecord, SessionRecord, StepRecord
+from couler.state.records import RunRecord, SessionRecord, StepRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,9 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     Raises
     ------
     ParameterError
-        The parameters do not fit, or there is no such step.
+        The parameters do not fit.
     StateError
-        It is not known whether the engine has the run.
+        It is not known whether the engine has the run, or there is no such step.
     """
     as_place(run)
     before = read_json(runs.workflow_of(database, run.id))
@@ -162,10 +162,6 @@ def _carry_out(
 ) -> None:
     """Let the engine take the run up; what comes of it is recorded, whatever it is."""
     text = write_json(order.workflow)
-    types = {parameter.name: parameter.type for parameter in order.workflow.parameters}
-    parameters: dict[str, Json] = {
-        name: {"text": value, "type": types[name]} for name, value in order.parameters.items()
-    }
     session = runs.begin_session(
         database,
         run.id,
@@ -175,7 +171,7 @@ def _carry_out(
         options={AGAIN: sorted(order.again)},
         workflow_digest=hashlib.sha256(text.encode()).hexdigest(),
         ir_json=text,
-        parameters=parameters,
+        parameters=parameter_record(order.workflow, order.parameters),
     )
     with Journal(database, run.id, session) as journal:
         try:
@@ -189,7 +185,9 @@ def _carry_out(
             journal.run_updated(message=f"restart: {UNCONFIRMED}: {error}")
             journal.flush()
             raise
-        journal.run_updated(place=place, message="")
+        # An engine that goes on in the same place gives it back with what was noted there.
+        left = {name: value for name, value in place.items() if name != CANCELLED}
+        journal.run_updated(place=left, message="")
         journal.flush()
 
 
@@ -220,7 +218,7 @@ def watch(
     database: Database,
     home: Home,
     environment: Mapping[str, str],
-    watch: Watch,
+    how: Watch,
     *,
     is_restart: bool = False,
 ) -> RunRecord:
@@ -233,17 +231,17 @@ def watch(
     latest = run
     while True:
         latest = follow(
-            latest, database, home, environment, on_event=watch.on_event, is_restart=is_restart
+            latest, database, home, environment, on_event=how.on_event, is_restart=is_restart
         )
-        if latest.status != "failed" or watch.policy is None:
+        if latest.status != "failed" or how.policy is None:
             return latest
         steps = runs.steps_of(database, run.id)
-        decision = decide_retry(steps, run.engine, retries, watch.policy)
-        if watch.on_note is not None:
-            watch.on_note(decision.reason)
+        decision = decide_retry(steps, run.engine, retries, how.policy)
+        if how.on_note is not None:
+            how.on_note(decision.reason)
         if isinstance(decision, GiveUp):
             return latest
-        watch.sleep(decision.wait_s)
+        how.sleep(decision.wait_s)
         prepared = prepare(latest, database)
         retries.update(step.path for step in failed_by_themselves(steps))
         latest = restart(latest, prepared, database, home, environment)

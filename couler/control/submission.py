@@ -31,6 +31,9 @@ _RUN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,51}[a-z0-9])?")
 
 UNCONFIRMED = "it is not known whether the engine has it"
 
+CANCELLED = "cancelled"
+"""The entry of a run's place that says that it was cancelled from here, until it is taken up."""
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -125,7 +128,7 @@ def _record(order: Order, texts: Mapping[str, str], database: Database, home: Ho
         workflow_digest=hashlib.sha256(ir_json.encode()).hexdigest(),
         engine=order.connection.engine,
         created=datetime.now(UTC),
-        parameters=_parameter_record(order.workflow, texts),
+        parameters=parameter_record(order.workflow, texts),
         folder=str(home.run_folder(name)),
         host=socket.gethostname(),
         program=order.program,
@@ -159,7 +162,8 @@ def _new_name(workflow: Workflow) -> str:
     return f"{base[:44].rstrip('-')}-{uuid.uuid4().hex[:8]}"
 
 
-def _parameter_record(workflow: Workflow, texts: Mapping[str, str]) -> dict[str, Json]:
+def parameter_record(workflow: Workflow, texts: Mapping[str, str]) -> dict[str, Json]:
+    """Return values of parameters, texts on the wire, as the database holds them."""
     types = {parameter.name: parameter.type for parameter in workflow.parameters}
     return {name: {"text": text, "type": types[name]} for name, text in texts.items()}
 

@@ -37,6 +37,8 @@ class ToldRemote:
     submitted: list[Submission] = field(default_factory=list)
     restarted: list[Restart] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    keeps_place: bool = False
+    """Whether a restart is in the same object, as Argo's are."""
 
     def _asked(self, verb: str) -> None:
         self.asked.append(verb)
@@ -76,7 +78,7 @@ class ToldRemote:
     def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, t.Any]:
         self.restarted.append(restart)
         self._asked("restart")
-        return {"name": run.run_id, "restarts": len(self.restarted)}
+        return run.place if self.keeps_place else {"name": run.run_id, "restarts": 1}
 
     def resume(
         self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None

@@ -8,6 +8,7 @@ import pytest
 
 from couler.backends.remote import Observation
 from couler.control import restarting
+from couler.control.ending import cancel
 from couler.control.following import follow
 from couler.control.restarting import Changes, Watch, prepare, restart, watch
 from couler.control.results import result_of
@@ -66,6 +67,19 @@ def test_only_what_failed_runs_again(
         ("reused", "fit"),
         ("finished", "tell"),
     ]
+
+
+def test_a_run_that_was_cancelled_can_fail_after_it_was_taken_up(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN]
+    cancelled = cancel(run, database, home, {})
+    assert cancelled.status == "cancelled"
+    remote.keeps_place = True
+    again = restart(cancelled, prepare(cancelled, database), database, home, {})
+    remote.observations = [BROKEN]
+    assert follow(again, database, home, {}).status == "failed"
 
 
 def test_a_step_can_be_named_from_which_it_runs(failed: RunRecord, database: Database) -> None:
