@@ -17,13 +17,18 @@ from couler.ir.workflow import Step, Workflow
 
 PASSING_ERRORS = (
     "ConnectionError",
+    "JSONDecodeError",
     "MaxRetryError",
     "PodCredentialsExpiredFailure",
     "PodLaunchTimeoutException",
     "ProtocolError",
     "TimeoutError",
+    "XComRetrievalError",
 )
-"""Classes of exceptions by which operators tell of what passes."""
+"""Classes of exceptions by which operators tell of what passes.
+
+The file of outputs is read from a sidecar, and what is not whole there was cut off.
+"""
 
 
 def policy_fields(step: Step, module: Module, version: tuple[int, int]) -> dict[str, object]:

@@ -45,11 +45,18 @@ class AnswerError(Exception):
         self.status = status
 
 
-def while_handling(text: str) -> Exception:
+class XComRetrievalError(Exception):
+    pass
+
+
+def while_handling(first: Exception) -> Exception:
     """Return an error that came up while another was handled, as Python chains them."""
     error = ValueError("Pod train-1 returned a failure.")
-    error.__context__ = ValueError(text)
+    error.__context__ = first
     return error
+
+
+GONE = ValueError("Xcom sidecar container is already terminated! Not possible")
 
 
 @pytest.mark.parametrize(
@@ -62,13 +69,13 @@ def while_handling(text: str) -> Exception:
         (pod(0), ValueError(), False),
         (pod(137, lost="Evicted"), ValueError(), True),
         (pod(143, lost="DeadlineExceeded"), ValueError(), False),
-        (
-            pod(0),
-            while_handling("Xcom sidecar container is already terminated! Not possible"),
-            True,
-        ),
-        (pod(0), while_handling("another error"), False),
+        (pod(0), while_handling(GONE), True),
+        (pod(0), while_handling(while_handling(GONE)), True),
+        (pod(0), while_handling(XComRetrievalError("not running! Not possible")), True),
+        (pod(0), while_handling(AnswerError(429)), True),
+        (pod(0), while_handling(ValueError("another error")), False),
     ],
 )
 def test_which_errors_pass(found: t.Any, error: Exception, expected: bool) -> None:
-    assert is_passing(found, error, ["ConnectionError", "Evicted", 429]) is expected
+    known = ["ConnectionError", "Evicted", "XComRetrievalError", 429]
+    assert is_passing(found, error, known) is expected

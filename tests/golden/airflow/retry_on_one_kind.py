@@ -310,13 +310,19 @@ def retry_if(
 def is_passing(pod: Any, exception: BaseException, known: list[str | int]) -> bool:
     """Return whether an error is one of the known: by why the pod ended, a status or its class.
 
-    A sidecar that has ended before the file of outputs is read tells that its pod was ended from
-    outside. The reason is not told then.
+    What cleans up after an error fails as well, so all errors before count too. A sidecar that has
+    ended before the file of outputs is read tells that its pod was ended from outside: the pod as
+    it was read last does not tell it then.
     """
-    told: set[Any] = {one.__name__ for one in type(exception).__mro__}
-    told |= {getattr(exception, "status", None), pod and pod.status.reason}
-    is_lost = "sidecar container is already terminated" in str(exception.__context__)
-    return is_lost or not told.isdisjoint(known)
+    told: set[Any] = {pod and pod.status.reason}
+    cause: BaseException | None = exception
+    while cause:
+        told |= {one.__name__ for one in type(cause).__mro__}
+        told.add(getattr(cause, "status", None))
+        if "sidecar container is already terminated" in str(cause):
+            told.add("XComRetrievalError")
+        cause = cause.__context__
+    return not told.isdisjoint(known)
 
 
 def end_of(pod: Any) -> tuple[str, int | None]:
