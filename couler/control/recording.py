@@ -291,6 +291,8 @@ class Recorder:
                 outputs=latest.outputs,
                 finished=latest.finished,
             )
+            if latest.status != "running":
+                self.journal.session_ended(latest.status, finished=latest.finished)
         self._run = latest
 
     def _tell_end(

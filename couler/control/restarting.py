@@ -22,7 +22,7 @@ from couler.control.past import WELL
 from couler.control.restart import Past, RestartPlan, plan_restart
 from couler.control.submission import CANCELLED, UNCONFIRMED, as_place, parameter_record
 from couler.errors import EngineError, RefusedError, RunBusyError
-from couler.failures import GiveUp, WatchPolicy
+from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.ir.parameters import parameter_texts
 from couler.ir.serialize import read_json, write_json
 from couler.ir.workflow import Workflow
@@ -57,9 +57,6 @@ NOTHING: t.Final = Changes()
 
 AGAIN: t.Final = "again"
 """The option of a session that says what was to run again in it."""
-
-REFUSED: t.Final = "failed"
-"""The end of a session whose restart the engine refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ def holding(
     """
     wanted: dict[str, int] = {}
     for session in sessions:
-        if session.status != REFUSED:
+        if session.status != "refused":
             wanted |= dict.fromkeys(session.options.get(AGAIN, ()), session.number)
     return tuple(
         step
@@ -177,7 +174,7 @@ def _carry_out(
         try:
             place = remote.restart(asked, order)
         except RefusedError:
-            journal.session_ended(REFUSED)
+            journal.session_ended("refused")
             journal.flush()
             runs.restore_run(database, run)
             raise
@@ -237,7 +234,7 @@ def watch(
             return latest
         steps = runs.steps_of(database, run.id)
         decision = decide_retry(steps, run.engine, retries, how.policy)
-        if how.on_note is not None:
+        if how.on_note is not None and (retries or isinstance(decision, Wait)):
             how.on_note(decision.reason)
         if isinstance(decision, GiveUp):
             return latest

@@ -186,7 +186,7 @@ def _hand_over(
             place = remote.submit(Submission(run.id, order.workflow, order.artifact, texts))
         except RefusedError as error:
             journal.run_updated(status="failed", message=str(error), finished=datetime.now(UTC))
-            journal.session_ended("failed")
+            journal.session_ended("refused")
             journal.flush()
             raise
         except EngineError as error:

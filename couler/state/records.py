@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 RunStatus: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled"]
 """How a run stands. A dead engine leaves `running` behind: see `couler.state.shown_status`."""
 
-SessionStatus: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled", "interrupted"]
+SessionStatus: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled", "interrupted", "refused"]
 """How an engine process ended; `interrupted` is written by its successor, where it was killed."""
 
 StepStatus: t.TypeAlias = t.Literal["succeeded", "cached", "failed", "skipped", "omitted"]
@@ -109,7 +109,7 @@ class SessionRecord:
     started, finished
         When it began and ended; `finished` is None while it works, and after it was killed.
     status
-        How it ended.
+        How it ended; "refused" if the engine did not take the run, or did not take it up again.
     options
         What the run was started or resumed with, such as the number of jobs.
     workflow_digest

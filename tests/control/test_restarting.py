@@ -112,6 +112,8 @@ def test_a_restart_that_is_refused_leaves_the_run_as_it_was(
         restart(failed, prepare(failed, database), database, home, {})
     after = runs.find_run(database, failed.id)
     assert after == failed
+    ends = [session.status for session in runs.sessions_of(database, failed.id)]
+    assert ends == ["failed", "refused"]
 
 
 def _other_fit() -> Workflow:
@@ -186,7 +188,20 @@ def test_who_watches_gives_up_on_what_stays(
         "failed"
     )
     assert remote.restarted == []
-    assert notes == ['step "fit": OOMKilledErr: retrying does not help without a change']
+    assert notes == []
+
+
+def test_who_watches_tells_when_retries_did_not_help(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN, FAILED]
+    notes: list[str] = []
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=lambda _: None)
+    assert watch(run, database, home, {}, how).status == "failed"
+    assert notes[1:] == ['step "fit": OOMKilledErr: retrying does not help without a change']
+    ends = [session.status for session in runs.sessions_of(database, run.id)]
+    assert ends == ["failed", "failed"]
 
 
 def test_without_a_policy_nothing_is_tried_again(
