@@ -61,7 +61,7 @@ class Access:
             ca=self.ca,
             insecure=self.insecure,
             timeout_s=self.timeout_s,
-            patience=patience,
+            patience=patience or Patience.of_calls(self.patience_s),
         )
 
 

@@ -158,7 +158,11 @@ class RunApi:
     def begin(self, conf: Mapping[str, Json]) -> None:
         """Begin the run, unless it is there."""
         send = {"dag_run_id": self.dag_run_id, "logical_date": None, "conf": dict(conf)}
-        self.api.call("POST", f"{self._dag}/dagRuns", send=send, repeat=True, absent=(409,))
+        try:
+            self.api.call("POST", f"{self._dag}/dagRuns", send=send, repeat=True)
+        except RestError as error:
+            if error.code != 409 or self.find() is None:
+                raise
 
     def change(self, **fields: Json) -> dict[str, Json]:
         """Change the state or the note of the run, and return it."""

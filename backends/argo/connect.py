@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
+from couler.backends.argo.following import AWAY
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.remote import Connection, refuse_unknown_fields
 from couler.errors import ConfigurationError
+from couler.rest.patience import Patience
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.cluster_api import ClusterApi
     from couler.backends.argo.server_api import ServerApi
 
-CLUSTER_FIELDS = ("kubeconfig", "context", "timeout_s")
+CLUSTER_FIELDS = ("kubeconfig", "context", "timeout_s", "patience_s")
 """What a target may say of how the Kubernetes API is reached."""
 
-SERVER_FIELDS = ("server", "token", "ca", "insecure", "timeout_s")
+SERVER_FIELDS = ("server", "token", "ca", "insecure", "timeout_s", "patience_s")
 """What a target may say of how an Argo Server is reached."""
 
 FIELDS = tuple(dict.fromkeys((*SERVER_FIELDS, *CLUSTER_FIELDS)))
@@ -28,9 +31,14 @@ def connect(connection: Connection, environment: Mapping[str, str]) -> ArgoRemot
     """Return Argo; the cluster is first asked when a method of it is called."""
     refuse_unknown_fields(connection, FIELDS)
     if "server" in connection.fields:
-        return ArgoRemote(server_api(connection, environment))
+        return ArgoRemote(server_api(connection, environment), away=_away(connection))
     _refuse_others(connection, CLUSTER_FIELDS, "that names no server")
-    return ArgoRemote(cluster_api(connection, environment))
+    return ArgoRemote(cluster_api(connection, environment), away=_away(connection))
+
+
+def _away(connection: Connection) -> Patience:
+    """Return how long a server may be away while a run is followed."""
+    return replace(AWAY, total_s=seconds(connection, "patience_s", AWAY.total_s))
 
 
 def cluster_api(connection: Connection, environment: Mapping[str, str]) -> ClusterApi:
@@ -59,6 +67,7 @@ def cluster_api(connection: Connection, environment: Mapping[str, str]) -> Clust
         config.cluster.server,
         extra="argo",
         timeout_s=timeout_s,
+        patience=Patience.of_calls(_away(connection).total_s),
         http=kube_access.http_client(config, environment, timeout_s),
     )
     return ClusterApi(client, connection.target.namespace or config.namespace)
@@ -95,6 +104,7 @@ def server_api(connection: Connection, environment: Mapping[str, str]) -> Server
         ca=_text(connection, "ca"),
         insecure=insecure,
         timeout_s=seconds(connection, "timeout_s", _TIMEOUT_S),
+        patience=Patience.of_calls(_away(connection).total_s),
     )
     return ServerApi(client, connection.target.namespace or "default")
 

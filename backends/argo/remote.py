@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterator, Mapping
 
-from couler.backends.argo.following import changes
+from couler.backends.argo.following import AWAY, changes
 from couler.backends.argo.observe import Look, Observer
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.restarting import is_same, putting_back
@@ -19,6 +19,7 @@ from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Step, Workflow
 from couler.rest.client import RestError
+from couler.rest.patience import Patience
 
 _CONFLICT = 409
 
@@ -30,10 +31,13 @@ class ArgoRemote:
     ----------
     api
         The interface.
+    away
+        How long it may be away while a run is followed.
     """
 
-    def __init__(self, api: WorkflowApi) -> None:
+    def __init__(self, api: WorkflowApi, *, away: Patience = AWAY) -> None:
         self.api = api
+        self._away = away
         self._last: Observer | None = None
         self._last_workflow: Workflow | None = None
 
@@ -66,7 +70,10 @@ class ArgoRemote:
         except RestError as error:
             if error.code != _CONFLICT:
                 raise _refused("Workflow", name, error) from error
-            found = self.api.get(name)
+            try:
+                found = self.api.get(name)
+            except LostRunError:  # it is another conflict, or the other Workflow has just gone
+                raise error from None
             if belongs_to(found, run_id):
                 return found
             raise RefusedError(
@@ -95,7 +102,7 @@ class ArgoRemote:
         """Yield how a run stands, now and whenever something has changed, until it is over."""
         observer = self._observer(run.workflow)
         last: Observation | None = None
-        for workflow in changes(self.api, _name(run)):
+        for workflow in changes(self.api, _name(run), away=self._away):
             now = observer.observe(workflow)
             if now != last:
                 yield now

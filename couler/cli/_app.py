@@ -20,6 +20,7 @@ from click.shell_completion import CompletionItem
 import couler
 from couler.cli._session import Session, session_options
 from couler.errors import CoulerError
+from couler.rest.notices import listening
 
 # Command -> its first line of help, which `couler --help` shows without loading the command.
 # The module is couler.cli.<command>; tests/cli/test_app.py holds the lines equal.
@@ -123,7 +124,8 @@ class App(click.Group):
         extra: dict[str, t.Any],
     ) -> int:
         try:
-            code = super().main(args, prog_name, standalone_mode=False, **extra)
+            with listening(lambda text: session.info(f"note: {text}")):
+                code = super().main(args, prog_name, standalone_mode=False, **extra)
         except click.ClickException as error:
             error.show()
             return error.exit_code

@@ -17,6 +17,7 @@ from couler.cli._session import Session
 from couler.cli._snapshot import critical_steps, depth_of
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.workflow import Workflow
+from couler.rest.notices import listening
 from couler.stages import RunEvent
 
 Tell: t.TypeAlias = Callable[[RunEvent], None]
@@ -37,7 +38,7 @@ def show_progress(session: Session, workflow: Workflow, again: Again) -> Iterato
         yield lambda event: None
     elif is_live(session):
         board = Board(workflow, again)
-        with _live(session, board):
+        with _live(session, board), listening(board.hear):
             yield board.tell
     else:
         yield _Lines(again).tell
@@ -123,10 +124,16 @@ class Board:
         self._begun = time.monotonic()
         self._run = workflow.name
         self._logs: Path | None = None
+        self._notice = ""
+
+    def hear(self, text: str) -> None:
+        """Show something of the run as a whole, until there is an event."""
+        self._notice = text
 
     def tell(self, event: RunEvent) -> None:
         """Take note of an event."""
         self._run, path, now = event.run, event.path, time.monotonic()
+        self._notice = ""
         if event.log is not None:
             self._logs = event.log.parent
         if event.kind in ("finished", "reused"):
@@ -181,7 +188,7 @@ class Board:
         return live_table(
             rows,
             title=f"{self._run}  {ended} of {len(own)} steps ended  {took}",
-            footer="" if self._logs is None else f"logs: {self._logs}",
+            footer=self._notice or ("" if self._logs is None else f"logs: {self._logs}"),
             height=height,
             stream=sys.stderr,
         )

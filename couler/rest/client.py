@@ -19,8 +19,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from couler.errors import ConfigurationError, EngineError, RefusedError
+from couler.rest import notices
 from couler.rest.credentials import Token
-from couler.rest.patience import Patience
+from couler.rest.patience import Patience, Waits
 from couler.rest.refusals import reason_of
 
 if t.TYPE_CHECKING:
@@ -34,6 +35,12 @@ _BUSY = frozenset({429, 502, 503, 504})
 
 _SAFE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 """Methods that may be repeated though the server may have done what was asked (RFC 9110, 9.2.2)."""
+
+_NOTABLE_S = 2.0
+"""A longer wait that the server asks for is told of before it begins."""
+
+_NOTABLE_COUNT = 2
+"""After so many waits it is told that the server does not answer."""
 
 _LARGEST = 256 << 20
 """How many bytes of an answer are taken."""
@@ -183,7 +190,7 @@ class RestClient:
             try:
                 code, body, after_s = self._ask(method, path, send, content_type, params)
             except _BrokenError as error:
-                if (may_repeat or not error.sent) and waits.wait():
+                if (may_repeat or not error.sent) and self._wait(waits, f"got no answer: {error}"):
                     continue
                 raise self._away(method, path, str(error)) from error
             if code < 300:
@@ -193,9 +200,20 @@ class RestClient:
             if code == 401 and not has_renewed and self._renew():
                 has_renewed = True
                 continue
-            if (code in _BUSY or (code == 500 and method == "GET")) and waits.wait(after_s):
+            reason = reason_of(body)
+            if (code in _BUSY or (code == 500 and method == "GET")) and self._wait(
+                waits, f"was answered with {code}: {reason}", after_s
+            ):
                 continue
-            raise self._refused(method, path, code, reason_of(body))
+            raise self._refused(method, path, code, reason)
+
+    def _wait(self, waits: Waits, why: str, asked_s: float | None = None) -> bool:
+        """Wait before a call is made again, and say so once if that takes time."""
+        left_s, must_s = waits.left_s, asked_s or 0.0
+        is_long = waits.count == _NOTABLE_COUNT or (waits.count == 0 and must_s > _NOTABLE_S)
+        if is_long and must_s < left_s:
+            notices.say(f"{self.engine}: {self.address} {why}; asking again for {left_s:.0f} s")
+        return waits.wait(asked_s)
 
     def lines(
         self,

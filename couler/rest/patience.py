@@ -6,7 +6,7 @@ import random
 import time
 import typing as t
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,12 @@ class Patience:
     cap_s: float = 15.0
     total_s: float = 60.0
 
+    @classmethod
+    def of_calls(cls, away_s: float) -> Patience:
+        """Return the patience of a single call, where a server may be away for so many seconds."""
+        usual = cls()
+        return replace(usual, total_s=min(away_s, usual.total_s))
+
     def begin(self) -> Waits:
         """Return the waits of one call."""
         return Waits(self)
@@ -54,6 +60,11 @@ class Waits:
         self._begun = clock()
         self.count = 0
 
+    @property
+    def left_s(self) -> float:
+        """How long may still be waited, in seconds."""
+        return self._patience.total_s - (self._clock() - self._begun)
+
     def wait(self, asked_s: float | None = None) -> bool:
         """Wait before the call is made again; return whether it may be.
 
@@ -62,7 +73,7 @@ class Waits:
         asked_s
             How long the server asks to wait (`Retry-After`), which counts more than the own wait.
         """
-        left = self._patience.total_s - (self._clock() - self._begun)
+        left = self.left_s
         bound = min(self._patience.cap_s, self._patience.first_s * 2.0 ** min(self.count, 60))
         wait = self._draw() * bound if asked_s is None else asked_s
         if wait > left or left <= 0:

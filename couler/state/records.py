@@ -14,7 +14,9 @@ from datetime import UTC, datetime
 RunStatus: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled"]
 """How a run stands. A dead engine leaves `running` behind: see `couler.state.shown_status`."""
 
-SessionStatus: t.TypeAlias = t.Literal["running", "succeeded", "failed", "cancelled", "interrupted", "refused"]
+SessionStatus: t.TypeAlias = t.Literal[
+    "running", "succeeded", "failed", "cancelled", "interrupted", "refused"
+]
 """How an engine process ended; `interrupted` is written by its successor, where it was killed."""
 
 StepStatus: t.TypeAlias = t.Literal["succeeded", "cached", "failed", "skipped", "omitted"]

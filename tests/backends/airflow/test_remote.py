@@ -159,8 +159,13 @@ def test_a_refusal_of_a_run_is_told(airflow: FakeAirflow, answer: Answer, told: 
 
 
 def test_a_conflict_is_a_run_that_is_there(airflow: FakeAirflow) -> None:
-    airflow.faults = [Fault("POST", "/dagRuns", says(409, {"detail": "DagRun already exists"}))]
+    answer = says(409, {"detail": "DagRun already exists"})
+    airflow.faults = [Fault("POST", "/dagRuns", answer, after=True)]
     assert connected(airflow).submit(order())["dag_run_id"] == "r1"
+    airflow.runs.clear()
+    airflow.faults = [Fault("POST", "/dagRuns", answer)]
+    with pytest.raises(RefusedError, match="refused with 409: DagRun already exists"):
+        connected(airflow).submit(order())
 
 
 @pytest.mark.parametrize(

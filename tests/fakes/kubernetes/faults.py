@@ -68,6 +68,11 @@ class Faults:
         with self._lock:
             self._left.append([fault, fault.times])
 
+    def clear(self) -> None:
+        """Let nothing go wrong any more."""
+        with self._lock:
+            self._left.clear()
+
     def of_request(self, method: str, path: str, *, watch: bool = False) -> RequestFault | None:
         """Raise what a request meets, or return what its answer meets."""
         fault = self._take(
