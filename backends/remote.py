@@ -10,7 +10,7 @@ the same for all engines (records, tables, plans of a restart, exit codes) lies 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -204,6 +204,39 @@ class Observation:
     finished: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """A schedule that an engine keeps, as it tells of it.
+
+    Attributes
+    ----------
+    name
+        Name of the workflow.
+    cron
+        When it runs.
+    place
+        Where the engine has it: what `Scheduling.schedule` returned.
+    timezone
+        In which `cron` counts; None where the engine does not tell.
+    is_paused
+        Whether it begins no runs.
+    last, next
+        For which times it has begun its last run and begins the next, aware; None for none, and
+        where the engine does not tell.
+    message
+        Why it begins no runs, in the engine's words.
+    """
+
+    name: str
+    cron: tuple[str, ...]
+    place: Mapping[str, Json]
+    timezone: str | None = None
+    is_paused: bool = False
+    last: datetime | None = None
+    next: datetime | None = None
+    message: str | None = None
+
+
 @t.runtime_checkable
 class Remote(t.Protocol):
     """An engine elsewhere, connected; every method may ask it something.
@@ -301,10 +334,22 @@ class KnowsPaths(t.Protocol):
 
 @t.runtime_checkable
 class Scheduling(t.Protocol):
-    """A `Remote` that runs workflows by a schedule."""
+    """A `Remote` that runs workflows by a schedule; its methods raise what those of it do."""
 
     def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
-        """Put a scheduled workflow in place, or renew it, and return where it is."""
+        """Put a scheduled workflow in place, or renew it, and return where it is.
+
+        One that is there already and paused stays so; one that the program has paused
+        (`Schedule.suspended`) is.
+        """
+        ...
+
+    def schedules(self) -> Sequence[Scheduled]:
+        """Return what was put in place from here and is still there, by its names."""
+        ...
+
+    def find_schedule(self, name: str) -> Scheduled | None:
+        """Return the schedule of the workflow of a name, if there is one that was put from here."""
         ...
 
     def pause(self, place: Mapping[str, Json]) -> None:
@@ -313,6 +358,19 @@ class Scheduling(t.Protocol):
 
     def unpause(self, place: Mapping[str, Json]) -> None:
         """Let the schedule begin runs again."""
+        ...
+
+    def unschedule(self, place: Mapping[str, Json], *, with_runs: bool = False) -> None:
+        """Take a schedule away; nothing happens if there is none.
+
+        Parameters
+        ----------
+        place
+            What `schedule` returned.
+        with_runs
+            Whether the runs that it has begun go, too, those under way without exit handlers. If
+            not, they stay and go on; where they could not go on, it is refused.
+        """
         ...
 
 

@@ -20,6 +20,7 @@
     │   └── LostArtifactError            what was stored is missing or altered
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
+    │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
     ├── StateError                       what is kept of runs cannot be read or written
     │   ├── RunBusyError                 another process works on the run
     │   ├── RunNotFoundError (LookupError)  no run, or several, of that name
@@ -53,6 +54,7 @@ __all__ = [
     "RunBusyError",
     "RunFailedError",
     "RunNotFoundError",
+    "ScheduleNotFoundError",
     "SerializationError",
     "SeveralWorkflowsError",
     "StateError",
@@ -171,6 +173,12 @@ class RefusedError(EngineError):
 
 class LostRunError(EngineError, LookupError):
     """The engine has a run no more, or never had it."""
+
+
+class ScheduleNotFoundError(EngineError, LookupError):
+    """The engine keeps no schedule of the name that was asked for."""
+
+    exit_code = 2
 
 
 class StateError(CoulerError):

@@ -38,6 +38,33 @@ def put_file(dags: str, name: str, text: str) -> bool:
     return _put_near(Path(dags).expanduser(), name, text.encode())
 
 
+def has_file(dags: str, name: str) -> bool:
+    """Return whether a file is in a folder; the parameters and errors are those of `put_file`."""
+    if "://" not in dags:
+        return (Path(dags).expanduser() / name).is_file()
+    filesystem, folder = _filesystem(dags)
+    try:
+        return bool(filesystem.exists(f"{folder}/{name}"))
+    except OSError as error:
+        raise EngineError(f"airflow: {dags} cannot be read: {error}") from error
+
+
+def remove_file(dags: str, name: str) -> None:
+    """Take a file out of a folder; nothing happens if it is not there.
+
+    The parameters and errors are those of `put_file`.
+    """
+    try:
+        if "://" not in dags:
+            (Path(dags).expanduser() / name).unlink(missing_ok=True)
+            return
+        filesystem, folder = _filesystem(dags)
+        if filesystem.exists(f"{folder}/{name}"):
+            filesystem.rm_file(f"{folder}/{name}")
+    except OSError as error:
+        raise EngineError(f"airflow: {dags}/{name} cannot be removed: {error}") from error
+
+
 def _put_near(folder: Path, name: str, content: bytes) -> bool:
     place = folder / name
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.airflow import ending
 from couler.backends.airflow.connecting import Access
@@ -16,9 +16,17 @@ from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import AirflowApi, RunApi
 from couler.backends.airflow.restarting import to_clear
 from couler.backends.airflow.run_logs import follow_log, read_log
+from couler.backends.airflow.schedules import Schedules, place_of
 from couler.backends.airflow.task_states import Instance
 from couler.backends.base import Artifact
-from couler.backends.remote import ENDS, Observation, RemoteRun, Restart, Submission
+from couler.backends.remote import (
+    ENDS,
+    Observation,
+    RemoteRun,
+    Restart,
+    Scheduled,
+    Submission,
+)
 from couler.errors import ConfigurationError, EngineError, RefusedError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.entered import check_entered
@@ -59,9 +67,19 @@ class AirflowRemote:
 
     def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
         """Put a scheduled workflow in place; see `couler.backends.remote.Scheduling.schedule`."""
+        is_known = self._schedules.is_in_place(workflow.name)
         self._put(workflow, artifact)
-        self._api.pause(workflow.name, paused=_is_off(workflow))
-        return {"dag_id": workflow.name, "file": artifact.files[0].name}
+        if _is_off(workflow) or not is_known:
+            self._api.pause(workflow.name, paused=_is_off(workflow))
+        return place_of(workflow.name)
+
+    def schedules(self) -> Sequence[Scheduled]:
+        """Return what was put in place from here and is still there, by its names."""
+        return sorted(self._schedules.all(), key=lambda one: one.name)
+
+    def find_schedule(self, name: str) -> Scheduled | None:
+        """Return the schedule of a workflow, if there is one that was put from here."""
+        return self._schedules.find(name)
 
     def pause(self, place: Mapping[str, Json]) -> None:
         """Let the schedule begin no more runs; those that are under way stand still as well."""
@@ -70,6 +88,18 @@ class AirflowRemote:
     def unpause(self, place: Mapping[str, Json]) -> None:
         """Let the schedule begin runs again."""
         self._api.pause(str(place["dag_id"]), paused=False)
+
+    def unschedule(self, place: Mapping[str, Json], *, with_runs: bool = False) -> None:
+        """Take a schedule away; see `couler.backends.remote.Scheduling.unschedule`.
+
+        Its runs stay in Airflow, which cannot go on with them: while some are under way, it is
+        refused. Runs that were submitted are of the same DAG.
+        """
+        self._schedules.remove(str(place["dag_id"]), with_runs=with_runs)
+
+    @property
+    def _schedules(self) -> Schedules:
+        return Schedules(self._api, self._access.dags, between_s=self._access.poll_s)
 
     def _place(self, workflow: Workflow, artifact: Artifact, run_id: str) -> dict[str, Json]:
         return {

@@ -109,6 +109,27 @@ class AirflowApi:
         send = {"is_paused": paused}
         self.call("PATCH", f"/dags/{quoted(dag_id)}", send=send, repeat=True)
 
+    def scheduled_dags(self) -> Iterator[dict[str, Json]]:
+        """Yield the DAGs that are there and have a timetable."""
+        for dag in self.pages("/dags", "dags", {"exclude_stale": True, "order_by": "dag_id"}):
+            if dag.get("timetable_summary"):
+                yield dag
+
+    def runs(self, dag_id: str, state: str) -> list[str]:
+        """Return the names of the runs of a DAG that have a state."""
+        pages = self.pages(f"/dags/{quoted(dag_id)}/dagRuns", "dag_runs", {"state": state})
+        return [str(one["dag_run_id"]) for one in pages]
+
+    def last_scheduled(self, dag_id: str) -> datetime | None:
+        """Return the time that the last run was for which the schedule has begun."""
+        asked: Parameters = {"run_type": "scheduled", "order_by": "-run_after", "limit": 1}
+        found = self.object("GET", f"/dags/{quoted(dag_id)}/dagRuns", params=asked)
+        return next((time_of(one.get("run_after")) for one in found.get("dag_runs") or ()), None)
+
+    def delete_dag(self, dag_id: str) -> None:
+        """Forget a DAG with all its runs."""
+        self.call("DELETE", f"/dags/{quoted(dag_id)}", absent=(404,), repeat=True)
+
     def edges(self, dag_id: str) -> dict[str, tuple[str, ...]]:
         """Return the tasks that stand right behind each task of a DAG."""
         found = self.object("GET", f"/dags/{quoted(dag_id)}/tasks")

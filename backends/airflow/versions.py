@@ -26,6 +26,9 @@ _OLD_PLACES: dict[str, str] = {
 """Names that the package for all versions has not."""
 
 
+_MARK = "Compiled by couler for Airflow"
+
+
 def written(version: Version) -> str:
     """Return a version as people write it."""
     return ".".join(map(str, version))
@@ -33,7 +36,12 @@ def written(version: Version) -> str:
 
 def mark(version: Version) -> str:
     """Return the words in the docstring of a file that say which version it is for."""
-    return f"Compiled by couler for Airflow {written(version)}."
+    return f"{_MARK} {written(version)}."
+
+
+def is_marked(text: str) -> bool:
+    """Return whether a file was compiled from here."""
+    return _MARK in text
 
 
 def version_of(text: str) -> Version:

@@ -93,15 +93,7 @@ class ClusterApi:
     def list(self, labels: Mapping[str, str]) -> list[Json]:
         """Return the Workflows that have all these labels."""
         wanted = ",".join(f"{key}={value}" for key, value in labels.items())
-        found: list[Json] = []
-        params: dict[str, str | int | bool] = {"labelSelector": wanted, "limit": 100}
-        while True:
-            answer = self._client.call("GET", self._path("Workflow"), params=params)
-            found += answer["items"]
-            more = answer["metadata"].get("continue")
-            if not more:
-                return found
-            params["continue"] = more
+        return _all(self._client, self._path("Workflow"), wanted)
 
     def watch(self, name: str, since: str) -> Iterator[Change]:
         """Yield a Workflow whenever it has changed."""
@@ -244,6 +236,18 @@ class ClusterApi:
             "PATCH", path, send=manifest, content_type=_APPLY, params=params, repeat=True
         )
 
+    def cron_workflow(self, name: str) -> Json | None:
+        """Return a CronWorkflow; None if there is none."""
+        return self._client.call("GET", self._path("CronWorkflow", name), absent=[404])
+
+    def cron_workflows(self, label: str) -> Sequence[Json]:
+        """Return the CronWorkflows that have a label."""
+        return _all(self._client, self._path("CronWorkflow"), label)
+
+    def remove_cron_workflow(self, name: str, *, policy: str) -> None:
+        """Delete a CronWorkflow; nothing happens if there is none."""
+        self.remove("CronWorkflow", name, policy=policy)
+
     def set_suspended(self, cron_workflow: str, suspended: bool) -> None:
         """Let a CronWorkflow begin no more runs, or begin them again."""
         self._patch("CronWorkflow", cron_workflow, {"spec": {"suspend": suspended}})
@@ -296,6 +300,19 @@ class ClusterApi:
         return RestError(
             f"argo: the changes of {self.address}{path} ended: {reason}", code=code, reason=reason
         )
+
+
+def _all(client: RestClient, path: str, selector: str) -> list[Json]:
+    """Return all objects of a path that have labels, page by page."""
+    found: list[Json] = []
+    params: dict[str, str | int | bool] = {"labelSelector": selector, "limit": 100}
+    while True:
+        answer = client.call("GET", path, params=params)
+        found += answer["items"]
+        more = answer["metadata"].get("continue")
+        if not more:
+            return found
+        params["continue"] = more
 
 
 def _params(**given: str | None) -> dict[str, str | int | bool]:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo.following import AWAY, changes
 from couler.backends.argo.observe import Look, Observer
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.restarting import is_same, putting_back
+from couler.backends.argo.schedules import cron_of, kept_paused, scheduled
 from couler.backends.argo.status_nodes import Node, is_over
-from couler.backends.argo.submission import belongs_to, objects, read_objects
-from couler.backends.argo.workflow_api import WorkflowApi
+from couler.backends.argo.submission import belongs_to, label_value, objects
+from couler.backends.argo.workflow_api import WORKFLOW_LABEL, WorkflowApi
 from couler.backends.base import Artifact
-from couler.backends.remote import Json, Observation, RemoteRun, Restart, Submission
+from couler.backends.remote import (
+    Json,
+    Observation,
+    RemoteRun,
+    Restart,
+    Scheduled,
+    Submission,
+)
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
@@ -52,10 +60,7 @@ class ArgoRemote:
         if found.others:
             # All of it or nothing: a refusal of one must not leave the others behind.
             self._create(found.workflow, submission.run_id, dry_run=True)
-            for manifest in found.others:
-                self._apply(manifest, dry_run=True)
-            for manifest in found.others:
-                self._apply(manifest)
+            self.put(found.others)
         created = self._create(found.workflow, submission.run_id)
         return {
             "name": created["metadata"]["name"],
@@ -81,9 +86,9 @@ class ArgoRemote:
                 f"not the run {run_id}. Give the run another name, or delete that Workflow"
             ) from error
 
-    def _apply(self, manifest: Json, *, dry_run: bool = False) -> None:
+    def _apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         try:
-            self.api.apply(manifest, dry_run=dry_run)
+            return self.api.apply(manifest, dry_run=dry_run)
         except RestError as error:
             name = manifest.get("metadata", {}).get("name", "")
             raise _refused(manifest.get("kind", "object"), name, error) from error
@@ -180,9 +185,7 @@ class ArgoRemote:
             workflow=restart.workflow.name,
             parameters=restart.parameters,
         )
-        for dry_run in (True, False):
-            for manifest in found.others:
-                self._apply(manifest, dry_run=dry_run)
+        self.put(found.others)
         put_back = putting_back(self._observer(run.workflow), found.workflow, restart)
         is_changed = not is_same(run.workflow, restart.workflow)
         try:
@@ -212,16 +215,40 @@ class ArgoRemote:
 
     def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
         """Put a scheduled workflow in place, or renew it, and return where it is."""
-        found = read_objects(artifact)
-        crons = [one for one in found if one.get("kind") == "CronWorkflow"]
-        if len(crons) != 1:
-            raise EngineError(
-                f'argo: the workflow "{workflow.name}" has no schedule, so no CronWorkflow was made'
-            )
+        before, cron = cron_of(workflow, artifact)
+        name = cron["metadata"]["name"]
+        cron = kept_paused(cron, self.api.cron_workflow(name))
+        self.put([*before, cron])
+        return {"name": name, "namespace": self.api.namespace}
+
+    def put(self, manifests: Sequence[Json]) -> Json:
+        """Create or change objects that are no Workflows, and return the last as it is then.
+
+        All of it or nothing: the cluster is asked first whether it takes them.
+        """
+        answer: Json = {}
         for dry_run in (True, False):
-            for manifest in found:
-                self._apply(manifest, dry_run=dry_run)
-        return {"name": crons[0]["metadata"]["name"], "namespace": self.api.namespace}
+            for manifest in manifests:
+                answer = self._apply(manifest, dry_run=dry_run)
+        return answer
+
+    def schedules(self) -> Sequence[Scheduled]:
+        """Return what was put in place from here and is still there, by its names."""
+        return self._schedules(WORKFLOW_LABEL)
+
+    def find_schedule(self, name: str) -> Scheduled | None:
+        """Return the schedule of a workflow, if there is one that was put from here."""
+        found = self._schedules(f"{WORKFLOW_LABEL}={label_value(name)}")
+        return next((one for one in found if one.name == name), None)
+
+    def _schedules(self, label: str) -> list[Scheduled]:
+        found = (scheduled(one, self.api.namespace) for one in self.api.cron_workflows(label))
+        return sorted((one for one in found if one is not None), key=lambda one: one.name)
+
+    def unschedule(self, place: Mapping[str, Json], *, with_runs: bool = False) -> None:
+        """Take a schedule away; nothing happens if there is none."""
+        policy = "Background" if with_runs else "Orphan"
+        self.api.remove_cron_workflow(place["name"], policy=policy)
 
     def pause(self, place: Mapping[str, Json]) -> None:
         """Let the schedule begin no more runs."""

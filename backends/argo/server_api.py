@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from couler.backends.argo.argo_retry import runs_the_same
@@ -83,15 +83,7 @@ class ServerApi:
     def list(self, labels: Mapping[str, str]) -> list[Json]:
         """Return the Workflows that have all these labels."""
         wanted = ",".join(f"{key}={value}" for key, value in labels.items())
-        found: list[Json] = []
-        params = _params(**{"listOptions.labelSelector": wanted, "listOptions.limit": str(_PAGE)})
-        while True:
-            answer = self._client.call("GET", self._workflows, params=params)
-            found += answer.get("items") or ()
-            more = (answer.get("metadata") or {}).get("continue")
-            if not more:
-                return found
-            params["listOptions.continue"] = more
+        return _all(self._client, self._workflows, wanted)
 
     def watch(self, name: str, since: str) -> Iterator[Change]:
         """Yield a Workflow whenever it has changed."""
@@ -237,10 +229,23 @@ class ServerApi:
         sent = {**sent, "name": name, field: changed}
         return self._client.call("PUT", f"{path}/{quote(name)}", send=sent, repeat=False)
 
+    def cron_workflow(self, name: str) -> Json | None:
+        """Return a CronWorkflow; None if there is none."""
+        return self._client.call("GET", f"{self._crons}/{quote(name)}", absent=[404])
+
+    def cron_workflows(self, label: str) -> Sequence[Json]:
+        """Return the CronWorkflows that have a label."""
+        return _all(self._client, self._crons, label)
+
+    def remove_cron_workflow(self, name: str, *, policy: str) -> None:
+        """Delete a CronWorkflow; nothing happens if there is none."""
+        params = _params(**{"deleteOptions.propagationPolicy": policy})
+        self._client.call("DELETE", f"{self._crons}/{quote(name)}", params=params, absent=[404])
+
     def set_suspended(self, cron_workflow: str, suspended: bool) -> None:
         """Let a CronWorkflow begin no more runs, or begin them again."""
         action = "suspend" if suspended else "resume"
-        path = f"/api/v1/cron-workflows/{quote(self.namespace)}/{quote(cron_workflow)}/{action}"
+        path = f"{self._crons}/{quote(cron_workflow)}/{action}"
         sent = {"name": cron_workflow, "namespace": self.namespace}
         if self._client.call("PUT", path, send=sent, absent=[404]) is None:
             raise self._lost(cron_workflow, "CronWorkflow")
@@ -251,6 +256,10 @@ class ServerApi:
     def _workflows(self) -> str:
         return f"/api/v1/workflows/{quote(self.namespace)}"
 
+    @property
+    def _crons(self) -> str:
+        return f"/api/v1/cron-workflows/{quote(self.namespace)}"
+
     def _workflow(self, name: str) -> str:
         return f"{self._workflows}/{quote(name)}"
 
@@ -259,6 +268,19 @@ class ServerApi:
             f"argo: there is no {kind} {name} in the namespace {self.namespace} of {self.address}: "
             "it was deleted there, or never was"
         )
+
+
+def _all(client: RestClient, path: str, selector: str) -> list[Json]:
+    """Return all objects of a path that have labels, page by page."""
+    found: list[Json] = []
+    params = _params(**{"listOptions.labelSelector": selector, "listOptions.limit": str(_PAGE)})
+    while True:
+        answer = client.call("GET", path, params=params)
+        found += answer.get("items") or ()
+        more = (answer.get("metadata") or {}).get("continue")
+        if not more:
+            return found
+        params["listOptions.continue"] = more
 
 
 def _params(**given: str | None) -> dict[str, str | int | bool]:

@@ -7,7 +7,7 @@ What is the same for both, such as names of steps and states of nodes, lies abov
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.reset import PutBack
@@ -156,6 +156,26 @@ class WorkflowApi(t.Protocol):
 
     def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         """Create an object that is no Workflow, or change the one with its kind and name."""
+        ...
+
+    def cron_workflow(self, name: str) -> Json | None:
+        """Return a CronWorkflow; None if there is none."""
+        ...
+
+    def cron_workflows(self, label: str) -> Sequence[Json]:
+        """Return the CronWorkflows that have a label, or with `=` a value of it."""
+        ...
+
+    def remove_cron_workflow(self, name: str, *, policy: str) -> None:
+        """Delete a CronWorkflow; nothing happens if there is none.
+
+        Parameters
+        ----------
+        name
+            Its name.
+        policy
+            What happens to its Workflows: `Background`, `Foreground` or `Orphan`.
+        """
         ...
 
     def set_suspended(self, cron_workflow: str, suspended: bool) -> None:

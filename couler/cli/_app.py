@@ -27,6 +27,7 @@ from couler.rest.notices import listening
 COMMANDS = {
     "run": "Run a workflow on this machine.",
     "submit": "Run a workflow on an engine elsewhere.",
+    "schedule": "Let engines elsewhere run workflows by their schedules.",
     "retry": "Go on with a run where it ended.",
     "list": "List runs.",
     "status": "Show how a run stands.",

@@ -1,7 +1,7 @@
 """The stages of a workflow: `Workflow -> Plan -> Artifact -> Run`.
 
 Each stage takes what the one before gave, as data that can be looked at. Only `run` starts
-processes, and only `submit` asks engines elsewhere.
+processes, and only `submit` and `schedule` ask engines elsewhere.
 """
 
 from couler.stages.artifacts import compile as compile
@@ -19,6 +19,7 @@ from couler.stages.running import cancel as cancel
 from couler.stages.running import plan_retry as plan_retry
 from couler.stages.running import retry as retry
 from couler.stages.running import run as run
+from couler.stages.scheduling import schedule as schedule
 from couler.stages.submitting import prepare_restart as prepare_restart
 from couler.stages.submitting import submit as submit
 from couler.stages.submitting import submit_again as submit_again
@@ -42,6 +43,7 @@ __all__ = [
     "prepare_restart",
     "retry",
     "run",
+    "schedule",
     "show",
     "submit",
     "submit_again",

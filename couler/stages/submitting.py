@@ -90,14 +90,15 @@ def submit(
         if on_note is not None:
             on_note(note)
     if create_secrets:
-        _put_secrets(workflow, connection, environment)
+        put_secrets(workflow, connection, environment)
     order = Order(planned.workflow, artifact, connection, parameters or {}, name, program)
     return submit_order(order, database, home, environment)
 
 
-def _put_secrets(
+def put_secrets(
     workflow: AnyWorkflow, connection: Connection, environment: Mapping[str, str]
 ) -> None:
+    """Make or renew the secrets whose values a program has, where the engine's steps read them."""
     from couler.control.connecting import connect
 
     known = secrets_of(workflow)

@@ -69,6 +69,10 @@ class FakeAirflow:
     also_cleared: list[Json] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
     asked: list[tuple[str, str, Json]] = field(default_factory=list)
+    others: list[Json] = field(default_factory=list)
+    """DAGs that are not of the file."""
+    read: str | None = None
+    """The text of the file as it was read last; of one that is gone, Airflow knows for a while."""
     tokens: set[str] | None = None
     """Those that are let in; None for everyone."""
     address: str = ""
@@ -129,20 +133,54 @@ class FakeAirflow:
 
     def _source(self) -> str | None:
         place = self.folder / f"{self.dag_id}.py"
-        return place.read_text() if place.exists() and self.is_read else None
+        if place.exists() and self.is_read:
+            self.read = place.read_text()
+        return self.read
 
     def login(self, body: Json, **_: Json) -> tuple[int, Json]:
         if body != {"username": "ann", "password": "right"}:
             return 401, {"detail": "Invalid credentials"}
         return 201, {"access_token": "given"}
 
-    def dag(self, *_: str, body: Json, **__: Json) -> tuple[int, Json]:
-        if self._source() is None:
+    def dag(self, name: str, body: Json, **_: Json) -> tuple[int, Json]:
+        if name != self.dag_id or self._source() is None:
             return 404, {"detail": "The Dag was not found"}
         if body is not None:
             self.is_paused = body["is_paused"]
-        name = f"{self.dag_id}.py"
-        return 200, {"dag_id": self.dag_id, "is_paused": self.is_paused, "relative_fileloc": name}
+        return 200, self._dag()
+
+    def _dag(self) -> Json:
+        timetable = re.search(r"CronTriggerTimetable\(\s*(.*?),\s*timezone", self._source() or "")
+        return {
+            "dag_id": self.dag_id,
+            "is_paused": self.is_paused,
+            "is_stale": False,
+            "relative_fileloc": f"{self.dag_id}.py",
+            "timetable_summary": None if timetable is None else timetable[1].replace('"', ""),
+            "next_dagrun_run_after": TIME,
+        }
+
+    def dags(self, query: Json, **_: Json) -> tuple[int, Json]:
+        found = [] if self._source() is None else [self._dag()]
+        return 200, self._paged("dags", [*self.others, *found], query)
+
+    def delete_dag(self, *_: str, **__: Json) -> tuple[int, Json]:
+        if self._source() is None:
+            return 404, {"detail": "The Dag was not found"}
+        self.read = None
+        self.runs.clear()
+        return 204, None
+
+    def list_runs(self, *_: str, query: Json, **__: Json) -> tuple[int, Json]:
+        wanted = {name: query[name] for name in ("state", "run_type") if name in query}
+        found = [
+            one
+            for one in self.runs.values()
+            if all(one.get(name) == value for name, value in wanted.items())
+        ]
+        if query.get("order_by") == "-run_after":
+            found.sort(key=lambda one: one["run_after"], reverse=True)
+        return 200, self._paged("dag_runs", found, {"offset": 0, **query})
 
     def source(self, *_: str, **__: Json) -> tuple[int, Json]:
         return 200, {"content": self._source()}
@@ -229,7 +267,10 @@ _RUN = r"/dags/[^/]*/dagRuns/([^/]*)"
 _TASK = rf"{_RUN}/taskInstances/([^/]*)"
 _ROUTES: tuple[tuple[str, t.Callable[..., tuple[int, Json]]], ...] = (
     (r"POST /auth/token", FakeAirflow.login),
+    (r"GET /dags", FakeAirflow.dags),
     (r"(?:GET|PATCH) /dags/([^/]*)", FakeAirflow.dag),
+    (r"DELETE /dags/([^/]*)", FakeAirflow.delete_dag),
+    (r"GET /dags/[^/]*/dagRuns", FakeAirflow.list_runs),
     (r"GET /dagSources/([^/]*)", FakeAirflow.source),
     (r"GET /importErrors", FakeAirflow.errors),
     (r"GET /dags/([^/]*)/tasks", FakeAirflow.list_tasks),

@@ -363,7 +363,7 @@ def test_a_schedule_is_put_in_place_paused_and_renewed(
     assert [action for action, *_ in server.service.done] == ["suspend", "resume"]
     assert remote.schedule(workflow, artifact) == place
     methods = [method for method, path in server.service.asked if path.endswith("/nightly")]
-    assert methods == ["GET", "PUT"]
+    assert methods == ["GET", "GET", "PUT"]
     with pytest.raises(LostRunError, match="there is no CronWorkflow other"):
         remote.pause({"name": "other"})
 

@@ -182,9 +182,9 @@ class _Handler(BaseHTTPRequestHandler):
             case ["PUT", "workflows", namespace, name, action]:
                 return service.act(namespace, name, action, sent)
             case [method, "cluster-workflow-templates" as kind, *rest]:
-                return service.other(kind, method, "", rest, sent)
+                return service.other(kind, method, "", rest, sent, query)
             case [method, kind, namespace, *rest] if kind in OTHERS:
-                return service.other(kind, method, namespace, rest, sent)
+                return service.other(kind, method, namespace, rest, sent, query)
         raise ApiError(404, "NotFound", "Not Found")
 
     def _stream(self, path: str, query: Mapping[str, str]) -> Iterator[Json | None] | None:

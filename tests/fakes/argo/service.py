@@ -118,12 +118,15 @@ class Service:
         return self.store.create(WORKFLOWS, namespace, workflow)
 
     def list(self, namespace: str, query: Mapping[str, str]) -> Json:
+        return self._listed(WORKFLOWS, namespace, query)
+
+    def _listed(self, resource: Resource, namespace: str, query: Mapping[str, str]) -> Json:
         matches = selector(
             namespace,
             query.get("listOptions.labelSelector", ""),
             query.get("listOptions.fieldSelector", ""),
         )
-        version, items = self.store.list(WORKFLOWS, matches)
+        version, items = self.store.list(resource, matches)
         metadata: Json = {"resourceVersion": str(version)}
         offset = int(query.get("listOptions.continue") or 0)
         limit = int(query.get("listOptions.limit") or 0)
@@ -156,7 +159,13 @@ class Service:
     # what is kept beside ---------------------------------------------------------------------
 
     def other(
-        self, collection: str, method: str, namespace: str, rest: list[str], sent: Json
+        self,
+        collection: str,
+        method: str,
+        namespace: str,
+        rest: list[str],
+        sent: Json,
+        query: Mapping[str, str],
     ) -> Json:
         """Answer for cron workflows and templates; `rest` is what follows the namespace."""
         resource, field, kind = OTHERS[collection]
@@ -167,6 +176,11 @@ class Service:
             case "POST", []:
                 check(sent[field], kind)
                 return self.store.create(resource, namespace, sent[field])
+            case "GET", []:
+                return self._listed(resource, namespace, query)
+            case "DELETE", [name] if resource == CRON_WORKFLOWS:
+                self.done.append(("delete", name, dict(query)))
+                return self.store.delete(resource, namespace, name) and {}
             case "GET", [name]:
                 return self.store.get(resource, namespace, name)
             case "PUT", [name]:
