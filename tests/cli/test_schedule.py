@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from couler.rest.patience import IMPATIENT
 from tests.cli.conftest import Outcome
 from tests.support.airflow_api import TIME, FakeAirflow
 from tests.support.argo_cluster import NAMESPACE, PLURALS, EmulatedCluster, emulated_cluster
@@ -189,11 +188,10 @@ def test_an_engine_without_schedules(couler: Call, greet: str, engine) -> None:
 
 @pytest.mark.parametrize("verb", [["ls"], ["pause", "nightly"], ["put", "nightly.py", "-pwho=x"]])
 def test_an_engine_that_cannot_be_reached(
-    couler: Call, nightly: str, folder: Path, monkeypatch: pytest.MonkeyPatch, verb: list[str]
+    couler: Call, nightly: str, folder: Path, verb: list[str]
 ) -> None:
-    monkeypatch.setattr("couler.rest.client.Patience", lambda: IMPATIENT)
     (folder / "pyproject.toml").write_text(
-        f'{PROD}engine = "argo"\nserver = "http://127.0.0.1:9"\n'
+        f'{PROD}engine = "argo"\nserver = "http://127.0.0.1:9"\npatience_s = 0.1\n'
     )
     told = couler("schedule", *verb)
     assert (told.code, told.out) == (4, "")
