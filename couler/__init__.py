@@ -69,6 +69,7 @@ __all__ = [
     "SourceVolume",
     "StepDefaults",
     "SubmittedRun",
+    "SubmittedSchedule",
     "Submitter",
     "Toleration",
     "Value",
@@ -255,6 +256,7 @@ if _t.TYPE_CHECKING:
     from couler.submitters import AirflowSubmitter as AirflowSubmitter
     from couler.submitters import LocalSubmitter as LocalSubmitter
     from couler.submitters import SubmittedRun as SubmittedRun
+    from couler.submitters import SubmittedSchedule as SubmittedSchedule
 
 # Public name -> the module that defines it. Type checkers read the same names as
 # `from module import X as X` under TYPE_CHECKING; tests/test_import.py holds the lists equal.
@@ -319,6 +321,7 @@ _EXPORTS: dict[str, str] = {
     "SourceVolume": "couler.dsl.volumes",
     "StepDefaults": "couler.dsl.workflow",
     "SubmittedRun": "couler.submitters",
+    "SubmittedSchedule": "couler.submitters",
     "Submitter": "couler.dsl.submit",
     "Toleration": "couler.dsl.objects",
     "Value": "couler.dsl.handles",

@@ -16,11 +16,19 @@ from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.ir.needs import needs
 from couler.ir.storages import Storages
 from couler.rest.client import RestError
-from couler.submitters import SubmittedRun, absolute, submit_to
+from couler.submitters import (
+    SubmittedRun,
+    SubmittedSchedule,
+    absolute,
+    schedule_at,
+    schedules_at,
+    submit_to,
+)
 
 if t.TYPE_CHECKING:
     from couler.backends.argo import ArgoBackend
     from couler.backends.argo.cluster_api import ClusterApi
+    from couler.backends.argo.remote import ArgoRemote
 
 __all__ = ["ArgoSubmitter", "delete"]
 
@@ -51,7 +59,8 @@ class ArgoSubmitter:
         stored on the cluster under its name; by default what the schedule says. Those with a name
         of their own replace what the cluster has under it.
     parameters
-        Values of the workflow's parameters, for a run; text is read as the declared type.
+        Values of the workflow's parameters, for a run or for those of a schedule; text is read as
+        the declared type.
     storages
         What programs need not say of where files are, by the kind of storage.
     fields
@@ -116,15 +125,43 @@ class ArgoSubmitter:
         """
         if self._makes_a_run(workflow):
             return self._begin(workflow)
-        made = self.manifests(workflow)
+        if self.kind == "WorkflowTemplate":
+            return self._store(workflow)
+        made = self.schedule(workflow)
+        found = self._remote().api.cron_workflow(made.state().place["name"])
+        return dict(found or {})
+
+    def schedule(self, workflow: Workflow) -> SubmittedSchedule:
+        """Put a workflow that has a schedule in place as a CronWorkflow, or renew it.
+
+        One that is paused stays so. The parameters are what its runs have in the place of the
+        defaults.
+
+        Raises
+        ------
+        DefinitionError
+            The workflow has no schedule.
+        InvalidWorkflowError, ParameterError, ConfigurationError, EngineError
+            As `submit`.
+        """
         self._check_secrets(workflow)
-        cluster = self._cluster()
-        if self.create_secrets:
-            self._apply_secrets(cluster, workflow)
-        answer: dict[str, t.Any] = {}
-        for manifest in made:
-            answer = self._create(cluster, manifest)
-        return answer
+        return schedule_at(
+            self._connection(),
+            workflow,
+            parameters=self.parameters,
+            before_put=lambda: self._make_secrets(workflow),
+        )
+
+    def schedules(self) -> list[SubmittedSchedule]:
+        """Return what was put in place from here and is still there."""
+        return schedules_at(self._connection())
+
+    def _store(self, workflow: Workflow) -> dict[str, t.Any]:
+        """Put a template in place."""
+        self._check_secrets(workflow)
+        made = self.manifests(workflow)
+        self._make_secrets(workflow)
+        return dict(self._remote().put(made))
 
     def _makes_a_run(self, workflow: Workflow) -> bool:
         is_scheduled = workflow.to_ir().schedule is not None
@@ -133,12 +170,21 @@ class ArgoSubmitter:
     def _begin(self, workflow: Workflow) -> SubmittedRun:
         self._check_secrets(workflow)
         connection = self._connection()
-        if self.create_secrets and any(one.is_new for one in workflow._builder.secrets.values()):
+        if self._has_secrets(workflow):
             workflow.plan("argo", target=connection.target)  # a wrong workflow makes no secrets
-            self._apply_secrets(self._cluster(), workflow)
+            self._make_secrets(workflow)
         return submit_to(
             connection, workflow, parameters=self.parameters, name=self.name, home=self.home
         )
+
+    def _has_secrets(self, workflow: Workflow) -> bool:
+        """Whether secrets of the workflow are to be made."""
+        secrets = workflow._builder.secrets.values()
+        return self.create_secrets and any(one.is_new for one in secrets)
+
+    def _make_secrets(self, workflow: Workflow) -> None:
+        if self._has_secrets(workflow):
+            self._apply_secrets(self._cluster(), workflow)
 
     def manifests(self, workflow: Workflow) -> list[dict[str, t.Any]]:
         """Return the objects that `submit` would create."""
@@ -173,6 +219,10 @@ class ArgoSubmitter:
             {name: value for name, value in fields.items() if value is not None},
         )
 
+    def _remote(self) -> ArgoRemote:
+        argo = t.cast("ArgoBackend", get_backend("argo"))
+        return argo.connect(self._connection(), os.environ)
+
     def _cluster(self) -> ClusterApi:
         argo = t.cast("ArgoBackend", get_backend("argo"))
         return argo.cluster(self._connection(), os.environ)
@@ -192,16 +242,6 @@ class ArgoSubmitter:
                 cluster.in_namespace(namespace).apply(manifest)
             except RestError as error:
                 raise _refused("secret", secret.name, error) from error
-
-    def _create(self, cluster: ClusterApi, manifest: dict[str, t.Any]) -> dict[str, t.Any]:
-        kind, metadata = manifest["kind"], manifest["metadata"]
-        try:
-            # Every Workflow is a run of its own; others replace what has their name.
-            answer = cluster.create(manifest) if kind == "Workflow" else cluster.apply(manifest)
-        except RestError as error:
-            name = metadata.get("name") or metadata.get("generateName")
-            raise _refused(kind, name, error) from error
-        return dict(answer)
 
 
 def _refused(kind: str, name: str, error: RestError) -> EngineError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from couler import stages
 from couler.backends.base import RunOptions, RuntimeName, Target
-from couler.backends.remote import Connection
+from couler.backends.remote import Connection, Scheduled, Scheduling
 from couler.ir.paths import StepPath
 from couler.ir.storages import Storages
 
@@ -19,7 +19,16 @@ if t.TYPE_CHECKING:
     from couler.state import Database, Home, RunRecord
     from couler.state.records import RunStatus
 
-__all__ = ["AirflowSubmitter", "LocalSubmitter", "Reference", "SubmittedRun", "submit_to"]
+__all__ = [
+    "AirflowSubmitter",
+    "LocalSubmitter",
+    "Reference",
+    "SubmittedRun",
+    "SubmittedSchedule",
+    "schedule_at",
+    "schedules_at",
+    "submit_to",
+]
 
 Reference: t.TypeAlias = Mapping[str, t.Any]
 """Where a secret is: `{"env": NAME}`, `{"file": PATH}` or `{"command": WORDS}`."""
@@ -138,6 +147,59 @@ class SubmittedRun:
 
         with open_database(self._home.database_url) as database:
             yield database, find_run(database, self.run_id)
+
+
+class SubmittedSchedule:
+    """A workflow that an engine elsewhere runs by its schedule.
+
+    Submitters make it: `submitter.schedule(workflow)` and `submitter.schedules()`. The engine is
+    asked for all that it tells; nothing is recorded.
+
+    Attributes
+    ----------
+    name
+        Name of the workflow.
+    """
+
+    def __init__(self, name: str, connection: Connection) -> None:
+        self.name = name
+        self._connection = connection
+
+    def __repr__(self) -> str:
+        return f"<couler schedule {self.name}>"
+
+    def state(self) -> Scheduled:
+        """Ask the engine when it runs, whether it is paused, and what it tells beside.
+
+        Raises
+        ------
+        ScheduleNotFoundError
+            It is not there any more.
+        EngineError, ConfigurationError
+            The engine cannot be asked.
+        """
+        return self._found()[1]
+
+    def pause(self) -> None:
+        """Let it begin no more runs; the errors are those of `state`, here and below."""
+        remote, found = self._found()
+        remote.pause(found.place)
+
+    def resume(self) -> None:
+        """Let it begin runs again."""
+        remote, found = self._found()
+        remote.unpause(found.place)
+
+    def delete(self, *, with_runs: bool = False) -> None:
+        """Take it away, and with it, if that is said, the runs that it has begun."""
+        remote, found = self._found()
+        remote.unschedule(found.place, with_runs=with_runs)
+
+    def _found(self) -> tuple[Scheduling, Scheduled]:
+        from couler.control.scheduling import connect_schedules, find
+
+        remote = connect_schedules(self._connection, os.environ)
+        return remote, find(remote, self.name, self._connection.engine)
 
 
 class LocalSubmitter:
@@ -273,6 +335,50 @@ class AirflowSubmitter:
         return submit_to(
             self.connection, workflow, parameters=self.parameters, name=self.name, home=self.home
         )
+
+    def schedule(self, workflow: Workflow, /) -> SubmittedSchedule:
+        """Put a workflow that has a schedule in place, or renew it; one that is paused stays so.
+
+        Raises
+        ------
+        DefinitionError
+            The workflow has no schedule.
+        InvalidWorkflowError, UnsupportedFeatureError, ParameterError
+            As `submit`.
+        ConfigurationError, EngineError
+            As `submit`.
+        """
+        return schedule_at(self.connection, workflow, parameters=self.parameters)
+
+    def schedules(self) -> list[SubmittedSchedule]:
+        """Return what was put in place from here and is still there."""
+        return schedules_at(self.connection)
+
+
+def schedule_at(
+    connection: Connection,
+    workflow: Workflow,
+    *,
+    parameters: Mapping[str, object] | None = None,
+    before_put: Callable[[], None] | None = None,
+) -> SubmittedSchedule:
+    """Put a scheduled workflow in place; see `couler.stages.schedule`."""
+    found = stages.schedule(
+        workflow,
+        connection,
+        environment=os.environ,
+        parameters=parameters,
+        before_put=before_put,
+    )
+    return SubmittedSchedule(found.name, connection)
+
+
+def schedules_at(connection: Connection) -> list[SubmittedSchedule]:
+    """Return the schedules that an engine keeps."""
+    from couler.control.scheduling import connect_schedules
+
+    remote = connect_schedules(connection, os.environ)
+    return [SubmittedSchedule(one.name, connection) for one in remote.schedules()]
 
 
 def submit_to(

@@ -44,6 +44,7 @@ def schedule(
     passes: Iterable[Pass | str] | None = None,
     create_secrets: bool = False,
     on_note: Callable[[str], None] | None = None,
+    before_put: Callable[[], None] | None = None,
 ) -> Scheduled:
     """Compile a scheduled workflow for an engine elsewhere and put it in place there.
 
@@ -66,6 +67,8 @@ def schedule(
         Make or renew the secrets whose values the program has, where the engine's steps read them.
     on_note
         Told of warnings and of what must exist where it runs, before it is put in place.
+    before_put
+        Called when nothing is wrong with the workflow, right before it is put in place.
 
     Returns
     -------
@@ -87,7 +90,6 @@ def schedule(
     """
     from couler.control.scheduling import connect_schedules, put
 
-    remote = connect_schedules(connection, environment)
     given = workflow if not parameters else _with_parameters(workflow, parameters)
     planned = plan(given, engine=connection.engine, target=connection.target, passes=passes)
     if planned.workflow.schedule is None:
@@ -95,12 +97,15 @@ def schedule(
             f'the workflow "{planned.workflow.name}" has no schedule. Give it one: '
             'couler.Workflow(..., schedule="0 3 * * *"), or submit it to run it now'
         )
+    remote = connect_schedules(connection, environment)
     artifact = compile(planned, connection.engine, target=connection.target)
     for note in (*map(str, planned.diagnostics), *artifact.notes):
         if on_note is not None:
             on_note(note)
     if create_secrets:
         put_secrets(workflow, connection, environment)
+    if before_put is not None:
+        before_put()
     return put(remote, planned.workflow, artifact)
 
 

@@ -151,7 +151,11 @@ def test_parameters_of_a_dag(couler: Call, nightly: str, airflow: FakeAirflow) -
         (["put", "nightly.py", "-p", "depth=2"], 2, 'parameter "who": a value is required'),
         (["put", "nightly.py", "-p", "who=x", "-p", "deep=2"], 2, 'Did you mean "depth"'),
         (["put", "greet.yaml"], 1, 'the workflow "greet" has no schedule. Give it one'),
-        (["put", "nightly.py", "-e", "local"], 2, "local keeps no schedules; argo and airflow do"),
+        (
+            ["put", "nightly.py", "-e", "local", "-pwho=x"],
+            2,
+            "local keeps no schedules; argo and airflow do",
+        ),
         (["ls", "-e", "local"], 2, "local keeps no schedules"),
         (["rm", "nightly", "-e", "tekton"], 2, "tekton"),
         (["ls", "--target", "prd"], 3, 'there is no target "prd".*Did you mean "prod"'),

@@ -20,6 +20,7 @@ from tests.dsl.look import box, steps
 from tests.fakes.kubernetes.faults import Faults, RequestFault
 from tests.fakes.kubernetes.server import Server, kubeconfig
 from tests.fakes.kubernetes.store import Json, Resource, Store
+from tests.support.airflow_api import FakeAirflow
 
 
 class Recorder:
@@ -286,6 +287,58 @@ def test_objects_with_a_name_of_their_own_are_replaced(
         assert (answer["kind"], answer["metadata"]["name"]) == (made, "saved")
     assert len(cluster.objects(f"{made.lower()}s", "ml")) == 1
     assert cluster.objects("workflows") == []
+
+
+def test_argo_submitter_puts_schedules_where_the_commands_do(cluster: Cluster) -> None:
+    submitter = couler.ArgoSubmitter(namespace="ml", parameters={"rate": "0.5"})
+    assert submitter.schedules() == []
+    with couler.Workflow("nightly", schedule="0 3 * * *", rate=float) as wf:
+        couler.create_secret({"token": "x"}, name="new")
+        box("a", secret="new")
+    made = submitter.schedule(wf)
+    assert (made.name, repr(made)) == ("nightly", "<couler schedule nightly>")
+    assert (made.state().cron, made.state().is_paused) == (("0 3 * * *",), False)
+    [found] = cluster.objects("cronworkflows", "ml")
+    [given] = found["spec"]["workflowSpec"]["arguments"]["parameters"]
+    assert (given["name"], given["value"]) == ("rate", "0.5")
+    assert [one["metadata"]["name"] for one in cluster.objects("secrets", "ml")] == ["new"]
+    made.pause()
+    answer = submitter.submit(wf)  # which renews it, and leaves it as it is
+    assert isinstance(answer, dict)
+    assert (answer["spec"]["suspend"], answer["metadata"]["name"]) == (True, "nightly")
+    [known] = submitter.schedules()
+    known.resume()
+    assert not made.state().is_paused
+    known.delete()
+    assert cluster.objects("cronworkflows") == []
+    for verb in (made.pause, made.resume, made.delete, made.state):
+        with pytest.raises(
+            couler.CoulerError, match='there is no schedule "nightly"; there are: n'
+        ):
+            verb()
+
+
+def test_a_schedule_that_is_wrong_makes_no_secrets(cluster: Cluster) -> None:
+    with couler.Workflow("plain") as wf:
+        couler.create_secret({"token": "x"}, name="new")
+        box("a", secret="new")
+    with pytest.raises(couler.DefinitionError, match='"plain" has no schedule'):
+        couler.ArgoSubmitter().schedule(wf)
+    assert cluster.objects("secrets") == []
+
+
+def test_airflow_submitter_puts_schedules(tmp_path: Path) -> None:
+    with couler.Workflow("nightly", schedule="0 3 * * *") as wf:
+        box("a")
+    with FakeAirflow(tmp_path, dag_id="nightly").running() as airflow:
+        submitter = couler.AirflowSubmitter(airflow.address, tmp_path)
+        made = submitter.schedule(wf)
+        assert (made.state().is_paused, airflow.runs) == (False, {})
+        [known] = submitter.schedules()
+        known.pause()
+        assert made.state().is_paused
+        made.delete(with_runs=True)
+        assert submitter.schedules() == []
 
 
 def test_an_unknown_kind_is_told() -> None:
