@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+import typing as t
+from collections.abc import Callable, Mapping
 
-from couler.backends.airflow.observing import marked, run_state
+from couler.backends.airflow.observing import (
+    AT_ONCE,
+    cut_at,
+    dated,
+    is_cancelled,
+    marked,
+    run_state,
+)
 from couler.backends.airflow.outputs import CHECK_OUTPUTS, RUN_OUTPUTS
 from couler.backends.airflow.places import exit_groups, own_name
 from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.errors import EngineError
 from couler.ir.workflow import Workflow
+
+Json: t.TypeAlias = t.Any
 
 _UNDER_WAY = ("running", "deferred", "up_for_reschedule", "awaiting_input", "restarting")
 _DELETE_S = 60.0
@@ -27,29 +37,76 @@ def cancel(run: RunApi, workflow: Workflow) -> None:
     run its status; the run goes on with them alone. Both they and Airflow, where it still has to
     delete what the run has made, take a run for failed by the last of its tasks. One of those is
     made to fail where none may have.
+
+    A cancel that broke off in between is gone on with: what it has cut off is known by the time.
     """
     dag_run = run.get()
-    if run_state(dag_run) != "running":
+    if run_state(dag_run) not in ("running", "cancelled"):
         return
     before = run.tasks()
-    last, clean_up = _last_tasks(workflow, before), _clean_up(workflow)
-    left = [
-        one
+    last = _last_tasks(workflow, before)
+    others = {
+        one: task
         for one, task in before.items()
-        if one not in last and one[0] not in clean_up and not task.is_over
-    ]
-    note = str(dag_run.get("note") or "")
-    ended = run.change(state="failed", note=marked(note))
-    when = time_of(ended.get("end_date"))
-    if when is not None:  # which tells what was cut off from what had failed before
-        run.change(note=marked(note, when))
-    if not left:
-        return
+        if one not in last and one[0] not in _clean_up(workflow)
+    }
+    if is_cancelled(dag_run) and _is_broken_off(dag_run, [before[one] for one in last]):
+        _finish(run, last, _cut_off(dag_run, others), dag_run)
+    elif run_state(dag_run) == "running":
+        left = {one: task for one, task in others.items() if not task.is_over}
+        note = marked(str(dag_run.get("note") or ""))
+        ended = {**run.change(state="failed", note=note), "note": note}
+        if left:
+            _finish(run, last, left, ended)
+        else:
+            _tell_when(run, ended)
+
+
+def _finish(
+    run: RunApi, last: set[Instance], left: dict[Instance, Task], ended: Mapping[str, Json]
+) -> None:
+    """Have the exit handlers run, after Airflow has ended what was left to run."""
+    _tell_when(run, ended)
     is_over = run_state(ended) != "running"
-    if not (is_over and (not last or any(before[one].state in _UNDER_WAY for one in left))):
-        run.fail(_one_at_the_end(run, left))
+    has_failed = any(task.state in (*_UNDER_WAY, "failed") for task in left.values())
+    if left and not (is_over and (not last or has_failed)):
+        run.fail(_one_at_the_end(run, list(left)))
     if last:
         run.clear(sorted(last), dry=False, latest=False)
+
+
+def _tell_when(run: RunApi, ended: Mapping[str, Json]) -> None:
+    """Note when the run was ended, which tells what was cut off from what had failed before."""
+    note, when = str(ended.get("note") or ""), time_of(ended.get("end_date"))
+    if when is not None and cut_at(note) is None:
+        run.change(note=dated(note, when))
+
+
+def _is_broken_off(dag_run: Mapping[str, Json], last: list[Task]) -> bool:
+    """Return whether a run was ended whose exit handlers were not cleared to run.
+
+    To clear them begins a run anew that has ended; the first of them comes to a worker at once.
+    """
+    if not last or any(task.ran for task in last):
+        return False
+    if run_state(dag_run) == "running":  # it still deletes what it has made
+        return all(task.is_over for task in last)
+    when, begun = cut_at(str(dag_run.get("note") or "")), time_of(dag_run.get("start_date"))
+    return when is None or begun is None or begun <= when
+
+
+def _cut_off(dag_run: Mapping[str, Json], tasks: dict[Instance, Task]) -> dict[Instance, Task]:
+    """Return the tasks that had not ended before the run was."""
+    when = cut_at(str(dag_run.get("note") or "")) or time_of(dag_run.get("end_date"))
+    return {
+        one: task
+        for one, task in tasks.items()
+        if not task.is_over
+        or (
+            task.state in ("failed", "skipped")
+            and (when is None or task.finished is None or abs(task.finished - when) < AT_ONCE)
+        )
+    }
 
 
 def _last_tasks(workflow: Workflow, tasks: dict[Instance, Task]) -> set[Instance]:

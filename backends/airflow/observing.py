@@ -31,7 +31,7 @@ _MARK = "Cancelled by couler"
 _EARLIER = "Earlier cancelled by couler"
 """What it has instead once the run was taken up again."""
 _CUT = re.compile(r"ancelled by couler at (\S+)\.")
-_AT_ONCE = timedelta(seconds=1)
+AT_ONCE = timedelta(seconds=1)
 """How far the ends of tasks are apart that Airflow ends by one call."""
 
 _LAST = datetime.max.replace(tzinfo=UTC)
@@ -228,7 +228,7 @@ def is_cancelled(dag_run: Mapping[str, Json]) -> bool:
     return _MARK in str(dag_run.get("note") or "")
 
 
-def marked(note: str, when: datetime | None = None) -> str:
+def marked(note: str) -> str:
     r"""Return the note of a run that is cancelled.
 
     Examples
@@ -236,8 +236,22 @@ def marked(note: str, when: datetime | None = None) -> str:
     >>> marked("mine"), unmarked(marked("mine"))
     ('mine\nCancelled by couler.', 'mine\nEarlier cancelled by couler.')
     """
-    at = "" if when is None else f" at {when.isoformat()}"
-    return f"{unmarked(note)}\n{_MARK}{at}.".strip()
+    return f"{unmarked(note)}\n{_MARK}.".strip()
+
+
+def dated(note: str, when: datetime) -> str:
+    """Return the note of a run that is cancelled, with the time at which it was."""
+    return note.replace(f"{_MARK}.", f"{_MARK} at {when.isoformat()}.")
+
+
+def cut_at(note: str) -> datetime | None:
+    """Return the time that the note of a cancelled run has, if it has one."""
+    times = re.findall(rf"{_MARK} at (\S+)\.", note)
+    try:
+        found = datetime.fromisoformat(times[-1]) if times else None
+    except ValueError:  # someone has written it otherwise
+        return None
+    return found if found is not None and found.tzinfo else None
 
 
 def unmarked(note: str) -> str:
@@ -252,6 +266,6 @@ def _was_cut(dag_run: Mapping[str, Json], task: Task) -> bool:
             when = datetime.fromisoformat(text)
         except ValueError:  # someone has written it otherwise
             continue
-        if when.tzinfo and task.finished and abs(task.finished - when) < _AT_ONCE:
+        if when.tzinfo and task.finished and abs(task.finished - when) < AT_ONCE:
             return True
     return False

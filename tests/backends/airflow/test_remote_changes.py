@@ -12,7 +12,7 @@ from couler.backends.airflow.remote import AirflowRemote
 from couler.backends.remote import (
     Restart,
 )
-from couler.errors import RefusedError
+from couler.errors import EngineError, RefusedError
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Output, Step, Suspend
 from tests.backends.airflow.elsewhere import (
@@ -25,7 +25,7 @@ from tests.backends.airflow.elsewhere import (
 )
 from tests.corpus.build import flow, sh
 from tests.rest.faulty_server import says
-from tests.support.airflow_api import FakeAirflow, Fault, task
+from tests.support.airflow_api import TIME, FakeAirflow, Fault, task
 
 
 @pytest.fixture
@@ -161,3 +161,34 @@ def test_a_run_is_deleted_also_under_way(airflow: FakeAirflow) -> None:
     remote.delete(the_run())
     assert (airflow.runs, airflow.sent("PATCH")) == ({}, [{"state": "failed"}])
     remote.delete(the_run())
+
+
+@pytest.mark.parametrize("where", ["PATCH /dagRuns/r1", "PATCH /taskInstances", "POST /clear"])
+def test_a_cancel_that_broke_off_is_gone_on_with(airflow: FakeAirflow, where: str) -> None:
+    airflow.begin("r1", note="mine")
+    airflow.tasks = [task(one, None, ran=False) for one in ALL]
+    airflow.edges = {"a": ["b"], "b": ["exit-tell.when", "run-status"]}
+    method, _, place = where.partition(" ")
+    broken = Fault(method, place, says(500, {"detail": "boom"}), after=method == "PATCH")
+    airflow.faults = [broken]
+    with pytest.raises(EngineError, match="boom"):
+        connected(airflow).cancel(the_run())
+    assert airflow.runs["r1"]["state"] == "failed"
+    for one in airflow.tasks:  # as Airflow ends what has not begun
+        one.update(state=one["state"] or "skipped", end_date=TIME)
+    connected(airflow).cancel(the_run())
+    assert airflow.tasks[1]["state"] == "failed"
+    assert [one["state"] for one in airflow.tasks[2:]] == [None] * len(EXITS)
+    told = "mine\nCancelled by couler at 2026-03-01T12:00:00+00:00."
+    assert airflow.runs["r1"]["note"] == told
+
+
+def test_a_cancel_that_is_done_is_not_done_again(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", "failed", note="Cancelled by couler at 2026-03-01T12:00:00+00:00.")
+    airflow.tasks = [task("a", "failed"), *(task(one, "success") for one in ALL[1:])]
+    connected(airflow).cancel(the_run())
+    # Nor where the exit handlers were ended by a second one before they came to a worker.
+    airflow.runs["r1"]["start_date"] = "2026-03-01T12:00:09Z"
+    airflow.tasks = [task("a", "failed"), *(task(one, "skipped", ran=False) for one in ALL[1:])]
+    connected(airflow).cancel(the_run())
+    assert {how for how, _, _ in airflow.asked} == {"GET"}
