@@ -128,9 +128,16 @@ class ClusterApi:
         params = _params(fieldManager=FIELD_MANAGER)
         return self._client.call("PUT", path, send=workflow, params=params)
 
-    def restart(self, name: str, put_back: PutBack, *, is_changed: bool) -> Json:
+    def restart(
+        self,
+        name: str,
+        put_back: PutBack,
+        *,
+        is_changed: bool,
+        first: Callable[[], object] = lambda: None,
+    ) -> Json:
         """Begin parts of an ended Workflow again."""
-        return restart(self._client, self.namespace, name, put_back)
+        return restart(self._client, self.namespace, name, put_back, first=first)
 
     def change(self, name: str, change: Callable[[Json], Json | None]) -> Json:
         """Change a Workflow, again if another change came before.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 from couler.backends.argo.reset import PutBack, has_ended
 from couler.errors import LostRunError, RefusedError
@@ -20,7 +20,13 @@ _GONE = Patience(first_s=0.1, cap_s=2.0, total_s=60.0)
 
 
 def restart(
-    client: RestClient, namespace: str, name: str, put_back: PutBack, *, gone: Patience = _GONE
+    client: RestClient,
+    namespace: str,
+    name: str,
+    put_back: PutBack,
+    *,
+    first: Callable[[], object] = lambda: None,
+    gone: Patience = _GONE,
 ) -> Json:
     """Begin parts of a run again, and return its Workflow.
 
@@ -30,6 +36,8 @@ def restart(
         Where the Workflow is.
     put_back
         Says what it is to be.
+    first
+        Called once, before anything is changed.
     gone
         How long pods may take to go.
 
@@ -48,7 +56,7 @@ def restart(
     Workflow is changed as a whole, if nothing else has changed it (`metadata.resourceVersion`).
     """
     root = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
-    for _ in range(_CONFLICTS):
+    for attempt in range(_CONFLICTS):
         found = client.call("GET", f"{root}/workflows/{name}", absent=[404])
         if found is None:
             raise LostRunError(
@@ -57,6 +65,8 @@ def restart(
             )
         refuse_running(found)
         wanted = put_back(found)
+        if attempt == 0:
+            first()
         pods = _Kind(client, f"/api/v1/namespaces/{namespace}/pods", name)
         pods.delete(wanted.pods)
         pods.wait_until_gone(wanted.pods, gone)

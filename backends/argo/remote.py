@@ -11,7 +11,7 @@ from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_na
 from couler.backends.argo.restarting import is_same, putting_back
 from couler.backends.argo.schedules import cron_of, kept_paused, scheduled
 from couler.backends.argo.status_nodes import Node, is_over
-from couler.backends.argo.submission import belongs_to, label_value, objects
+from couler.backends.argo.submission import label_value, objects, refuse_other, with_mark
 from couler.backends.argo.workflow_api import WORKFLOW_LABEL, WorkflowApi
 from couler.backends.base import Artifact
 from couler.backends.remote import (
@@ -23,6 +23,7 @@ from couler.backends.remote import (
     Submission,
 )
 from couler.errors import EngineError, LostRunError, RefusedError
+from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Step, Workflow
@@ -57,16 +58,26 @@ class ArgoRemote:
             workflow=submission.workflow.name,
             parameters=submission.parameters,
         )
-        if found.others:
+        wanted = with_mark(found.workflow, run_digest(submission.workflow, submission.parameters))
+        if found.others and not self._is_there(wanted):
             # All of it or nothing: a refusal of one must not leave the others behind.
-            self._create(found.workflow, submission.run_id, dry_run=True)
+            self._create(wanted, submission.run_id, dry_run=True)
             self.put(found.others)
-        created = self._create(found.workflow, submission.run_id)
+        created = self._create(wanted, submission.run_id)
         return {
             "name": created["metadata"]["name"],
             "namespace": self.api.namespace,
             "uid": created["metadata"].get("uid"),
         }
+
+    def _is_there(self, wanted: Json) -> bool:
+        """Return whether the run is there already; then nothing that it needs is changed."""
+        try:
+            found = self.api.get(wanted["metadata"]["name"])
+        except LostRunError:
+            return False
+        refuse_other(found, wanted, self.api.namespace)
+        return True
 
     def _create(self, workflow: Json, run_id: str, *, dry_run: bool = False) -> Json:
         name = workflow["metadata"]["name"]
@@ -79,12 +90,8 @@ class ArgoRemote:
                 found = self.api.get(name)
             except LostRunError:  # it is another conflict, or the other Workflow has just gone
                 raise error from None
-            if belongs_to(found, run_id):
-                return found
-            raise RefusedError(
-                f"argo: the namespace {self.api.namespace} has a Workflow {name} already, which is "
-                f"not the run {run_id}. Give the run another name, or delete that Workflow"
-            ) from error
+            refuse_other(found, workflow, self.api.namespace)
+            return found
 
     def _apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         try:
@@ -185,11 +192,12 @@ class ArgoRemote:
             workflow=restart.workflow.name,
             parameters=restart.parameters,
         )
-        self.put(found.others)
         put_back = putting_back(self._observer(run.workflow), found.workflow, restart)
         is_changed = not is_same(run.workflow, restart.workflow)
         try:
-            self.api.restart(name, put_back, is_changed=is_changed)
+            self.api.restart(
+                name, put_back, is_changed=is_changed, first=lambda: self.put(found.others)
+            )
         except RestError as error:
             raise _refused("Workflow", name, error) from error
         return run.place

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from couler.backends.argo.argo_retry import PROCESSES, deleted_by_retry
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.reset import PutBack, Reset, reset
 from couler.backends.argo.status_nodes import Json, read_nodes
+from couler.backends.argo.submission import with_mark
 from couler.backends.remote import Restart
+from couler.ir.digest import run_digest
 from couler.ir.workflow import Workflow
 
 
@@ -22,8 +26,13 @@ def putting_back(observer: Observer, wanted: Json, restart: Restart) -> PutBack:
     restart
         What is to run again.
     """
+    digest = run_digest(restart.workflow, restart.parameters)
 
     def put_back(found: Json) -> Reset:
+        decided = decide(found)
+        return replace(decided, workflow=with_mark(decided.workflow, digest))
+
+    def decide(found: Json) -> Reset:
         if restart.workflow.stored is not None:
             return _stored_again(found, wanted["spec"])
         look = observer.look(found)

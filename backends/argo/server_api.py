@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import typing as t
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from couler.backends.argo.argo_retry import runs_the_same
@@ -112,7 +112,14 @@ class ServerApi:
             return int(version) > int(told)
         return version != told
 
-    def restart(self, name: str, put_back: PutBack, *, is_changed: bool) -> Json:
+    def restart(
+        self,
+        name: str,
+        put_back: PutBack,
+        *,
+        is_changed: bool,
+        first: Callable[[], object] = lambda: None,
+    ) -> Json:
         """Begin parts of an ended Workflow again, where Argo's own retry does just that.
 
         Raises
@@ -127,6 +134,7 @@ class ServerApi:
             raise self._beyond(name, "runs a changed workflow, or one with other parameters")
         if not runs_the_same(found, wanted.nodes):
             raise self._beyond(name, "runs other steps again than a retry of Argo's own would")
+        first()
         try:
             # Not repeated: what has begun is refused the second time.
             return self._change(name, "retry", repeat=False)

@@ -8,7 +8,7 @@ import re
 import typing as t
 from collections.abc import Mapping
 
-from couler.backends.argo.workflow_api import RUN_LABEL, WORKFLOW_LABEL, Json
+from couler.backends.argo.workflow_api import RUN_LABEL, SUBMISSION_MARK, WORKFLOW_LABEL, Json
 from couler.backends.base import Artifact, ArtifactFile
 from couler.errors import RefusedError
 
@@ -17,6 +17,9 @@ _NAME = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a
 _LABEL = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?")
 _LONGEST = 63
 """How long the name of a Workflow can be: its pods have it as a label."""
+
+_MARKS = 20
+"""How many submissions a Workflow is known to come of, besides the last."""
 
 _TEMPLATE_KINDS = ("WorkflowTemplate", "ClusterWorkflowTemplate")
 
@@ -116,10 +119,48 @@ def with_labels(found: Json, *, run_id: str, workflow: str) -> Json:
     return {**found, "metadata": metadata}
 
 
-def belongs_to(found: Json, run_id: str) -> bool:
-    """Return whether a Workflow of a cluster is the one of a run."""
+def with_mark(found: Json, digest: str) -> Json:
+    """Return a Workflow that says what it was submitted with, beside what it has said before."""
+    metadata = found["metadata"]
+    annotations = metadata.get("annotations") or {}
+    marks = [one for one in _marks(found) if one != digest][-_MARKS:]
+    marked = {**annotations, SUBMISSION_MARK: " ".join([*marks, digest])}
+    return {**found, "metadata": {**metadata, "annotations": marked}}
+
+
+def refuse_other(found: Json, wanted: Json, namespace: str) -> None:
+    """Refuse a Workflow of a cluster that does not come of the same submission as a wanted one.
+
+    A run that went on with a changed workflow comes of the one that began it, too.
+
+    Raises
+    ------
+    RefusedError
+        It is somebody else's, is being deleted, or has another workflow or other parameters.
+    """
+    name, run_id = wanted["metadata"]["name"], wanted["metadata"]["annotations"][RUN_LABEL]
+    metadata = found.get("metadata") or {}
+    there = f"argo: the namespace {namespace} has"
+    if (metadata.get("annotations") or {}).get(RUN_LABEL) != run_id:
+        raise RefusedError(
+            f"{there} a Workflow {name} already, which is not the run {run_id}. Give the run "
+            "another name, or delete that Workflow"
+        )
+    if metadata.get("deletionTimestamp"):
+        raise RefusedError(
+            f"argo: the Workflow {name} in the namespace {namespace}, of an earlier run of this "
+            "name, is being deleted. Submit it again when it is gone, or give the run another name"
+        )
+    if not set(_marks(wanted)) <= set(_marks(found)):
+        raise RefusedError(
+            f"{there} a run {run_id} already, of another workflow or with other parameters, "
+            "submitted from elsewhere. Give this one another name (--name)"
+        )
+
+
+def _marks(found: Json) -> list[str]:
     annotations = (found.get("metadata") or {}).get("annotations") or {}
-    return bool(annotations.get(RUN_LABEL) == run_id)
+    return str(annotations.get(SUBMISSION_MARK, "")).split()
 
 
 def with_parameters(found: Json, parameters: Mapping[str, str]) -> Json:

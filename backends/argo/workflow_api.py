@@ -7,7 +7,7 @@ What is the same for both, such as names of steps and states of nodes, lies abov
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.reset import PutBack
@@ -20,6 +20,10 @@ RUN_LABEL = "couler/run"
 
 WORKFLOW_LABEL = "couler/workflow"
 """Label with the name of the workflow in the program, as far as labels can have it."""
+
+SUBMISSION_MARK = "couler/submission"
+"""Annotation with digests of the workflow and the parameters that a run was submitted with, and of
+those that it was taken up with since, by which a submission is told from others of its name."""
 
 CANCELLED_LABEL = "couler/cancelled"
 """Label of a workflow that was ended from here by its time, see `ClusterApi.stop`."""
@@ -98,7 +102,14 @@ class WorkflowApi(t.Protocol):
         """
         ...
 
-    def restart(self, name: str, put_back: PutBack, *, is_changed: bool) -> Json:
+    def restart(
+        self,
+        name: str,
+        put_back: PutBack,
+        *,
+        is_changed: bool,
+        first: Callable[[], object] = lambda: None,
+    ) -> Json:
         """Begin parts of an ended Workflow again.
 
         Parameters
@@ -109,6 +120,8 @@ class WorkflowApi(t.Protocol):
             From the Workflow as it is to what begins parts of it again.
         is_changed
             Whether its definition has become another one.
+        first
+            Called once, before anything is changed and when all is known that can be refused here.
         """
         ...
 

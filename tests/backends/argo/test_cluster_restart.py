@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import typing as t
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +16,7 @@ from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
+from couler.backends.base import Artifact, ArtifactFile
 from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.client import RestClient
@@ -24,6 +27,7 @@ from tests.fakes.kubernetes.store import PODS, WORKFLOWS, Resource, Store
 from tests.support.argo_recordings import AGAIN, CHAIN, chain, recorded, submission
 
 RESULTS = Resource("argoproj.io", "v1alpha1", "workflowtaskresults")
+CONFIG_MAPS = Resource("", "v1", "configmaps")
 OF_RUN = {"workflows.argoproj.io/workflow": CHAIN}
 
 
@@ -157,3 +161,38 @@ def test_a_run_that_is_gone(place: Place) -> None:
     place.remote.delete(place.run)
     with pytest.raises(LostRunError, match="there is no Workflow chain-1"):
         place.restart()
+
+
+def test_a_refused_restart_has_changed_nothing(place: Place) -> None:
+    def go_on(found: t.Any) -> None:
+        found["metadata"]["labels"].pop("workflows.argoproj.io/completed")
+
+    place.store.change(WORKFLOWS, "default", CHAIN, go_on)
+    settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
+    items = [{**settings, "data": {"n": "new"}}, place.workflow]
+    artifact = Artifact(
+        "argo", (ArtifactFile("all.json", json.dumps({"kind": "List", "items": items})),)
+    )
+    place.wanted = replace(place.wanted, artifact=artifact)
+    with pytest.raises(RefusedError, match="has not ended"):
+        place.restart()
+    assert place.names(CONFIG_MAPS) == set()
+
+    def end(found: t.Any) -> None:
+        found["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"
+
+    place.store.change(WORKFLOWS, "default", CHAIN, end)
+    place.restart()
+    assert place.names(CONFIG_MAPS) == {"settings"}
+
+
+def test_a_run_is_known_by_what_began_it_and_by_what_it_went_on_with(place: Place) -> None:
+    changed = chain("/elsewhere")
+    place.wanted = replace(
+        place.wanted, workflow=changed, artifact=submission(changed, CHAIN).artifact
+    )
+    place.restart()
+    assert place.remote.submit(submission(chain(), CHAIN))["name"] == CHAIN
+    assert place.remote.submit(submission(changed, CHAIN))["name"] == CHAIN
+    with pytest.raises(RefusedError, match="of another workflow"):
+        place.remote.submit(submission(chain("/third"), CHAIN))

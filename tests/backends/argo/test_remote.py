@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import KeepsSecrets, Remote, RemoteRun, Scheduling, Submission
 from couler.errors import EngineError, LostRunError, RefusedError, WireError
 from couler.ir.paths import StepPath
+from couler.ir.policies import SourceRef
 from couler.ir.workflow import ExitHandler, Schedule, Step, Suspend, Workflow
 from couler.rest.client import RestError
 from couler.rest.patience import IMPATIENT
@@ -358,3 +360,53 @@ def test_a_cluster_that_is_away_is_told_of(cluster: EmulatedCluster) -> None:
     with pytest.raises(RestError, match="was refused with 403: no rights") as caught:
         remote.observe(run)
     assert caught.value.code == 403
+
+
+OTHERS = {
+    "another workflow": submission(flow("plain", sh("quite_different", "rm -rf /data"))),
+    "other parameters": submission(PLAIN, n="8"),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+def test_a_run_of_another_submission_is_not_taken_for_it(
+    cluster: EmulatedCluster, what: str
+) -> None:
+    remote = cluster.remote()
+    remote.submit(submission(PLAIN, n="7"))
+    told = r"has a run run-1 already, of another workflow or with other parameters.*\(--name\)"
+    with pytest.raises(RefusedError, match=told):
+        remote.submit(OTHERS[what])
+    [found] = cluster.objects("Workflow")
+    assert found["spec"]["arguments"]["parameters"][0] == {"name": "n", "value": "7"}
+
+
+def test_where_the_program_lies_and_given_defaults_are_no_difference(
+    cluster: EmulatedCluster,
+) -> None:
+    remote = cluster.remote()
+    first = remote.submit(submission(PLAIN))
+    moved = PLAIN.model_copy(update={"source": SourceRef(file="/elsewhere/plain.py", line=9)})
+    assert remote.submit(submission(moved, n="1")) == first
+
+
+def test_a_run_that_is_being_deleted_is_not_taken_for_a_new_one(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    remote.submit(submission(PLAIN))
+
+    def hold(found: dict[str, Any]) -> None:
+        found["metadata"]["finalizers"] = ["workflows.argoproj.io/artifact-gc"]
+
+    cluster.store.change(WORKFLOWS, "default", "run-1", hold)
+    cluster.store.delete(WORKFLOWS, "default", "run-1")
+    with pytest.raises(RefusedError, match=r"is being deleted. Submit it again when it is gone"):
+        remote.submit(submission(PLAIN))
+
+
+def test_a_run_that_is_there_leaves_what_it_needs_alone(cluster: EmulatedCluster) -> None:
+    remote = cluster.remote()
+    first = remote.submit(_with_others(CONFIG_MAP))
+    changed = {**CONFIG_MAP, "data": {"n": "2"}}
+    remote.put([changed])
+    assert remote.submit(_with_others(CONFIG_MAP)) == first
+    assert cluster.objects("ConfigMap")[0]["data"] == {"n": "2"}
