@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import typing as t
 
 import click
 
@@ -17,9 +18,11 @@ from couler.cli._options import (
     passes_option,
     profile_option,
     target_of,
+    target_option,
 )
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
+from couler.cli._targets import connect_to
 
 FORMATS = ("text", "json")
 
@@ -27,6 +30,7 @@ FORMATS = ("text", "json")
 @click.command()
 @file_argument
 @engine_option
+@target_option
 @engine_version_option
 @profile_option
 @namespace_option
@@ -40,6 +44,7 @@ def command(
     session: Session,
     file: Source,
     engine: str | None,
+    target_name: str | None,
     engine_version: str | None,
     namespace: str | None,
     options: tuple[str, ...],
@@ -53,16 +58,19 @@ def command(
     Then come the overrides that the program gives the engine, which are merged in last.
     Sizes are those of the workflow as compact JSON, before the first pass and after the last.
     """
-    engine = session.settings.get("engine", engine)
-    target = target_of(
-        session,
-        engine,
-        profile=profile,
-        engine_version=engine_version,
-        namespace=namespace,
-        options=options,
-        storages=storages,
-    )
+    flags: dict[str, t.Any] = {
+        "profile": profile,
+        "engine_version": engine_version,
+        "namespace": namespace,
+        "options": options,
+        "storages": storages,
+    }
+    if target_name is None:
+        engine = session.settings.get("engine", engine)
+        target = target_of(session, engine, **flags)
+    else:  # as it is submitted
+        connection = connect_to(session, engine, target_name, **flags)
+        engine, target = connection.engine, connection.target
     plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
     if session.settings.choose("format", format_, FORMATS) == "json":
         click.echo(json.dumps(plan.to_json(), ensure_ascii=False, indent=2))

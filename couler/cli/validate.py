@@ -20,10 +20,12 @@ from couler.cli._options import (
     namespace_option,
     profile_option,
     target_of,
+    target_option,
 )
 from couler.cli._program import LoadError
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
+from couler.cli._targets import choose_target, connect_to
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
 from couler.stages import SCHEMA_VERSION, diagnose, judge
@@ -56,6 +58,7 @@ class Findings(t.NamedTuple):
     type=EngineType(),
     help="Check for this engine as well; can be given several times.",
 )
+@target_option
 @click.option(
     "--check",
     "ask",
@@ -74,6 +77,7 @@ def command(
     session: Session,
     file: Source,
     engines: tuple[str, ...],
+    target_name: str | None,
     ask: bool,
     engine_version: str | None,
     profile: str | None,
@@ -89,7 +93,9 @@ def command(
     """
     settings = session.settings
     default = settings.get("engine")
-    if not engines and default is not None:
+    if target_name is not None:
+        engines = _engine_of_target(session, engines, target_name)
+    elif not engines and default is not None:
         engines = (default,)
     if ask and not engines:
         raise click.UsageError("--check asks an engine: give -e ENGINE with it")
@@ -102,20 +108,32 @@ def command(
             "--option": options or None,
         },
     )
-    target = target_of(
-        session,
-        engines[0] if len(engines) == 1 else None,
-        profile=profile,
-        engine_version=engine_version,
-        namespace=namespace,
-        options=options,
-        storages=storages,
-    )
+    engine = engines[0] if len(engines) == 1 else None
+    flags: dict[str, t.Any] = {
+        "profile": profile,
+        "engine_version": engine_version,
+        "namespace": namespace,
+        "options": options,
+        "storages": storages,
+    }
+    if target_name is None:
+        target = target_of(session, engine, **flags)
+    else:  # as it is submitted
+        target = connect_to(session, engine, target_name, **flags).target
     findings = _check(file, engines, target, ask=ask)
     report = _REPORTS[settings.choose("format", format_, FORMATS)]
     report(session, findings)
     if findings.count("error"):
         click.get_current_context().exit(1)
+
+
+def _engine_of_target(
+    session: Session, engines: tuple[str, ...], target_name: str
+) -> tuple[str, ...]:
+    """Return the engine of a named target, which is the only one then."""
+    if len(set(engines)) > 1:
+        raise click.UsageError("--target is of one engine: give no other with -e")
+    return (choose_target(session, engines[0] if engines else None, target_name)[1],)
 
 
 def _refuse_for_several(engines: tuple[str, ...], flags: Mapping[str, object]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import typing as t
 from pathlib import Path
 
 import click
@@ -231,3 +233,61 @@ def test_wrong_tables_say_where(folder: Path, text: str, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words) as caught:
         choose_target(session(), None, "prod")
     assert "pyproject.toml" in str(caught.value)
+
+
+TARGETS = """
+[tool.couler]
+engine = "local"
+
+[tool.couler.targets.cluster]
+engine = "argo"
+profile = "argo-minimal-crd"
+namespace = "ml"
+storage.s3.bucket = "b"
+
+[tool.couler.targets.old]
+engine = "argo"
+engine_version = "3.6"
+
+[tool.couler.targets.odd]
+engine = "argo"
+options = { kin = "Workflow" }
+"""
+
+
+@pytest.mark.parametrize("command", ["validate", "plan", "compile"])
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["--target", "cluster"], 0, ""),
+        (["--target", "cluster", "-e", "argo"], 0, ""),
+        (["--target", "cluster", "-e", "airflow"], 2, '"cluster" is of argo, not of airflow'),
+        (["--target", "clustr"], 3, 'there is no target "clustr".* Did you mean "cluster"'),
+        (["--target", "old"], 2, "written for Argo 4, not for '3.6'"),
+        (["--target", "old", "--engine-version", "4.0"], 0, ""),
+        (["--target", "odd"], 2, "argo has no option 'kin'.*Did you mean \"kind\""),
+        (["--target", "cluster", "--profile", "none"], 2, "none"),
+    ],
+)
+def test_checks_of_a_target_are_seen_before_it_is_submitted_to(
+    couler: t.Any,
+    greet: str,
+    folder: Path,
+    command: str,
+    arguments: list[str],
+    code: int,
+    words: str,
+) -> None:
+    (folder / "pyproject.toml").write_text(TARGETS)
+    told = couler(command, greet, *arguments)
+    assert told.code == code, told.err
+    assert re.search(words, told.err, re.DOTALL)
+
+
+def test_the_plan_of_a_target_is_for_its_engine(couler: t.Any, greet: str, folder: Path) -> None:
+    (folder / "pyproject.toml").write_text(TARGETS)
+    assert couler("plan", greet, "--target", "cluster", "--format", "json").json["engine"] == "argo"
+    told = couler("validate", greet, "--target", "cluster", "--format", "json")
+    assert told.json["engines"] == ["argo"]
+    told = couler("validate", greet, "--target", "cluster", "-e", "argo", "-e", "local")
+    assert (told.code, "--target is of one engine" in told.err) == (2, True)
