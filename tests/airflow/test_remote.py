@@ -24,7 +24,7 @@ from couler.errors import LostRunError, RefusedError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
 from couler.ir.policies import SourceRef
-from couler.ir.workflow import ExitHandler, Output, Step, Suspend, Workflow
+from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Suspend, Workflow
 from tests.corpus.build import (
     compare,
     flow,
@@ -321,3 +321,32 @@ def test_an_error_of_import_is_told_with_the_step(elsewhere: Elsewhere, tmp_path
         elsewhere.remote.submit(given_)
     with pytest.raises(RefusedError, match='the step "bad"'):  # it is there, and unchanged
         elsewhere.remote.submit(given_)
+
+
+def test_a_schedule_is_kept_paused_and_taken_away(elsewhere: Elsewhere) -> None:
+    remote = elsewhere.remote
+    yearly = Schedule(cron=("0 3 1 1 *",), timezone="Europe/Berlin")
+    workflow = resolve_defaults(flow("yearly", sh("a", "echo a"), schedule=yearly))
+    place = remote.schedule(workflow, artifact(workflow))
+    found = remote.find_schedule("yearly")
+    assert found is not None
+    assert found in remote.schedules()
+    assert (found.place, found.cron, found.is_paused) == (place, ("0 3 1 1 *",), False)
+    assert (found.last, found.message) == (None, None)
+    assert found.next is not None
+    assert (found.next.month, found.next.day, found.next.hour) == (1, 1, 2)  # UTC
+    remote.pause(place)
+    assert remote.schedule(workflow, artifact(workflow)) == place
+    paused = remote.find_schedule("yearly")
+    assert paused == replace(found, is_paused=True, next=None)
+    remote.unpause(place)
+    run = elsewhere.submit(workflow, "yearly-1")
+    with pytest.raises(RefusedError, match=r"runs of yearly are under way, .*: yearly-1"):
+        remote.unschedule(place)
+    assert remote.find_schedule("yearly") is not None
+    remote.unschedule(place, with_runs=True)
+    assert remote.find_schedule("yearly") is None
+    assert "yearly" not in [one.name for one in remote.schedules()]
+    with pytest.raises(LostRunError):
+        remote.observe(run)
+    remote.unschedule(place)  # it is away
