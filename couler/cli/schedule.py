@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import typing as t
 from collections.abc import Callable
 
@@ -117,7 +118,12 @@ def put(
         _echo_json({**_head(connection), **_json(found), "place": dict(found.place)})
     else:
         click.echo(found.name)
-    session.info(f"{found.name} is in place at {_where(connection)}: {_told(found)}")
+    flags = [
+        *(["-e", engine] if engine else []),
+        *(["--target", target_name] if target_name else []),
+    ]
+    again = shlex.join(["couler", "schedule", "resume", found.name, *flags])
+    session.info(f"{found.name} is in place at {_where(connection)}: {_told(found, again)}")
 
 
 @command.command()
@@ -247,10 +253,10 @@ def _where(connection: Connection) -> str:
     return connection.engine if name is None else f"{name} ({connection.engine})"
 
 
-def _told(found: Scheduled) -> str:
+def _told(found: Scheduled, again: str) -> str:
     when = ", ".join(found.cron)
     if found.is_paused:
-        return f"{when}, paused; `couler schedule resume {found.name}` lets it begin runs"
+        return f"{when}, paused; `{again}` lets it begin runs"
     return when if found.next is None else f"{when}, next {minute_text(found.next)} UTC"
 
 

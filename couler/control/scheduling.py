@@ -51,8 +51,8 @@ def put(remote: Scheduling, workflow: Workflow, artifact: Artifact) -> Scheduled
     found = remote.find_schedule(workflow.name)
     if found is None:
         raise EngineError(
-            f"{artifact.engine}: the schedule of {workflow.name} was put in place, but is not "
-            "there. Somebody else may have removed it; put it again"
+            f"{artifact.engine}: the schedule of {workflow.name} was put in place, but the engine "
+            "does not show it. Look again with `couler schedule ls`, or put it again"
         )
     return found
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
+from tests.fakes.kubernetes.store import PODS
 from tests.support.airflow_api import TIME, FakeAirflow
 from tests.support.argo_cluster import NAMESPACE, PLURALS, EmulatedCluster, emulated_cluster
 
@@ -74,7 +75,8 @@ def test_from_its_begin_to_its_end(couler: Call, nightly: str, engine_of_prod: s
     told = couler("schedule", "pause", "nightly", "--target", "prod")
     assert (told.code, told.out, told.err) == (0, "", "paused nightly\n")
     told = couler("schedule", "put", nightly, "-e", engine_of_prod, "-p", "who=you")
-    assert "paused; `couler schedule resume nightly` lets it begin runs\n" in told.err
+    again = f"couler schedule resume nightly -e {engine_of_prod}"
+    assert f"paused; `{again}` lets it begin runs\n" in told.err
     [one] = listed(couler)
     assert (one["paused"], one["next"]) == (True, None)
     assert couler("schedule", "resume", "nightly", "-q").err == ""
@@ -156,6 +158,7 @@ def test_parameters_of_a_dag(couler: Call, nightly: str, airflow: FakeAirflow) -
             2,
             "local keeps no schedules; argo and airflow do",
         ),
+        (["put", "nightly.py", "-e", "tekton"], 2, "tekton"),
         (["ls", "-e", "local"], 2, "local keeps no schedules"),
         (["rm", "nightly", "-e", "tekton"], 2, "tekton"),
         (["ls", "--target", "prd"], 3, 'there is no target "prd".*Did you mean "prod"'),
@@ -225,6 +228,30 @@ def test_other_dags_are_left_alone(couler: Call, nightly: str, airflow: FakeAirf
     assert listed(couler) == []
     assert couler("schedule", "rm", "nightly").code == 2
     assert (airflow.folder / "nightly.py").exists()
+
+
+@pytest.mark.parametrize("with_runs", [False, True])
+def test_argo_lets_runs_go_on(
+    couler: Call, nightly: str, cluster: EmulatedCluster, with_runs: bool
+) -> None:
+    couler("schedule", "put", nightly, "-p", "who=me")
+    [found] = cluster.objects("CronWorkflow")
+    # The emulated cluster knows of pods alone that they belong to something.
+    owned = {"name": "run", "ownerReferences": [{"uid": found["metadata"]["uid"]}]}
+    cluster.store.create(PODS, NAMESPACE, {"metadata": owned, "spec": {"containers": []}})
+    assert couler("schedule", "rm", "nightly", *(["--with-runs"] if with_runs else [])).code == 0
+    left = cluster.store.list(PODS, lambda _: True)[1]
+    assert len(left) == (0 if with_runs else 1)
+    assert cluster.objects("CronWorkflow") == []
+
+
+def test_a_kind_that_keeps_no_schedule(
+    couler: Call, nightly: str, cluster: EmulatedCluster
+) -> None:
+    told = couler("schedule", "put", nightly, "-p", "who=me", "--option", "kind=WorkflowTemplate")
+    assert (told.code, told.out) == (2, "")
+    assert "the option kind of the target makes no CronWorkflow" in told.err
+    assert cluster.objects("WorkflowTemplate") == []
 
 
 def test_runs_under_way_keep_a_dag(couler: Call, nightly: str, airflow: FakeAirflow) -> None:

@@ -7,6 +7,7 @@ import threading
 import time
 import typing as t
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -366,6 +367,27 @@ def test_a_schedule_is_put_in_place_paused_and_renewed(
     assert methods == ["GET", "GET", "PUT"]
     with pytest.raises(LostRunError, match="there is no CronWorkflow other"):
         remote.pause({"name": "other"})
+
+
+def test_schedules_of_a_server_are_listed_and_taken_away(
+    server: ArgoServer, remote: ArgoRemote
+) -> None:
+    for name in ("nightly", "hourly"):
+        workflow = flow(name, sh("a", "true"), schedule=Schedule(cron=("0 1 * * *",)))
+        remote.schedule(workflow, ArgoBackend().compile(resolve_defaults(workflow), Target()))
+    assert [one.name for one in remote.schedules()] == ["hourly", "nightly"]
+    found = remote.find_schedule("nightly")
+    assert found is not None
+    remote.pause(found.place)
+    paused = remote.find_schedule("nightly")
+    assert paused == replace(found, is_paused=True)
+    remote.unschedule(found.place)
+    remote.unschedule(found.place)  # it is away
+    assert [one.name for one in remote.schedules()] == ["hourly"]
+    remote.unschedule({"name": "hourly"}, with_runs=True)
+    policies = [(name, *query.values()) for what, name, query in server.service.done[1:]]
+    assert policies == [("nightly", "Orphan"), ("hourly", "Background")]
+    assert remote.find_schedule("nightly") is None
 
 
 def test_a_template_is_put_in_place_and_run(server: ArgoServer, remote: ArgoRemote) -> None:

@@ -179,8 +179,9 @@ class Service:
             case "GET", []:
                 return self._listed(resource, namespace, query)
             case "DELETE", [name] if resource == CRON_WORKFLOWS:
+                self.store.delete(resource, namespace, name)
                 self.done.append(("delete", name, dict(query)))
-                return self.store.delete(resource, namespace, name) and {}
+                return {}
             case "GET", [name]:
                 return self.store.get(resource, namespace, name)
             case "PUT", [name]:
