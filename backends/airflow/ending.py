@@ -6,17 +6,11 @@ import time
 import typing as t
 from collections.abc import Callable, Mapping
 
-from couler.backends.airflow.observing import (
-    AT_ONCE,
-    cut_at,
-    dated,
-    is_cancelled,
-    marked,
-    run_state,
-)
+from couler.backends.airflow.observing import AT_ONCE, is_cancelled, run_state
 from couler.backends.airflow.outputs import CHECK_OUTPUTS, RUN_OUTPUTS
 from couler.backends.airflow.places import exit_groups, own_name
 from couler.backends.airflow.rest import RunApi, time_of
+from couler.backends.airflow.run_note import cut_at, dated, marked
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.errors import EngineError
 from couler.ir.workflow import Workflow

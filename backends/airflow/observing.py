@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from couler.backends.airflow.instances import Found, RunSteps, around
 from couler.backends.airflow.rest import RunApi, time_of
+from couler.backends.airflow.run_note import all_cuts, is_marked
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.backends.airflow.try_ends import TryEnd, end_of_try
 from couler.backends.remote import (
@@ -26,11 +26,6 @@ from couler.ir.workflow import Workflow
 
 Json: t.TypeAlias = t.Any
 
-_MARK = "Cancelled by couler"
-"""What the note of a run has that `Remote.cancel` ended; Airflow itself knows failures only."""
-_EARLIER = "Earlier cancelled by couler"
-"""What it has instead once the run was taken up again."""
-_CUT = re.compile(r"ancelled by couler at (\S+)\.")
 AT_ONCE = timedelta(seconds=1)
 """How far the ends of tasks are apart that Airflow ends by one call."""
 
@@ -225,47 +220,10 @@ def run_state(dag_run: Mapping[str, Json]) -> RunState:
 
 def is_cancelled(dag_run: Mapping[str, Json]) -> bool:
     """Return whether a DAG run was ended by `Remote.cancel`, or is about to be."""
-    return _MARK in str(dag_run.get("note") or "")
-
-
-def marked(note: str) -> str:
-    r"""Return the note of a run that is cancelled.
-
-    Examples
-    --------
-    >>> marked("mine"), unmarked(marked("mine"))
-    ('mine\nCancelled by couler.', 'mine\nEarlier cancelled by couler.')
-    """
-    return f"{unmarked(note)}\n{_MARK}.".strip()
-
-
-def dated(note: str, when: datetime) -> str:
-    """Return the note of a run that is cancelled, with the time at which it was."""
-    return note.replace(f"{_MARK}.", f"{_MARK} at {when.isoformat()}.")
-
-
-def cut_at(note: str) -> datetime | None:
-    """Return the time that the note of a cancelled run has, if it has one."""
-    times = re.findall(rf"{_MARK} at (\S+)\.", note)
-    try:
-        found = datetime.fromisoformat(times[-1]) if times else None
-    except ValueError:  # someone has written it otherwise
-        return None
-    return found if found is not None and found.tzinfo else None
-
-
-def unmarked(note: str) -> str:
-    """Return the note of a run that goes on after it was cancelled."""
-    return note.replace(_MARK, _EARLIER)
+    return is_marked(str(dag_run.get("note") or ""))
 
 
 def _was_cut(dag_run: Mapping[str, Json], task: Task) -> bool:
     """Return whether a try was ended by the end of its run."""
-    for text in _CUT.findall(str(dag_run.get("note") or "")):
-        try:
-            when = datetime.fromisoformat(text)
-        except ValueError:  # someone has written it otherwise
-            continue
-        if when.tzinfo and task.finished and abs(task.finished - when) < AT_ONCE:
-            return True
-    return False
+    cuts = all_cuts(str(dag_run.get("note") or ""))
+    return task.finished is not None and any(abs(task.finished - one) < AT_ONCE for one in cuts)

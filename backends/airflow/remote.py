@@ -10,12 +10,13 @@ from couler.backends.airflow import ending
 from couler.backends.airflow.connecting import Access
 from couler.backends.airflow.dag_folder import put_file
 from couler.backends.airflow.instances import Found
-from couler.backends.airflow.observing import Asked, Memory, unmarked
+from couler.backends.airflow.observing import Asked, Memory
 from couler.backends.airflow.parsing import DagFile, known_errors, wait_until_read
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import AirflowApi, RunApi
 from couler.backends.airflow.restarting import to_clear
 from couler.backends.airflow.run_logs import follow_log, read_log
+from couler.backends.airflow.run_note import digests, submitted, taken_up, unmarked
 from couler.backends.airflow.schedules import Schedules, place_of
 from couler.backends.airflow.task_states import Instance
 from couler.backends.base import Artifact
@@ -29,6 +30,7 @@ from couler.backends.remote import (
 )
 from couler.errors import ConfigurationError, EngineError, RefusedError
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
 from couler.ir.wire import decode
@@ -58,11 +60,19 @@ class AirflowRemote:
         workflow = submission.workflow
         run = RunApi(self._api, workflow.name, submission.run_id)
         place = self._place(workflow, submission.artifact, submission.run_id)
-        if run.find() is None:
+        digest = run_digest(workflow, submission.parameters)
+        found = run.find()
+        if found is None:
             conf = _conf(workflow, submission.parameters)
             self._put(workflow, submission.artifact)
             self._api.pause(workflow.name, paused=False)
-            run.begin(conf)
+            found = run.begin(conf, submitted(digest))
+        if found is not None and digest not in digests(str(found.get("note") or "")):
+            raise RefusedError(
+                f"airflow: the DAG {workflow.name} has a run {run.dag_run_id} already, of another "
+                "workflow or with other parameters, submitted from elsewhere. Give this one "
+                "another name (--name)"
+            )
         return place
 
     def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
@@ -217,8 +227,10 @@ class AirflowRemote:
             names = ", ".join(sorted(f"{task}[{index}]" for task, index in others))
             raise RefusedError(f"airflow would run other tasks again as well: {names}")
         note = str(asked.dag_run.get("note") or "")
-        if unmarked(note) != note:
-            api.change(note=unmarked(note))
+        digest = run_digest(restart.workflow, restart.parameters)
+        new = taken_up(unmarked(note), digest)
+        if new != note:
+            api.change(note=new)
         api.clear(wanted, dry=False, latest=True)
         return self._place(restart.workflow, restart.artifact, run.run_id)
 

@@ -176,14 +176,22 @@ class RunApi:
             )
         return found
 
-    def begin(self, conf: Mapping[str, Json]) -> None:
-        """Begin the run, unless it is there."""
-        send = {"dag_run_id": self.dag_run_id, "logical_date": None, "conf": dict(conf)}
+    def begin(self, conf: Mapping[str, Json], note: str) -> dict[str, Json] | None:
+        """Begin the run; if it is there, leave it as it is and return it."""
+        send = {
+            "dag_run_id": self.dag_run_id,
+            "logical_date": None,
+            "conf": dict(conf),
+            "note": note,
+        }
         try:
             self.api.call("POST", f"{self._dag}/dagRuns", send=send, repeat=True)
         except RestError as error:
-            if error.code != 409 or self.find() is None:
+            found = self.find() if error.code == 409 else None
+            if found is None:
                 raise
+            return found
+        return None
 
     def change(self, **fields: Json) -> dict[str, Json]:
         """Change the state or the note of the run, and return it."""

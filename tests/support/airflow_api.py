@@ -195,7 +195,7 @@ class FakeAirflow:
     def post(self, body: Json, **_: Json) -> tuple[int, Json]:
         if body["dag_run_id"] in self.runs:
             return 409, {"detail": "DagRun already exists"}
-        return 200, self.begin(body["dag_run_id"], "queued", conf=body["conf"])
+        return 200, self.begin(body["dag_run_id"], "queued", conf=body["conf"], note=body["note"])
 
     def run(self, run_id: str, body: Json, **_: Json) -> tuple[int, Json]:
         if run_id not in self.runs:

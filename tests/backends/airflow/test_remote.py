@@ -14,6 +14,7 @@ from couler.backends.remote import (
     Scheduling,
 )
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
+from couler.ir.digest import run_digest
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Schedule
 from tests.backends.airflow.elsewhere import (
@@ -52,11 +53,28 @@ def test_a_run_is_begun_once(airflow: FakeAirflow) -> None:
     assert os.listdir(airflow.folder) == ["flow.py"]
     assert not airflow.is_paused
     [sent] = airflow.sent("POST")
-    assert sent == {"dag_run_id": "r1", "logical_date": None, "conf": {"n": 3}}
+    note = f"Submitted by couler as {run_digest(FLOW, {'n': '3'})}."
+    assert sent == {"dag_run_id": "r1", "logical_date": None, "conf": {"n": 3}, "note": note}
     (airflow.folder / "flow.py").unlink()
     assert remote.submit(order(n="3")) == place
     assert len(airflow.sent("POST")) == 1
     assert os.listdir(airflow.folder) == []  # a run that is there is left alone, with its file
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["in between", "before"])
+@pytest.mark.parametrize("what", ["parameters", "workflow", "nobody knows"])
+def test_a_run_of_another_submission_is_not_taken_for_it(
+    airflow: FakeAirflow, what: str, is_new: bool
+) -> None:
+    other = flow("flow", sh("quite_different", "rm -rf /data"))
+    digest = run_digest(*((FLOW, {"n": "1"}) if what == "parameters" else (other, {})))
+    note = None if what == "nobody knows" else f"mine\nSubmitted by couler as {digest}."
+    airflow.begin("r1", "success", conf={"n": 1}, note=note)
+    if is_new:
+        airflow.faults = [Fault("GET", "/dagRuns/r1", says(404, {"detail": "none"}))]
+    with pytest.raises(RefusedError, match=r"has a run r1 already, of another.*\(--name\)"):
+        connected(airflow).submit(order(n="99"))
+    assert airflow.runs["r1"]["conf"] == {"n": 1}
 
 
 def test_a_file_that_is_there_is_not_written_again(airflow: FakeAirflow) -> None:

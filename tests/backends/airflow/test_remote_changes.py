@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from couler.backends.airflow.remote import AirflowRemote
+from couler.backends.airflow.run_note import (
+    cut_at,
+    dated,
+    digests,
+    is_marked,
+    marked,
+    submitted,
+    taken_up,
+    unmarked,
+)
 from couler.backends.remote import (
     Restart,
 )
 from couler.errors import EngineError, RefusedError
+from couler.ir.digest import run_digest
 from couler.ir.paths import StepPath
 from couler.ir.workflow import Output, Step, Suspend
 from tests.backends.airflow.elsewhere import (
@@ -21,11 +33,14 @@ from tests.backends.airflow.elsewhere import (
     FLOW,
     artifact,
     connected,
+    order,
     the_run,
 )
 from tests.corpus.build import flow, sh
 from tests.rest.faulty_server import says
 from tests.support.airflow_api import TIME, FakeAirflow, Fault, task
+
+MOMENT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -118,7 +133,10 @@ def test_only_what_is_to_run_again_is_cleared(airflow: FakeAirflow) -> None:
     assert (checked["dry_run"], cleared["dry_run"]) == (True, False)
     assert sorted(cleared["task_ids"]) == sorted(["b", *EXITS])
     assert (cleared["only_failed"], cleared["run_on_latest_version"]) == (False, True)
-    assert airflow.runs["r1"]["note"] == "Earlier cancelled by couler."
+    digest = run_digest(FLOW, {})
+    line = f"Taken up by couler as {digest}."
+    assert airflow.runs["r1"]["note"] == f"Earlier cancelled by couler.\n{line}"
+    assert remote.submit(order())["dag_run_id"] == "r1"
 
 
 def test_a_restart_that_would_do_more_is_refused(airflow: FakeAirflow) -> None:
@@ -192,3 +210,16 @@ def test_a_cancel_that_is_done_is_not_done_again(airflow: FakeAirflow) -> None:
     airflow.tasks = [task("a", "failed"), *(task(one, "skipped", ran=False) for one in ALL[1:])]
     connected(airflow).cancel(the_run())
     assert {how for how, _, _ in airflow.asked} == {"GET"}
+
+
+def test_a_note_is_as_long_as_airflow_takes_it() -> None:
+    note = f"{'mine ' * 190}\n{submitted('ab')}"
+    for number in range(40):
+        note = taken_up(unmarked(dated(marked(note), MOMENT)), f"{number:x}")
+        assert len(note) <= 1000
+    assert note.startswith("mine mine")
+    assert digests(note)[0] == "ab"
+    assert digests(note)[-1] == "27"
+    long = marked("x" * 1000)
+    assert (len(long), is_marked(long)) == (1000, True)
+    assert cut_at(dated(long, MOMENT)) == MOMENT
