@@ -137,9 +137,7 @@ class SubmittedRun:
         from couler.control.ending import cancel
 
         with self._open() as (database, run):
-            if run.status == "running":
-                run = cancel(run, database, self._home, os.environ)
-            return run.status
+            return cancel(run, database, self._home, os.environ).status
 
     @contextmanager
     def _open(self) -> Iterator[tuple[Database, RunRecord]]:

@@ -48,11 +48,16 @@ def ask(
 ) -> tuple[RunRecord, Unreached | None]:
     """Ask the engine of a run how it stands, and return its record, and why that may be old.
 
-    A run of this machine, and one that is over, is as it is recorded.
+    A run of this machine, and one that is over, is as it is recorded; one that its engine had no
+    more may be there again.
     """
-    if run.target is None or run.status != "running":
+    if run.target is None:
         return run, None
+    from couler.control import marks
     from couler.control.following import refresh
+
+    if run.status != "running" and not marks.has_mark(run, marks.LOST):
+        return run, None
 
     try:
         return refresh(run, database, home, session.environment), None
@@ -152,9 +157,9 @@ def follow(
     # A line would go through the table that lives; it is told with the end.
     tell_note = notes.append if is_live(session) else session.info
     has_said = False
+    how = Watch(policy, note, tell_note)
     while run.status == "running":
         try:
-            how = Watch(policy, note, tell_note)
             run = watch_run(run, database, home, session.environment, how, is_restart=is_restart)
         except RunBusyError as error:
             if not has_said:

@@ -29,7 +29,7 @@ def command(session: Session, run: str, home: t.Any) -> None:
     """
     with open_home(session, home) as (database, found):
         record = find_run(database, run)
-        if record.status == "running":
+        if record.status == "running" or _waits(record):
             status = _end(session, record, database, found)
             if status == "cancelled":
                 retry = Again(home_flag()).retry(record.id)
@@ -42,6 +42,13 @@ def command(session: Session, run: str, home: t.Any) -> None:
             status = record.status
     session.complain(f"{record.id} has ended already: {status}")
     click.get_current_context().exit(1)
+
+
+def _waits(run: RunRecord) -> bool:
+    """Return whether a run that failed is about to be taken up again by who watches it."""
+    from couler.control.marks import is_waiting
+
+    return is_waiting(run)
 
 
 def _end(session: Session, run: RunRecord, database: Database, home: Home) -> str:

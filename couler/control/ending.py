@@ -5,15 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 
+from couler.control import marks
 from couler.control.connecting import connect, recorded_connection
 from couler.control.following import refresh, remote_run
-from couler.control.submission import CANCELLED, as_place
-from couler.errors import LostRunError
+from couler.errors import ConfigurationError, LostRunError, RefusedError
 from couler.ir.paths import StepPath
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
-from couler.state.journal import Journal
 from couler.state.records import RunRecord
 
 _POLL_S = 1.0
@@ -32,6 +31,9 @@ def cancel(
 ) -> RunRecord:
     """End a run, its exit handlers with it, and return its record, which may still be `running`.
 
+    One that has ended by itself stays as it ended; one that failed and waits to be taken up again
+    is not taken up.
+
     Raises
     ------
     StateError
@@ -39,15 +41,39 @@ def cancel(
     ConfigurationError, EngineError
         The engine cannot be asked, or refused.
     """
-    asked = remote_run(database, run)
-    connect(recorded_connection(run), environment).cancel(asked)
-    _update_place(run, database, {**as_place(run), CANCELLED: True})
+    if marks.call_off(database, run.id):
+        return runs.find_run(database, run.id)
+    latest = runs.find_run(database, run.id)
+    if latest.status == "running":
+        latest = refresh(latest, database, home, environment)
+    if latest.status != "running":
+        return latest
+    _tell_to_end(latest, database, environment)
     until = time.monotonic() + patience_s
     while True:
         latest = refresh(runs.find_run(database, run.id), database, home, environment)
         if latest.status != "running" or time.monotonic() > until:
             return latest
         sleep(_POLL_S)
+
+
+def _tell_to_end(run: RunRecord, database: Database, environment: Mapping[str, str]) -> None:
+    """Tell the engine to end a run.
+
+    That it was told is noted before: whoever follows the run may see its end before the engine has
+    answered, or its answer may be lost.
+    """
+    remote = connect(recorded_connection(run), environment)
+    asked = remote_run(database, run)
+    is_first = marks.mark(database, run.id, marks.CANCELLED)
+    try:
+        remote.cancel(asked)
+    except LostRunError:
+        return  # it is recorded as the engine is asked for it next
+    except (RefusedError, ConfigurationError):  # it was not told
+        if is_first:
+            marks.unmark(database, run.id, marks.CANCELLED)
+        raise
 
 
 def resume(
@@ -87,10 +113,3 @@ def delete_remote(run: RunRecord, database: Database, environment: Mapping[str, 
         connect(recorded_connection(run), environment).delete(asked)
     except LostRunError:
         return
-
-
-def _update_place(run: RunRecord, database: Database, place: Mapping[str, object]) -> None:
-    session = max((one.number for one in runs.sessions_of(database, run.id)), default=1)
-    with Journal(database, run.id, session) as journal:
-        journal.run_updated(place=place)
-        journal.flush()

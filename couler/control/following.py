@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import typing as t
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from couler.backends.remote import Observation, Remote, RemoteRun
+from couler.control import marks
 from couler.control.connecting import connect, recorded_connection
+from couler.control.keeping import keep_logs
 from couler.control.recording import Recorded, Recorder
-from couler.control.submission import CANCELLED, as_place
-from couler.errors import EngineError, LostRunError, RunBusyError
+from couler.control.submission import as_place
+from couler.errors import LostRunError, RunBusyError
 from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
 from couler.state import runs
@@ -21,13 +23,10 @@ from couler.state.database import Database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
-from couler.state.records import RunRecord, StepRecord
+from couler.state.records import RunRecord
 from couler.state.results import Event
 
 Tell: t.TypeAlias = Callable[[Event], None]
-
-LOG_LINES = 5000
-"""How many of the last lines of a failed step are kept here."""
 
 
 def remote_run(database: Database, run: RunRecord) -> RemoteRun:
@@ -47,7 +46,8 @@ def refresh(
 ) -> RunRecord:
     """Ask the engine once how a run stands, record it, and return its record.
 
-    A run that another process follows is as that has recorded it.
+    A run that another process follows is as that has recorded it. One that the engine has no more
+    has ended: how is not known, so that it counts as failed.
 
     Raises
     ------
@@ -56,11 +56,12 @@ def refresh(
     ConfigurationError, EngineError
         The engine cannot be asked.
     """
-    asked = remote_run(database, run)
-    remote = connect(recorded_connection(run), environment)
     try:
-        with own_run(home.run_folder(run.id)), _recorder(database, run) as recorder:
-            recorder.record(_as_asked(remote.observe(asked), run.id, database))
+        with _followed(run, database, home, environment) as followed:
+            try:
+                followed.record(followed.remote.observe(followed.asked))
+            except LostRunError as error:
+                followed.lose(error)
     except RunBusyError:  # who follows it records the same
         return runs.find_run(database, run.id)
     return runs.find_run(database, run.id)
@@ -99,35 +100,69 @@ def follow(
     ConfigurationError, EngineError
         The engine cannot be asked; the run may go on.
     """
-    asked = remote_run(database, run)
-    remote = connect(recorded_connection(run), environment)
-    with own_run(home.run_folder(run.id)):
-        with _recorder(database, run, is_restart=is_restart) as recorder:
-            for observation in remote.follow(asked):
-                for event in recorder.record(_as_asked(observation, run.id, database)):
+    with _followed(run, database, home, environment, is_restart=is_restart) as followed:
+        try:
+            for observation in followed.remote.follow(followed.asked):
+                for event in followed.record(observation):
                     if on_event is not None:
                         on_event(event)
-        _keep_logs(remote, asked, database, home)
+        except LostRunError as error:
+            followed.lose(error)
+        keep_logs(followed.remote, followed.asked, followed.recorder.journal, database, home)
     return runs.find_run(database, run.id)
 
 
-def _as_asked(observation: Observation, run_id: str, database: Database) -> Observation:
-    """Return what is observed; what was cancelled from here and failed then is cancelled."""
-    if observation.status == "failed":
-        place = runs.find_run(database, run_id).place or {}
-        if place.get(CANCELLED):
-            return replace(observation, status="cancelled")
-    return observation
+@dataclass(frozen=True, slots=True)
+class _Followed:
+    """A run while this process records how it goes."""
+
+    asked: RemoteRun
+    remote: Remote
+    recorder: Recorder
+    database: Database
+
+    def record(self, observation: Observation) -> tuple[Event, ...]:
+        """Record how it stands; what was cancelled from here and failed then is cancelled."""
+        run = runs.find_run(self.database, self.asked.run_id)
+        if observation.status == "failed" and marks.has_mark(run, marks.CANCELLED):
+            observation = replace(observation, status="cancelled")
+        events = self.recorder.record(observation)
+        if marks.has_mark(run, marks.LOST):  # it is there again
+            marks.unmark(self.database, run.id, marks.LOST)
+        return events
+
+    def lose(self, error: LostRunError) -> None:
+        """Record that the engine has it no more, if it was not over."""
+        run_id, session = self.asked.run_id, self.recorder.journal.session
+        if runs.find_run(self.database, run_id).status != "running":
+            return
+        self.recorder.break_off()
+        told = (
+            f"{str(error).rstrip('.')}: asked for at {datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC. "
+            "How it ended is not known. `couler submit` begins another run, "
+            f"`couler delete {run_id}` forgets this one"
+        )
+        marks.lose(self.database, run_id, told, session=session)
 
 
 @contextmanager
-def _recorder(
-    database: Database, run: RunRecord, *, is_restart: bool = False
-) -> Iterator[Recorder]:
-    """Give a recorder of a run, in its latest session."""
-    session = max((one.number for one in runs.sessions_of(database, run.id)), default=1)
-    with Journal(database, run.id, session) as journal:
-        yield Recorder(journal, Recorded.read(database, run.id), is_restart=is_restart)
+def _followed(
+    run: RunRecord,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+    *,
+    is_restart: bool = False,
+) -> Iterator[_Followed]:
+    """Own a run, in its latest session, and give what it is asked for and recorded with."""
+    with own_run(home.run_folder(run.id)):
+        session = runs.standing_of(database, run.id).session
+        latest = runs.find_run(database, run.id)  # after that: what is later is of another session
+        asked = remote_run(database, latest)
+        remote = connect(recorded_connection(latest), environment)
+        with Journal(database, run.id, max(session, 1), is_shared=True) as journal:
+            recorder = Recorder(journal, Recorded.read(database, run.id), is_restart=is_restart)
+            yield _Followed(asked, remote, recorder, database)
 
 
 # logs ----------------------------------------------------------------------------------------
@@ -169,31 +204,3 @@ def _kept_log(run: RunRecord, path: StepPath, database: Database) -> Path | None
         if step.path == str(path) and step.log is not None and Path(step.log).is_file():
             return Path(step.log)
     return None
-
-
-def _keep_logs(remote: Remote, asked: RemoteRun, database: Database, home: Home) -> None:
-    """Keep the last lines of each step that failed, before the engine cleans them up."""
-    folder = home.run_folder(asked.run_id) / "logs"
-    failed = [
-        step
-        for step in runs.steps_of(database, asked.run_id)
-        if step.status == "failed" and step.attempts and step.log is None
-    ]
-    kept: list[StepRecord] = []
-    for number, step in enumerate(failed):
-        try:
-            lines = deque(remote.logs(asked, StepPath.parse(step.path)), maxlen=LOG_LINES)
-        except EngineError:  # `couler logs` says why; the end of the run is what was asked for
-            continue
-        if not lines:
-            continue
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{step.session}-{number}.log"
-        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
-        kept.append(replace(step, log=str(file)))
-    if kept:
-        session = max(one.number for one in runs.sessions_of(database, asked.run_id))
-        with Journal(database, asked.run_id, session) as journal:
-            for step in kept:
-                journal.step_ended(step)
-            journal.flush()

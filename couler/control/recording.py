@@ -148,6 +148,20 @@ class Recorder:
         events, self._events = tuple(self._events), []
         return events
 
+    def break_off(self) -> None:
+        """Write that no attempt goes on: the engine tells no more of the run.
+
+        Raises
+        ------
+        StateError
+            It cannot be written.
+        """
+        now = self.clock()
+        for path in self._attempts.known:
+            self._attempts.close(path, now)
+        self.journal.session_ended("failed", finished=now)
+        self.journal.flush()
+
     def _take(self, step: Observed, now: datetime) -> None:
         before = self._ends.get(step.path)
         if step.status in ENDS:

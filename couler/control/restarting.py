@@ -9,19 +9,26 @@ import time
 import typing as t
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from couler.backends.base import Artifact, Target, choose_format
 from couler.backends.registry import get_backend
-from couler.backends.remote import Remote, RemoteRun, Restart
+from couler.backends.remote import Remote, Restart
+from couler.control import marks
 from couler.control.connecting import connect, recorded_connection
 from couler.control.failing import decide_retry, failed_by_themselves
 from couler.control.following import Tell, follow, remote_run
 from couler.control.past import WELL
 from couler.control.restart import Past, RestartPlan, plan_restart
-from couler.control.submission import CANCELLED, UNCONFIRMED, as_place, parameter_record
-from couler.errors import EngineError, RefusedError, RunBusyError
+from couler.control.submission import UNCONFIRMED, as_place, parameter_record
+from couler.errors import (
+    ConfigurationError,
+    EngineError,
+    LostRunError,
+    RefusedError,
+    RunBusyError,
+)
 from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.ir.parameters import parameter_texts
 from couler.ir.serialize import read_json, write_json
@@ -31,7 +38,7 @@ from couler.state.database import Database
 from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
-from couler.state.records import RunRecord, SessionRecord, StepRecord
+from couler.state.records import RunRecord, SessionRecord, Standing, StepRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +65,13 @@ NOTHING: t.Final = Changes()
 AGAIN: t.Final = "again"
 """The option of a session that says what was to run again in it."""
 
+NOT_DONE: t.Final = (RefusedError, LostRunError, ConfigurationError)
+"""Errors of a restart after which the run is as it was."""
+
+_NOTHING_LEFT = (
+    "the engine has it no more, so nothing of it can be kept; `couler submit` begins another run"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
@@ -71,11 +85,14 @@ class Prepared:
         What would run.
     texts
         Values of its parameters by name, as texts on the wire.
+    standing
+        How the run stood.
     """
 
     plan: RestartPlan
     workflow: Workflow
     texts: Mapping[str, str]
+    standing: Standing
 
 
 def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> Prepared:
@@ -87,8 +104,13 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
         The parameters do not fit.
     StateError
         It is not known whether the engine has the run, or there is no such step.
+    LostRunError
+        The engine has the run no more.
     """
     as_place(run)
+    if marks.has_mark(run, marks.LOST):
+        raise LostRunError(f"{run.id}: {_NOTHING_LEFT}")
+    standing = runs.standing_of(database, run.id)  # first: what follows is of it, or of a later one
     before = read_json(runs.workflow_of(database, run.id))
     after = before if changes.workflow is None else changes.workflow
     had = {name: str(given["text"]) for name, given in run.parameters.items()}
@@ -98,7 +120,7 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))
     past = Past(run.id, before, had, ended, run.logical_date or "")
     plan = plan_restart(past, after, texts, from_step=changes.from_step)
-    return Prepared(plan, after, texts)
+    return Prepared(plan, after, texts, standing)
 
 
 def holding(
@@ -132,21 +154,29 @@ def restart(
     Raises
     ------
     RunBusyError
-        It has not ended, or another process follows it.
-    RefusedError
-        The engine refused: the run stays as it was.
+        It has not ended, or another process follows it, or has gone on with it since it was
+        prepared.
+    RefusedError, LostRunError, ConfigurationError
+        The engine refused, has it no more, or a credential cannot be had: the run stays as it was.
     EngineError
         The engine cannot be reached: what became of it is not known.
     """
     if run.status == "running":
-        raise RunBusyError(f"{run.id} goes on; `couler cancel {run.id}` ends it")
+        raise _going_on(run)
     connection = recorded_connection(run)
     artifact = _compile(run.engine, prepared.workflow, connection.target)
     order = Restart(prepared.workflow, artifact, prepared.texts, prepared.plan.again)
     with own_run(home.run_folder(run.id)):
-        asked = remote_run(database, run)
-        _carry_out(run, asked, order, connect(connection, environment), database)
+        latest = runs.find_run(database, run.id)
+        if latest.status == "running":
+            raise _going_on(latest)
+        remote = connect(connection, environment)
+        _carry_out(latest, order, prepared.standing, remote, database)
     return runs.find_run(database, run.id)
+
+
+def _going_on(run: RunRecord) -> RunBusyError:
+    return RunBusyError(f"{run.id} goes on; `couler cancel {run.id}` ends it")
 
 
 def _compile(engine: str, workflow: Workflow, target: Target) -> Artifact:
@@ -155,10 +185,11 @@ def _compile(engine: str, workflow: Workflow, target: Target) -> Artifact:
 
 
 def _carry_out(
-    run: RunRecord, asked: RemoteRun, order: Restart, remote: Remote, database: Database
+    run: RunRecord, order: Restart, standing: Standing, remote: Remote, database: Database
 ) -> None:
     """Let the engine take the run up; what comes of it is recorded, whatever it is."""
     text = write_json(order.workflow)
+    asked = remote_run(database, run)
     session = runs.begin_session(
         database,
         run.id,
@@ -169,23 +200,44 @@ def _carry_out(
         workflow_digest=hashlib.sha256(text.encode()).hexdigest(),
         ir_json=text,
         parameters=parameter_record(order.workflow, order.parameters),
+        expected=standing,
     )
-    with Journal(database, run.id, session) as journal:
+    with Journal(database, run.id, session, is_shared=True) as journal:
         try:
             place = remote.restart(asked, order)
-        except RefusedError:
-            journal.session_ended("refused")
-            journal.flush()
-            runs.restore_run(database, run)
+        except NOT_DONE as error:
+            _take_back(run, journal, database)
+            if isinstance(error, LostRunError):
+                error.add_note(f"{run.id}: {_NOTHING_LEFT}")
             raise
         except EngineError as error:
-            journal.run_updated(message=f"restart: {UNCONFIRMED}: {error}")
-            journal.flush()
+            _leave_open(journal, str(error))
             raise
-        # An engine that goes on in the same place gives it back with what was noted there.
-        left = {name: value for name, value in place.items() if name != CANCELLED}
-        journal.run_updated(place=left, message="")
+        except Exception as error:  # a defect, which may have come after the engine had done it
+            _leave_open(journal, type(error).__name__)
+            raise
+        journal.run_reopened()  # who looked at it from another machine may have seen its old end
+        journal.run_updated(place=marks.unmarked(place), message="")
         journal.flush()
+
+
+def _take_back(run: RunRecord, journal: Journal, database: Database) -> None:
+    """Record that a restart came to nothing, unless another has begun since."""
+    runs.restore_run(database, run, journal.session)
+    with Journal(database, run.id, journal.session) as own:
+        own.session_ended("refused")
+        own.flush()
+
+
+def _leave_open(journal: Journal, why: str) -> None:
+    """Record that nobody knows whether a run was taken up."""
+    journal.run_updated(message=f"restart: {UNCONFIRMED}: {why}")
+    journal.flush()
+
+
+_POLL_S = 0.5
+_TRIES = 20
+"""How often a run is tried to be taken up that another process looks at just then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,12 +254,20 @@ class Watch:
         Told, in a sentence, what the watcher does by itself.
     sleep
         Waits for some seconds.
+    retries
+        How often each step has been tried again, by its path.
     """
 
     policy: WatchPolicy | None = None
     on_event: Tell | None = None
     on_note: Callable[[str], None] | None = None
     sleep: Callable[[float], None] = time.sleep
+    retries: Counter[str] = field(default_factory=Counter)
+
+    def note(self, told: str) -> None:
+        """Tell what the watcher does."""
+        if self.on_note is not None:
+            self.on_note(told)
 
 
 def watch(
@@ -221,25 +281,68 @@ def watch(
 ) -> RunRecord:
     """Follow a run to its end, and take it up again where its failures are such that pass.
 
-    Only what failed and what depends on it runs again. The errors are those of `follow` and
-    `restart`.
+    Only what failed and what depends on it runs again. Where the engine does not take it up, that
+    is a note, and the run ends as it did. The errors are those of `follow`, and an `EngineError`
+    where it is not known whether the engine took it up.
     """
-    retries: Counter[str] = Counter()
     latest = run
     while True:
         latest = follow(
             latest, database, home, environment, on_event=how.on_event, is_restart=is_restart
         )
-        if latest.status != "failed" or how.policy is None:
+        if how.policy is None or latest.status != "failed" or marks.has_mark(latest, marks.LOST):
             return latest
         steps = runs.steps_of(database, run.id)
-        decision = decide_retry(steps, run.engine, retries, how.policy)
-        if how.on_note is not None and (retries or isinstance(decision, Wait)):
-            how.on_note(decision.reason)
+        decision = decide_retry(steps, run.engine, how.retries, how.policy)
+        if how.retries or isinstance(decision, Wait):
+            how.note(decision.reason)
         if isinstance(decision, GiveUp):
             return latest
-        how.sleep(decision.wait_s)
-        prepared = prepare(latest, database)
-        retries.update(step.path for step in failed_by_themselves(steps))
-        latest = restart(latest, prepared, database, home, environment)
+        how.retries.update(step.path for step in failed_by_themselves(steps))
+        latest = _try_again(latest, decision, database, home, environment, how)
+        if latest.status != "running":
+            return latest
         is_restart = True
+
+
+def _try_again(
+    run: RunRecord,
+    wait: Wait,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+    how: Watch,
+) -> RunRecord:
+    """Take a run up after a wait, and return it; it is as it was where that cannot be.
+
+    It may be cancelled, or taken up by another process, until then.
+    """
+    session = runs.standing_of(database, run.id).session
+    try:
+        if marks.begin_wait(database, run.id, wait.wait_s, wait.reason, session=session):
+            how.sleep(wait.wait_s)
+        busy: RunBusyError | None = None
+        for _ in range(_TRIES):
+            latest = runs.find_run(database, run.id)
+            if latest.status != "failed":
+                how.note(_changed(latest))
+                return latest
+            try:
+                return restart(latest, prepare(latest, database), database, home, environment)
+            except NOT_DONE as error:
+                how.note(f"{run.id} was not taken up again: {error}")
+                break
+            except RunBusyError as error:  # somebody looks at it, or has changed it just now
+                busy = error
+                how.sleep(_POLL_S)
+        else:
+            how.note(f"{run.id} was not taken up again: {busy}")
+    finally:
+        marks.end_wait(database, run.id)
+    return runs.find_run(database, run.id)
+
+
+def _changed(run: RunRecord) -> str:
+    if run.status == "cancelled":
+        return f"{run.id} was cancelled before it was taken up again"
+    return f"another process has taken {run.id} up meanwhile"

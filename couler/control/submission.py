@@ -15,7 +15,14 @@ from datetime import UTC, datetime
 from couler.backends.base import Artifact
 from couler.backends.remote import Connection, Remote, Submission
 from couler.control.connecting import connect, record_connection, recorded_connection
-from couler.errors import EngineError, ParameterError, RefusedError, RunNotFoundError, StateError
+from couler.errors import (
+    ConfigurationError,
+    EngineError,
+    ParameterError,
+    RefusedError,
+    RunNotFoundError,
+    StateError,
+)
 from couler.ir.parameters import parameter_texts
 from couler.ir.serialize import write_json
 from couler.ir.workflow import Workflow
@@ -30,9 +37,6 @@ _RUN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,51}[a-z0-9])?")
 """Names that every engine takes for a run, and for what it makes of its steps behind it."""
 
 UNCONFIRMED = "it is not known whether the engine has it"
-
-CANCELLED = "cancelled"
-"""The entry of a run's place that says that it was cancelled from here, until it is taken up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,8 @@ def submit(
         Another workflow or target has a run of that name.
     RefusedError
         The engine refused: the run is recorded as failed.
+    ConfigurationError
+        A credential cannot be had: the run is recorded as failed.
     EngineError
         The engine cannot be reached: the run is recorded as not confirmed, and can be submitted
         again by its name.
@@ -88,11 +94,21 @@ def submit(
     texts = parameter_texts(order.workflow.parameters, order.parameters)
     remote = connect(order.connection, environment)
     run = _record(order, texts, database, home)
-    if run.place is not None:
-        return run
-    with own_run(home.run_folder(run.id)):
-        _hand_over(run, order, texts, remote, database)
+    if run.place is None:
+        _hand_over(run.id, order, texts, remote, database, home)
     return runs.find_run(database, run.id)
+
+
+def check(order: Order, database: Database, home: Home) -> None:
+    """Check what can be checked of an order before anything is done for it.
+
+    Raises
+    ------
+    ParameterError, StateError
+        As `submit`.
+    """
+    texts = parameter_texts(order.workflow.parameters, order.parameters)
+    _find_same(_wanted(order, texts, home), database)
 
 
 def submit_again(
@@ -108,24 +124,31 @@ def submit_again(
     texts = {name: str(given["text"]) for name, given in run.parameters.items()}
     remote = connect(connection, environment)
     order = Order(workflow, artifact, connection, {}, run.id)
-    with own_run(home.run_folder(run.id)):
-        _hand_over(run, order, texts, remote, database)
+    _hand_over(run.id, order, texts, remote, database, home)
     return runs.find_run(database, run.id)
 
 
 def _record(order: Order, texts: Mapping[str, str], database: Database, home: Home) -> RunRecord:
     """Return the record of a run of the name, which is made if there is none."""
-    ir_json = write_json(order.workflow)
+    wanted = _wanted(order, texts, home)
+    known = _find_same(wanted, database)
+    if known is None:
+        runs.create_run(database, wanted, write_json(order.workflow))
+    return known or wanted
+
+
+def _wanted(order: Order, texts: Mapping[str, str], home: Home) -> RunRecord:
+    """Return what is to be recorded of a run that is not recorded yet."""
     name = order.name or _new_name(order.workflow)
     if not _RUN_NAME.fullmatch(name):
         raise ParameterError(
             f"{name!r} is no name of a run: at most 53 lower-case letters, digits and hyphens, "
             "a letter first and no hyphen last"
         )
-    wanted = RunRecord(
+    return RunRecord(
         id=name,
         workflow=order.workflow.name,
-        workflow_digest=hashlib.sha256(ir_json.encode()).hexdigest(),
+        workflow_digest=hashlib.sha256(write_json(order.workflow).encode()).hexdigest(),
         engine=order.connection.engine,
         created=datetime.now(UTC),
         parameters=parameter_record(order.workflow, texts),
@@ -134,10 +157,20 @@ def _record(order: Order, texts: Mapping[str, str], database: Database, home: Ho
         program=order.program,
         target=record_connection(order.connection),
     )
+
+
+def _find_same(wanted: RunRecord, database: Database) -> RunRecord | None:
+    """Return the run that has the name already, if there is one.
+
+    Raises
+    ------
+    StateError
+        It is of another workflow, target or parameters.
+    """
+    name = wanted.id
     known = _find(database, name)
     if known is None:
-        runs.create_run(database, wanted, ir_json)
-        return wanted
+        return None
     for what in ("engine", "target", "workflow_digest", "parameters"):
         if getattr(known, what) != getattr(wanted, what):
             told = {"workflow_digest": "workflow"}.get(what, what)
@@ -169,35 +202,69 @@ def parameter_record(workflow: Workflow, texts: Mapping[str, str]) -> dict[str, 
 
 
 def _hand_over(
-    run: RunRecord, order: Order, texts: Mapping[str, str], remote: Remote, database: Database
+    run_id: str,
+    order: Order,
+    texts: Mapping[str, str],
+    remote: Remote,
+    database: Database,
+    home: Home,
 ) -> None:
-    """Let the engine have a run; what comes of it is recorded, whatever it is."""
-    session = runs.begin_session(
-        database,
-        run.id,
-        pid=os.getpid(),
-        host=socket.gethostname(),
-        started=datetime.now(UTC),
-    )
-    with Journal(database, run.id, session) as journal:
-        journal.run_updated(message=UNCONFIRMED)
-        journal.flush()  # before the engine is asked: a process that dies here has said so
-        try:
-            place = remote.submit(Submission(run.id, order.workflow, order.artifact, texts))
-        except RefusedError as error:
-            journal.run_updated(status="failed", message=str(error), finished=datetime.now(UTC))
+    """Let the engine have a run, unless another process has done so meanwhile."""
+    with own_run(home.run_folder(run_id)):
+        expected = runs.standing_of(database, run_id)
+        if runs.find_run(database, run_id).place is not None:
+            return
+        session = runs.begin_session(
+            database,
+            run_id,
+            pid=os.getpid(),
+            host=socket.gethostname(),
+            started=datetime.now(UTC),
+            expected=expected,
+        )
+        submission = Submission(run_id, order.workflow, order.artifact, texts)
+        _ask(submission, remote, database, session)
+
+
+def _ask(submission: Submission, remote: Remote, database: Database, session: int) -> None:
+    """Ask the engine to begin a run; what comes of it is recorded, whatever it is."""
+    run_id = submission.run_id
+    # Before the engine is asked: a process that dies here has said so.
+    _note(database, run_id, session, message=UNCONFIRMED)
+    try:
+        place = remote.submit(submission)
+    except (RefusedError, ConfigurationError) as error:  # it has taken nothing, or got nothing
+        _note(
+            *(database, run_id, session),
+            status="failed",
+            message=str(error),
+            finished=datetime.now(UTC),
+        )
+        with Journal(database, run_id, session) as journal:
             journal.session_ended("refused")
             journal.flush()
-            raise
-        except EngineError as error:
-            journal.run_updated(message=f"{UNCONFIRMED}: {error}")
-            journal.flush()
-            error.add_note(
-                f"{UNCONFIRMED}; `couler retry {run.id}` submits it again and doubles nothing"
-            )
-            raise
-        journal.run_updated(place=place, message="")
-        journal.flush()
+        raise
+    except EngineError as error:
+        _note(database, run_id, session, message=f"{UNCONFIRMED}: {error}")
+        error.add_note(_submit_again(run_id))
+        raise
+    except Exception as error:  # a defect, which may have come after the engine had taken it
+        _note(database, run_id, session, message=f"{UNCONFIRMED}: {type(error).__name__}")
+        error.add_note(_submit_again(run_id))
+        raise
+    begun = {"status": "running", "place": dict(place), "message": "", "finished": None}
+    runs.change_run(database, run_id, lambda run: begun if run.place is None else None)
+
+
+def _note(database: Database, run_id: str, session: int, **values: object) -> None:
+    """Record how a submission stands, unless another has come to something."""
+    runs.change_run(
+        database, run_id, lambda run: values if run.place is None else None, session=session
+    )
+
+
+def _submit_again(run_id: str) -> str:
+    return f"{UNCONFIRMED}; `couler retry {run_id}` submits it again and doubles nothing"
 
 
 def as_place(run: RunRecord) -> Mapping[str, t.Any]:

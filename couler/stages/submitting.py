@@ -81,7 +81,7 @@ def submit(
     EngineError
         The engine refused or cannot be reached; the record says which.
     """
-    from couler.control.submission import Order
+    from couler.control.submission import Order, check
     from couler.control.submission import submit as submit_order
 
     planned = plan(workflow, engine=connection.engine, target=connection.target, passes=passes)
@@ -89,9 +89,10 @@ def submit(
     for note in (*map(str, planned.diagnostics), *artifact.notes):
         if on_note is not None:
             on_note(note)
-    if create_secrets:
-        put_secrets(workflow, connection, environment)
     order = Order(planned.workflow, artifact, connection, parameters or {}, name, program)
+    if create_secrets:
+        check(order, database, home)
+        put_secrets(workflow, connection, environment)
     return submit_order(order, database, home, environment)
 
 

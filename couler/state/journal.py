@@ -12,6 +12,7 @@ from operator import attrgetter
 
 import sqlalchemy as sa
 
+from couler.errors import RunBusyError
 from couler.state.database import Database
 from couler.state.faults import explain_faults
 from couler.state.records import (
@@ -23,6 +24,7 @@ from couler.state.records import (
     SessionStatus,
     StepRecord,
 )
+from couler.state.runs import lock_run
 from couler.state.tables import attempts, cache_decisions, runs, sessions, steps
 from couler.state.upsert import upsert
 
@@ -47,6 +49,9 @@ class Journal:
         A run of it.
     session
         Number of the session that this process is (`begin_session`).
+    is_shared
+        Whether other machines may go on with the run, which no lock of this one excludes: nothing
+        is written then once a later session has begun.
 
     Raises
     ------
@@ -70,9 +75,12 @@ class Journal:
     ['fit']
     """
 
-    def __init__(self, database: Database, run_id: str, session: int) -> None:
+    def __init__(
+        self, database: Database, run_id: str, session: int, *, is_shared: bool = False
+    ) -> None:
         self.run_id = run_id
         self.session = session
+        self._is_shared = is_shared
         self._place = database.place
         self._connection = database.connect_writer()
         dialect = database.dialect
@@ -258,14 +266,18 @@ class Journal:
         ------
         StateError
             It cannot be written; it is still noted, so that a later call may succeed.
+        RunBusyError
+            The run is shared, and another process has gone on with it.
         """
         if self.is_empty:
             return
         connection, has_rare = self._connection, self._has_rare
         with (
             explain_faults(self._place, f"record run {self.run_id}"),
-            _transaction(connection, through_driver=not has_rare) as write,
+            _transaction(connection, through_driver=not (has_rare or self._is_shared)) as write,
         ):
+            if self._is_shared:
+                self._refuse_late(connection)
             if self._forgotten:
                 self._forget(connection)
             if self._gone:
@@ -289,6 +301,15 @@ class Journal:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    def _refuse_late(self, connection: sa.Connection) -> None:
+        lock_run(connection, self.run_id)
+        later = sessions.c.run_id == self.run_id, sessions.c.number > self.session
+        if connection.execute(sa.select(sessions.c.number).where(*later)).first() is not None:
+            raise RunBusyError(
+                f"{self.run_id}: another process has gone on with it meanwhile. `couler status "
+                f"{self.run_id}` shows how it stands"
+            )
 
     def _forget(self, connection: sa.Connection) -> None:
         # "0" follows "/": what lies between begins with the path and a slash, letters as they are.

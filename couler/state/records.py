@@ -96,6 +96,14 @@ class RunRecord:
     place: Mapping[str, Json] | None = None
 
 
+class Standing(t.NamedTuple):
+    """How a run stands: what was decided on it holds while it does."""
+
+    status: RunStatus
+    session: int
+    """Number of its last session; 0 for none."""
+
+
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
     """One engine process that worked on a run.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import difflib
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from couler.errors import RunNotFoundError
+from couler.errors import RunBusyError, RunNotFoundError
 from couler.state.database import Database
 from couler.state.records import (
     AttemptRecord,
@@ -22,6 +22,7 @@ from couler.state.records import (
     SessionRecord,
     Signal,
     SignalKind,
+    Standing,
     StepRecord,
 )
 from couler.state.tables import (
@@ -75,6 +76,7 @@ def begin_session(
     workflow_digest: str | None = None,
     ir_json: str | None = None,
     parameters: Mapping[str, Json] | None = None,
+    expected: Standing | None = None,
 ) -> int:
     """Record that a process works on a run, which is `running` from now on.
 
@@ -98,6 +100,9 @@ def begin_session(
         The workflow, where it is not the one that the run has had; both or none.
     parameters
         Values of the parameters, where they are not those that the run has had.
+    expected
+        How the run is to stand still (`standing_of`): what is to be done was decided on it. It
+        holds across machines, which `own_run` does not.
 
     Returns
     -------
@@ -108,9 +113,18 @@ def begin_session(
     ------
     RunNotFoundError
         There is no such run.
+    RunBusyError
+        The run does not stand as it is expected to.
     """
     with database.write() as connection:
+        lock_run(connection, run_id)
         run = _read_run(connection, run_id)
+        last = _last_session(connection, run_id)
+        if expected not in (None, Standing(run.status, last)):
+            raise RunBusyError(
+                f"{run_id}: another process has gone on with it meanwhile; it is {run.status} now. "
+                f"`couler status {run_id}` shows how it stands"
+            )
         digest = run.workflow_digest if workflow_digest is None else workflow_digest
         if ir_json is not None:
             _add_workflow(connection, digest, run.workflow, ir_json, started)
@@ -121,10 +135,9 @@ def begin_session(
             .values(status="interrupted")
         )
         connection.execute(sa.delete(signals).where(signals.c.run_id == run_id))
-        last = connection.execute(sa.select(sa.func.max(sessions.c.number)).where(mine)).scalar()
         session = SessionRecord(
             run_id=run_id,
-            number=(last or 0) + 1,
+            number=last + 1,
             pid=pid,
             host=host,
             started=started,
@@ -147,8 +160,42 @@ def begin_session(
     return session.number
 
 
-def restore_run(database: Database, run: RunRecord) -> None:
-    """Record a run as it was, its workflow and parameters too: a session on it came to nothing.
+def standing_of(database: Database, run_id: str) -> Standing:
+    """Return how a run stands, for what is decided on it (`begin_session`).
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    with database.read() as connection:
+        return Standing(_read_run(connection, run_id).status, _last_session(connection, run_id))
+
+
+def change_run(
+    database: Database,
+    run_id: str,
+    change: Callable[[RunRecord], Mapping[str, t.Any] | None],
+    *,
+    session: int | None = None,
+) -> bool:
+    """Write what follows from how a run stands, which nobody else changes meanwhile.
+
+    Parameters
+    ----------
+    database
+        The database.
+    run_id
+        The run.
+    change
+        Returns values of fields, given the run; None for no change.
+    session
+        Number of a session: nothing is written if a later one has begun.
+
+    Returns
+    -------
+    bool
+        Whether anything was written.
 
     Raises
     ------
@@ -156,8 +203,39 @@ def restore_run(database: Database, run: RunRecord) -> None:
         There is no such run.
     """
     with database.write() as connection:
-        _read_run(connection, run.id)
-        connection.execute(sa.update(runs).where(runs.c.id == run.id).values(_values(run)))
+        lock_run(connection, run_id)
+        run = _read_run(connection, run_id)
+        if session is not None and _last_session(connection, run_id) > session:
+            return False
+        values = change(run)
+        if values is None:
+            return False
+        connection.execute(sa.update(runs).where(runs.c.id == run_id).values(values))
+        return True
+
+
+def restore_run(database: Database, run: RunRecord, session: int) -> None:
+    """Record a run as it was, its workflow and parameters too: a session on it came to nothing.
+
+    Nothing is written if a later session has begun.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
+    change_run(database, run.id, lambda _: _values(run), session=session)
+
+
+def lock_run(connection: sa.Connection, run_id: str) -> None:
+    """Let no other write the run until this transaction ends; with SQLite none does anyway."""
+    connection.execute(sa.select(runs.c.id).where(runs.c.id == run_id).with_for_update())
+
+
+def _last_session(connection: sa.Connection, run_id: str) -> int:
+    query = sa.select(sa.func.max(sessions.c.number)).where(sessions.c.run_id == run_id)
+    last: int | None = connection.execute(query).scalar()
+    return last or 0
 
 
 def find_run(database: Database, text: str) -> RunRecord:

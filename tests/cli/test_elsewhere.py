@@ -122,9 +122,28 @@ def test_status_watches_until_the_end(couler: Callable, begun: str) -> None:
 
 def test_a_run_that_the_engine_has_no_more(couler: Callable, begun: str, engine) -> None:
     (engine.folder / "mine.run").unlink()
-    told = couler("status", begun)
-    assert told.code == 4
-    assert "known last: scripted has no run mine" in told.err
+    for _ in range(2):
+        told = couler("status", begun)
+        assert (told.code, told.err) == (0, "")
+        assert told.out.startswith("mine  failed  on away  ")
+        assert "scripted has no run mine: asked for at " in told.out
+    [listed] = couler("list", "--refresh", "--format", "json").json["runs"]
+    assert listed["status"] == "failed"
+    told = couler("cancel", begun)
+    assert (told.code, told.err) == (1, "mine has ended already: failed\n")
+    told = couler("retry", begun)
+    assert (told.code, told.out) == (4, "")
+    assert "nothing of it can be kept; `couler submit` begins another run" in told.err
+    assert couler("delete", begun).code == 0
+
+
+def test_a_run_that_is_there_again(couler: Callable, begun: str, engine) -> None:
+    state = engine.folder / "mine.run"
+    kept = state.read_text()
+    state.unlink()
+    assert couler("status", begun, "--format", "json").json["status"] == "failed"
+    state.write_text(kept)
+    assert couler("status", begun, "--format", "json").json["status"] == "running"
 
 
 def test_list_tells_engines_apart(couler: Callable, greet: str, begun: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,15 +12,18 @@ import pytest
 from couler.backends.remote import Observation, Observed, ObservedAttempt, StepState
 from couler.control.ending import cancel, delete_remote, resume
 from couler.control.failing import decide_retry
-from couler.control.following import follow, read_log, refresh
+from couler.control.following import follow, read_log, refresh, remote_run
+from couler.control.keeping import keep_logs
+from couler.control.restarting import prepare
 from couler.control.results import result_of
 from couler.control.submission import submit
-from couler.errors import EngineError, LostRunError, RunBusyError
+from couler.errors import EngineError, LostRunError, RefusedError, RunBusyError
 from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.ir.paths import StepPath
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
+from couler.state.journal import Journal
 from couler.state.ownership import own_run, shown_status
 from couler.state.records import RunRecord
 from couler.state.results import Event
@@ -134,12 +139,135 @@ def test_a_run_that_is_cancelled_is_no_failed_one(
     run: RunRecord, remote: ToldRemote, database: Database, home: Home
 ) -> None:
     slept: list[float] = []
-    remote.observations = [Observation("running"), FAILED]
+    remote.observations = [Observation("running"), Observation("running"), FAILED]
     latest = cancel(run, database, home, {}, sleep=slept.append)
     assert (latest.status, len(slept)) == ("cancelled", 1)
-    assert remote.asked == ["submit", "cancel", "observe", "observe"]
+    assert remote.asked == ["submit", "observe", "cancel", "observe", "observe"]
     assert latest.place == {"name": run.id, "cancelled": True}
     assert cancel(run, database, home, {}, patience_s=-1).status == "cancelled"
+    assert len(remote.asked) == 5, "it is over"
+
+
+@pytest.mark.parametrize("status", ["failed", "succeeded"])
+def test_a_run_that_had_ended_is_not_cancelled(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home, status: str
+) -> None:
+    remote.observations = [replace(FAILED, status=status)]
+    latest = cancel(run, database, home, {})
+    assert (latest.status, latest.place) == (status, {"name": run.id})
+    assert remote.asked == ["submit", "observe"]
+
+
+def test_a_cancel_that_is_not_answered_may_have_been_heard(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [Observation("running"), FAILED]
+    remote.faults = [None, EngineError("told: got no answer")]
+    with pytest.raises(EngineError):
+        cancel(run, database, home, {})
+    assert refresh(runs.find_run(database, run.id), database, home, {}).status == "cancelled"
+
+
+def test_a_cancel_that_is_refused_leaves_nothing(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [Observation("running"), FAILED]
+    remote.faults = [None, RefusedError("told: no")]
+    with pytest.raises(RefusedError):
+        cancel(run, database, home, {})
+    assert refresh(runs.find_run(database, run.id), database, home, {}).status == "failed"
+
+
+def test_a_run_that_the_engine_has_no_more_has_ended(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [Observation("running", (step("fit", "running"),))]
+    refresh(run, database, home, {})
+    remote.faults = [LostRunError("told: it has no such run")]
+    lost = refresh(runs.find_run(database, run.id), database, home, {})
+    assert lost.status == "failed"
+    assert lost.finished is not None
+    assert re.match(
+        r"told: it has no such run: asked for at .* UTC\. How it ended is not known\. "
+        r"`couler submit` begins another run, `couler delete fit-2-\w+` forgets this one$",
+        lost.message or "",
+    )
+    [attempt] = runs.attempts_of(database, run.id)
+    assert attempt.status == "error"
+    [session] = runs.sessions_of(database, run.id)
+    assert session.status == "failed"
+
+    remote.faults = [LostRunError("told: it has no such run")]
+    assert refresh(lost, database, home, {}) == lost, "what was recorded stays"
+    assert cancel(lost, database, home, {}).status == "failed"
+    with pytest.raises(LostRunError, match=r"nothing of it can be kept; `couler submit` begins"):
+        prepare(lost, database)
+
+    there = refresh(lost, database, home, {})  # such as after a mistake in the settings
+    assert (there.status, there.place) == ("running", {"name": run.id})
+
+
+def test_a_run_that_is_lost_while_it_is_followed_has_ended(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [LostRunError("told: it has no such run")]
+    assert follow(run, database, home, {}).status == "failed"
+
+
+def test_a_run_that_is_lost_after_it_was_told_to_end_is_cancelled(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [Observation("running")]
+    remote.faults = [None, LostRunError("told: it has no such run"), LostRunError("told: no")]
+    assert cancel(run, database, home, {}).status == "cancelled"
+
+
+def test_what_ended_stays_when_the_engine_has_it_no_more(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [replace(FAILED, status="succeeded")]
+    ended = follow(run, database, home, {})
+    remote.faults = [LostRunError("told: it has no such run")]
+    assert refresh(ended, database, home, {}) == ended
+
+
+def many_failed(count: int) -> Observation:
+    return Observation(
+        "failed", tuple(step(f"each[{number}]", "failed", exit_code=1) for number in range(count))
+    )
+
+
+def test_not_every_log_is_kept(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [many_failed(25)]
+    remote.lines = {f"each[{number}]": [f"line of {number}"] for number in range(25)}
+    ended = follow(run, database, home, {})
+    assert remote.asked.count("logs") == 20
+    kept = {
+        one.path: Path(one.log).read_text() for one in runs.steps_of(database, run.id) if one.log
+    }
+    assert kept == {f"each[{number}]": f"line of {number}\n" for number in range(20)}
+    assert ended.message == (
+        "the logs of 5 of 25 failed steps are not kept here; "
+        f"`couler logs {run.id} STEP` asks the engine for them"
+    )
+
+
+def test_keeping_logs_takes_its_time_only(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.observations = [many_failed(3)]
+    refresh(run, database, home, {})
+    remote.lines = {f"each[{number}]": ["first", "last"] for number in range(3)}
+    seconds = iter(range(0, 10_000, 25))
+    with Journal(database, run.id, 1) as journal:
+        asked = remote_run(database, runs.find_run(database, run.id))
+        keep_logs(remote, asked, journal, database, home, clock=lambda: next(seconds))
+    logs = [one.path for one in runs.steps_of(database, run.id) if one.log]
+    assert (logs, remote.asked.count("logs")) == ([], 1), "half a log is none"
+    told = runs.find_run(database, run.id).message or ""
+    assert told.startswith("the logs of 3 of 3 failed steps are not kept here; ")
 
 
 def test_a_run_that_takes_long_to_end_is_told_of(

@@ -73,7 +73,7 @@ def test_a_run_that_was_cancelled_can_fail_after_it_was_taken_up(
     remote: ToldRemote, database: Database, home: Home
 ) -> None:
     run = submit(order(), database, home, {})
-    remote.observations = [BROKEN]
+    remote.observations = [Observation("running"), BROKEN]
     cancelled = cancel(run, database, home, {})
     assert cancelled.status == "cancelled"
     remote.keeps_place = True

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
+from couler.control import submission
+from couler.control.ending import cancel
 from couler.control.following import remote_run
 from couler.control.submission import UNCONFIRMED, submit, submit_again
-from couler.errors import EngineError, ParameterError, RefusedError, StateError
+from couler.errors import (
+    ConfigurationError,
+    EngineError,
+    ParameterError,
+    RefusedError,
+    StateError,
+)
 from couler.ir.workflow import Container, Step, Workflow
 from couler.state import runs
 from couler.state.database import Database
@@ -99,6 +110,73 @@ def test_a_run_that_may_have_begun_can_be_submitted_again(
     again = submit_again(run, one.workflow, one.artifact, database, home, {})
     assert (again.place, again.message) == ({"name": "nightly"}, "")
     assert [sent.run_id for sent in remote.submitted] == ["nightly", "nightly"]
+
+
+def test_a_credential_that_cannot_be_had_is_no_submission(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    missing = "the token: the environment has no variable TOKEN"
+    remote.faults = [ConfigurationError(missing)]
+    with pytest.raises(ConfigurationError):
+        submit(order("nightly"), database, home, {})
+    run = recorded(database)
+    assert (run.status, run.place, run.message) == ("failed", None, missing)
+    [session] = runs.sessions_of(database, "nightly")
+    assert session.status == "refused"
+    assert cancel(run, database, home, {}).status == "failed"
+    again = submit(order("nightly"), database, home, {})
+    assert (again.status, again.place, again.finished) == ("running", {"name": "nightly"}, None)
+
+
+def test_a_defect_leaves_open_whether_the_engine_has_it(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [KeyError("secret")]
+    with pytest.raises(KeyError) as broken:
+        submit(order("nightly"), database, home, {})
+    assert "`couler retry nightly` submits it again" in broken.value.__notes__[0]
+    assert (recorded(database).status, recorded(database).message) == (
+        "running",
+        f"{UNCONFIRMED}: KeyError",
+    )
+
+
+class Interrupting(ToldRemote):
+    """Lets something happen elsewhere, such as on another machine, before it answers."""
+
+    def __init__(self, meanwhile: Callable[[], object]) -> None:
+        super().__init__()
+        self.meanwhile = meanwhile
+
+    def _asked(self, verb: str) -> None:
+        self.meanwhile()
+        super()._asked(verb)
+
+
+def test_a_refusal_does_not_hide_that_another_machine_has_submitted_it(
+    remote: ToldRemote, database: Database, home: Home, tmp_path: Path
+) -> None:
+    other = Home(tmp_path / "other")  # with locks of its own, and the same database
+    mine = Interrupting(lambda: submit(order("nightly"), database, other, {}))
+    mine.faults = [RefusedError("told: the quota is used up")]
+    run = submission._record(order("nightly"), {}, database, home)
+    with pytest.raises(RefusedError):
+        submission._hand_over(run.id, order("nightly"), {}, mine, database, home)
+    assert (recorded(database).status, recorded(database).place) == ("running", {"name": "nightly"})
+
+
+def test_what_another_process_has_submitted_meanwhile_is_not_submitted(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    remote.faults = [EngineError("told: got no answer")]
+    one = order("nightly")
+    with pytest.raises(EngineError):
+        submit(one, database, home, {})
+    stale = recorded(database)
+    submit(one, database, home, {})
+    again = submit_again(stale, one.workflow, one.artifact, database, home, {})
+    assert again.place == {"name": "nightly"}
+    assert len(remote.submitted) == 2
 
 
 def test_a_process_that_dies_while_it_submits_has_said_so(

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from couler.errors import RunNotFoundError, StateError
+from couler.errors import RunBusyError, RunNotFoundError, StateError
 from couler.state import (
     Database,
     Journal,
@@ -28,6 +28,8 @@ from couler.state import (
     take_signals,
     workflow_of,
 )
+from couler.state.records import Standing
+from couler.state.runs import change_run, restore_run, standing_of
 from couler.state.tables import metadata
 from tests.state.samples import DECISION, DIGEST, IR, JSON, NOON, RUN, STEP
 
@@ -96,6 +98,55 @@ def test_a_session_may_change_the_workflow(database: Database, add_run: AddRun) 
     assert workflow_of(database, "r1") == "{}"
     digests = [session.workflow_digest for session in sessions_of(database, "r1")]
     assert digests == [DIGEST, "c" * 64]
+
+
+def test_a_session_begins_only_where_the_run_stands_as_expected(
+    database: Database, add_run: AddRun
+) -> None:
+    add_run("r1")
+    planned = standing_of(database, "r1")
+    assert planned == Standing("running", 0)
+    begin_session(database, "r1", pid=1, host="h", started=NOON, expected=planned)
+    for expected in (planned, Standing("failed", 1)):
+        with pytest.raises(RunBusyError, match=r"r1: another process has gone on with it"):
+            begin_session(database, "r1", pid=2, host="h", started=NOON, expected=expected)
+    assert len(sessions_of(database, "r1")) == 1
+
+
+def test_a_run_is_restored_unless_a_later_session_has_begun(
+    database: Database, add_run: AddRun
+) -> None:
+    before = replace(add_run("r1"), status="failed", message="no")
+    for _ in range(2):
+        begin_session(database, "r1", pid=1, host="h", started=NOON)
+    restore_run(database, before, 1)
+    assert find_run(database, "r1").status == "running"
+    restore_run(database, before, 2)
+    assert find_run(database, "r1") == before
+
+
+def test_a_change_follows_from_how_the_run_stands(database: Database, add_run: AddRun) -> None:
+    add_run("r1", place={"a": 1})
+    assert change_run(database, "r1", lambda run: {"place": {**(run.place or {}), "b": 2}})
+    assert find_run(database, "r1").place == {"a": 1, "b": 2}
+    assert not change_run(database, "r1", lambda run: None)
+    with pytest.raises(RunNotFoundError):
+        change_run(database, "r2", lambda run: {"message": ""})
+
+
+def test_a_shared_run_is_not_written_by_an_earlier_session(
+    database: Database, session: int
+) -> None:
+    with Journal(database, "r1", session, is_shared=True) as journal:
+        journal.step_ended(STEP)
+        journal.flush()
+        begin_session(database, "r1", pid=2, host="elsewhere", started=NOON)
+        journal.step_ended(replace(STEP, path="later"))
+        journal.run_updated(status="failed")
+        with pytest.raises(RunBusyError, match=r"r1: another process has gone on with it"):
+            journal.flush()
+    assert [step.path for step in steps_of(database, "r1")] == [STEP.path]
+    assert find_run(database, "r1").status == "running"
 
 
 def test_a_run_is_found_by_its_name(database: Database, add_run: AddRun) -> None:

@@ -1,0 +1,279 @@
+"""Several processes have to do with one run, on this machine or others: none undoes another's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from couler.backends.remote import Observation
+from couler.control import marks, restarting
+from couler.control.ending import cancel
+from couler.control.following import _followed, follow, refresh
+from couler.control.restarting import Watch, prepare, restart, watch
+from couler.control.submission import submit
+from couler.errors import (
+    ConfigurationError,
+    EngineError,
+    LostRunError,
+    RefusedError,
+    RunBusyError,
+)
+from couler.failures import WatchPolicy
+from couler.state import runs
+from couler.state.database import Database
+from couler.state.home import Home
+from couler.state.ownership import own_run
+from couler.state.records import RunRecord
+from tests.control.conftest import ToldRemote, order
+from tests.control.test_restarting import BROKEN, WELL
+
+NOT_ENDED = RefusedError("told: the run has not ended")
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine that is told what to say compiles nothing."""
+    monkeypatch.setattr(restarting, "_compile", lambda *_: order().artifact)
+
+
+@pytest.fixture
+def failed(remote: ToldRemote, database: Database, home: Home) -> RunRecord:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN]
+    return follow(run, database, home, {})
+
+
+def found(database: Database) -> RunRecord:
+    [run] = runs.list_runs(database)
+    return run
+
+
+def take_up(database: Database, home: Home) -> RunRecord:
+    run = found(database)
+    return restart(run, prepare(run, database), database, home, {})
+
+
+def test_a_restart_that_was_planned_before_another_does_nothing(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    prepared = prepare(failed, database)
+    other = take_up(database, home)
+    remote.faults = [NOT_ENDED]
+    with pytest.raises(RunBusyError, match=r"goes on; `couler cancel"):
+        restart(failed, prepared, database, home, {})
+    assert found(database) == other
+    assert len(remote.restarted) == 1
+
+
+def test_a_restart_that_was_planned_before_another_that_has_ended_does_nothing(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    prepared = prepare(failed, database)
+    remote.observations = [BROKEN]
+    ended = follow(take_up(database, home), database, home, {})
+    with pytest.raises(RunBusyError, match=r"another process has gone on with it meanwhile"):
+        restart(failed, prepared, database, home, {})
+    assert found(database) == ended
+    assert len(runs.sessions_of(database, failed.id)) == 2
+
+
+class Meanwhile(ToldRemote):
+    """Lets something happen elsewhere before it answers."""
+
+    def __init__(self, happens: Callable[[], object], *faults: Exception) -> None:
+        super().__init__(faults=list(faults))
+        self.happens = happens
+
+    def _asked(self, verb: str) -> None:
+        self.happens()
+        super()._asked(verb)
+
+
+def test_a_refused_restart_restores_nothing_over_that_of_another_machine(
+    failed: RunRecord,
+    remote: ToldRemote,
+    database: Database,
+    home: Home,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    there = Home(tmp_path / "there")  # with locks of its own, and the same database
+
+    def happens() -> None:
+        monkeypatch.setattr(restarting, "connect", lambda *_: remote)
+        remote.observations = [BROKEN]  # the engine has not begun with the first restart
+        refresh(found(database), database, there, {})
+        take_up(database, there)
+
+    monkeypatch.setattr(restarting, "connect", lambda *_: Meanwhile(happens, NOT_ENDED))
+    with pytest.raises(RefusedError):
+        restart(failed, prepare(failed, database), database, home, {})
+    after = found(database)
+    assert (after.status, after.place) == ("running", {"name": failed.id, "restarts": 1})
+    ends = [session.status for session in runs.sessions_of(database, failed.id)]
+    assert ends == ["failed", "refused", "running"]
+
+
+def test_who_follows_on_another_machine_writes_no_old_end(
+    failed: RunRecord, remote: ToldRemote, database: Database, home: Home, tmp_path: Path
+) -> None:
+    there = Home(tmp_path / "there")
+    with _followed(failed, database, there, {}) as followed:
+        take_up(database, home)
+        with pytest.raises(RunBusyError, match=r"another process has gone on with it"):
+            followed.record(replace(WELL, status="succeeded"))
+    assert found(database).status == "running"
+
+
+def test_a_run_that_waits_for_a_retry_can_be_cancelled(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN]
+    notes: list[str] = []
+    seen: list[RunRecord] = []
+
+    def sleep(_: float) -> None:
+        seen.append(found(database))
+        cancel(seen[0], database, home, {})
+
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=sleep)
+    ended = watch(run, database, home, {}, how)
+    assert marks.is_waiting(seen[0])
+    assert "it is taken up again at" in (seen[0].message or "")
+    assert (ended.status, ended.place) == ("cancelled", {"name": run.id})
+    assert ended.message == "it had failed, and was cancelled before it was taken up again"
+    assert notes[1:] == [f"{run.id} was cancelled before it was taken up again"]
+    assert remote.restarted == []
+    assert "cancel" not in remote.asked
+    remote.observations = [WELL]
+    again = take_up(database, home)
+    assert follow(again, database, home, {}).status == "succeeded"
+
+
+def test_an_interrupt_ends_the_wait_for_a_retry(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [replace(BROKEN, message="a step failed")]
+
+    def sleep(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        watch(run, database, home, {}, Watch(WatchPolicy(), sleep=sleep))
+    after = found(database)
+    assert (after.status, after.message, after.place) == (
+        "failed",
+        "a step failed",
+        {"name": run.id},
+    )
+    assert cancel(after, database, home, {}).status == "failed"
+
+
+def test_who_watches_goes_on_with_what_another_has_taken_up(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN, WELL]
+    notes: list[str] = []
+
+    def sleep(_: float) -> None:
+        take_up(database, home)
+        remote.faults = [None, NOT_ENDED]
+
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=sleep)
+    assert watch(run, database, home, {}, how).status == "succeeded"
+    assert notes[1:] == [f"another process has taken {run.id} up meanwhile"]
+    assert len(remote.restarted) == 1
+
+
+def test_a_retry_waits_for_who_looks_at_the_run_just_then(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN, WELL]
+    lock = own_run(home.run_folder(run.id))
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 1:
+            lock.__enter__()
+        if len(slept) == 3:
+            lock.__exit__(None, None, None)
+
+    assert watch(run, database, home, {}, Watch(WatchPolicy(), sleep=sleep)).status == "succeeded"
+    assert len(slept) == 3
+
+
+def test_a_retry_that_others_hold_up_is_not_dropped_without_a_word(
+    remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restarting, "_TRIES", 2)
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN]
+    notes: list[str] = []
+    lock = own_run(home.run_folder(run.id))
+
+    def sleep(_: float) -> None:
+        if not notes[1:] and not marked:
+            marked.append(True)
+            lock.__enter__()
+
+    marked: list[bool] = []
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=sleep)
+    ended = watch(run, database, home, {}, how)
+    lock.__exit__(None, None, None)
+    assert ended.status == "failed"
+    assert notes[1].startswith(f"{run.id} was not taken up again: run {run.id}: process ")
+
+
+@pytest.mark.parametrize("error", [RefusedError, LostRunError, ConfigurationError])
+def test_a_retry_that_cannot_be_leaves_the_result(
+    error: type[Exception], remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [replace(BROKEN, message="a step failed")]
+    remote.faults = [None, None, error("told: no")]
+    notes: list[str] = []
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=lambda _: None)
+    ended = watch(run, database, home, {}, how)
+    assert (ended.status, ended.message, ended.place) == (
+        "failed",
+        "a step failed",
+        {"name": run.id},
+    )
+    assert notes[1:] == [f"{run.id} was not taken up again: told: no"]
+    assert {one.path: one.status for one in runs.steps_of(database, run.id)} == {
+        "fit": "succeeded",
+        "tell": "failed",
+    }
+
+
+def test_a_retry_of_which_nothing_is_known_is_an_error(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN]
+    remote.faults = [None, None, EngineError("told: got no answer")]
+    with pytest.raises(EngineError, match=r"got no answer"):
+        watch(run, database, home, {}, Watch(WatchPolicy(), sleep=lambda _: None))
+    after = found(database)
+    assert (after.status, after.place) == ("running", {"name": run.id})
+    assert "it is not known whether" in (after.message or "")
+
+
+def test_a_run_that_is_lost_is_not_taken_up(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [Observation("running", BROKEN.steps)]
+    refresh(run, database, home, {})
+    remote.faults = [LostRunError("told: it has no such run")]
+    how = Watch(WatchPolicy(), sleep=lambda _: None)
+    assert watch(found(database), database, home, {}, how).status == "failed"
+    assert remote.restarted == []
