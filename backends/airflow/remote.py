@@ -35,6 +35,7 @@ from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
 from couler.ir.wire import decode
 from couler.ir.workflow import Suspend, Workflow
+from couler.rest import notices
 from couler.rest.patience import Patience
 
 Json: t.TypeAlias = t.Any
@@ -65,7 +66,7 @@ class AirflowRemote:
         if found is None:
             conf = _conf(workflow, submission.parameters)
             self._put(workflow, submission.artifact)
-            self._api.pause(workflow.name, paused=False)
+            self._let_go(workflow)
             found = run.begin(conf, submitted(digest))
         if found is not None and digest not in digests(str(found.get("note") or "")):
             raise RefusedError(
@@ -74,6 +75,15 @@ class AirflowRemote:
                 "another name (--name)"
             )
         return place
+
+    def _let_go(self, workflow: Workflow) -> None:
+        """Let a DAG run that is paused; one with a schedule begins runs by itself then."""
+        if workflow.schedule is not None and (self._api.dag(workflow.name) or {}).get("is_paused"):
+            notices.say(
+                f"airflow: the schedule of {workflow.name} begins runs from now on as well: runs "
+                "that are submitted are of the same DAG, which was paused"
+            )
+        self._api.pause(workflow.name, paused=False)
 
     def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
         """Put a scheduled workflow in place; see `couler.backends.remote.Scheduling.schedule`."""
@@ -217,7 +227,7 @@ class AirflowRemote:
                 "another run for other ones"
             )
         self._put(restart.workflow, restart.artifact)
-        self._api.pause(restart.workflow.name, paused=False)
+        self._let_go(restart.workflow)
         edges = self._api.edges(restart.workflow.name)
         wanted = to_clear(run.workflow, asked.steps, asked.table, edges, restart.again)
         if not wanted:

@@ -28,9 +28,12 @@ from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import connect_to
+from couler.errors import InvalidWorkflowError
 
 SCHEMA_VERSION = 1
 """Version of the JSON."""
+
+_WANTS_A_VALUE = "CLR186"
 
 _Command: t.TypeAlias = Callable[..., t.Any]
 
@@ -105,15 +108,20 @@ def put(
         options=options,
         storages=storages,
     )
-    found = stages.schedule(
-        load(file),
-        connection,
-        environment=session.environment,
-        parameters=parameters,
-        passes=passes or None,
-        create_secrets=create_secrets,
-        on_note=lambda note: session.info(f"note: {note}"),
-    )
+    try:
+        found = stages.schedule(
+            load(file),
+            connection,
+            environment=session.environment,
+            parameters=parameters,
+            passes=passes or None,
+            create_secrets=create_secrets,
+            on_note=lambda note: session.info(f"note: {note}"),
+        )
+    except InvalidWorkflowError as error:
+        if any(one.code == _WANTS_A_VALUE for one in error.diagnostics):
+            error.add_note("-p NAME=VALUE gives its runs a value without a default")
+        raise
     if format_ == "json":
         _echo_json({**_head(connection), **_json(found), "place": dict(found.place)})
     else:

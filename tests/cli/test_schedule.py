@@ -149,7 +149,7 @@ def test_parameters_of_a_dag(couler: Call, nightly: str, airflow: FakeAirflow) -
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (["put", "nightly.py"], 1, "CLR186.*nobody gives a value"),
+        (["put", "nightly.py"], 1, r"CLR186.*nobody gives a value.*\n-p NAME=VALUE gives"),
         (["put", "nightly.py", "-p", "depth=2"], 2, 'parameter "who": a value is required'),
         (["put", "nightly.py", "-p", "who=x", "-p", "deep=2"], 2, 'Did you mean "depth"'),
         (["put", "greet.yaml"], 1, 'the workflow "greet" has no schedule. Give it one'),
@@ -274,3 +274,15 @@ def test_a_dag_goes_with_its_runs(couler: Call, nightly: str, airflow: FakeAirfl
     assert (told.code, told.err) == (0, "removed nightly\n")
     assert airflow.runs == {}
     assert airflow.read is None
+
+
+def test_a_run_that_lets_a_schedule_go_says_so(
+    couler: Call, write: Callable[[str, str], str], airflow: FakeAirflow
+) -> None:
+    nightly = write("nightly.py", NIGHTLY.replace("who=str", 'who="you"'))
+    note = "note: airflow: the schedule of nightly begins runs from now on as well"
+    assert note in couler("submit", nightly, "-p", "who=me", "--name", "first").err
+    assert note not in couler("submit", nightly, "-p", "who=me", "--name", "second").err
+    couler("schedule", "pause", "nightly")
+    assert note in couler("submit", nightly, "-p", "who=me", "--name", "third").err
+    assert sorted(airflow.runs) == ["first", "second", "third"]
