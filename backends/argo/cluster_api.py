@@ -7,11 +7,13 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
-from couler.backends.argo.cluster_restart import restart
+from couler.backends.argo import changing
+from couler.backends.argo.cluster_restart import restarting
 from couler.backends.argo.reset import PutBack
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
 from couler.backends.argo.workflow_api import CANCELLED_LABEL, Change, Json
 from couler.errors import EngineError, LostRunError, RefusedError
+from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError
 
 FIELD_MANAGER = "couler"
@@ -29,15 +31,19 @@ _PLURALS: Mapping[tuple[str, str], str] = {
 }
 _CLUSTER_WIDE = frozenset({"ClusterWorkflowTemplate"})
 
+WORKFLOW: Shape = {"metadata.name": str, "spec": dict}
+"""What an answer must have to be a Workflow."""
+
+_LIST: Shape = {"metadata.resourceVersion": str, "items": WORKFLOW}
+_OBJECT: Shape = {"metadata.name": str}
+_VERSION: Shape = {"metadata.resourceVersion": str}
+
 _WATCH_S = 60
 """How long a stream of changes lasts: a connection that has died unseen is noticed after it."""
 
 _IDLE_S = _WATCH_S + 15.0
 _LOG_IDLE_S = 600.0
 """How long a process may write nothing before its log is asked for anew."""
-
-_CONFLICTS = 10
-"""How often a change is made again that another change of the object came before."""
 
 _APPLY = "application/apply-patch+yaml"
 _MERGE = "application/merge-patch+json"
@@ -71,29 +77,26 @@ class ClusterApi:
         repeat = bool(workflow["metadata"].get("name"))
         params = _params(fieldManager=FIELD_MANAGER, dryRun="All" if dry_run else None)
         path = self._path("Workflow")
-        return self._client.call("POST", path, send=workflow, params=params, repeat=repeat)
+        return self._client.call(
+            "POST", path, send=workflow, params=params, repeat=repeat, expect=WORKFLOW
+        )
 
     def get(self, name: str) -> Json:
         """Return a Workflow."""
-        found = self._client.call("GET", self._path("Workflow", name), absent=[404])
+        path = self._path("Workflow", name)
+        found = self._client.call("GET", path, absent=[404], expect=WORKFLOW)
         if found is None:
             raise self._lost(name)
         return found
 
     def snapshot(self, name: str) -> tuple[Json, str]:
         """Return a Workflow, and the version after which its changes can be asked for."""
-        answer = self._client.call(
-            "GET", self._path("Workflow"), params={"fieldSelector": f"metadata.name={name}"}
-        )
-        if not answer["items"]:
+        params = {"fieldSelector": f"metadata.name={name}"}
+        answer = self._client.call("GET", self._path("Workflow"), params=params, expect=_LIST)
+        if not answer.get("items"):
             raise self._lost(name)
         found = {"apiVersion": _GROUP, "kind": "Workflow", **answer["items"][0]}
         return found, answer["metadata"]["resourceVersion"]
-
-    def list(self, labels: Mapping[str, str]) -> list[Json]:
-        """Return the Workflows that have all these labels."""
-        wanted = ",".join(f"{key}={value}" for key, value in labels.items())
-        return _all(self._client, self._path("Workflow"), wanted)
 
     def watch(self, name: str, since: str) -> Iterator[Change]:
         """Yield a Workflow whenever it has changed."""
@@ -115,18 +118,23 @@ class ClusterApi:
     def _event(self, path: str, line: str) -> tuple[str, Json]:
         try:
             event = json.loads(line)
-            kind, found = event["type"], event["object"]
-        except (ValueError, KeyError, TypeError) as error:
+        except ValueError as error:
             raise self._error(path, None, "a change that is no JSON: it was cut off") from error
-        if kind == "ERROR":
-            raise self._error(path, found.get("code"), found.get("message") or "no reason is given")
-        return kind, found
+        lacks = lacking(event, {"type": str, "object": dict})
+        if lacks is None and event["type"] == "ERROR":
+            told = event["object"]
+            raise self._error(path, told.get("code"), told.get("message") or "no reason is given")
+        if lacks is None:
+            lacks = lacking(event["object"], _VERSION)
+        if lacks is not None:
+            raise self._error(path, None, f"a change that is none: it lacks {lacks}")
+        return event["type"], event["object"]
 
     def replace(self, workflow: Json) -> Json:
         """Put a whole Workflow in the place of the one with its name."""
         path = self._path("Workflow", workflow["metadata"]["name"])
         params = _params(fieldManager=FIELD_MANAGER)
-        return self._client.call("PUT", path, send=workflow, params=params)
+        return self._client.call("PUT", path, send=workflow, params=params, expect=WORKFLOW)
 
     def restart(
         self,
@@ -137,7 +145,8 @@ class ClusterApi:
         first: Callable[[], object] = lambda: None,
     ) -> Json:
         """Begin parts of an ended Workflow again."""
-        return restart(self._client, self.namespace, name, put_back, first=first)
+        make = restarting(self._client, self.namespace, name, put_back, first=first)
+        return self.change(name, make)
 
     def change(self, name: str, change: Callable[[Json], Json | None]) -> Json:
         """Change a Workflow, again if another change came before.
@@ -149,19 +158,7 @@ class ClusterApi:
         change
             Returns what it is to be; None for what it is.
         """
-        for _ in range(_CONFLICTS):
-            found = self.get(name)
-            wanted = change(found)
-            if wanted is None:
-                return found
-            try:
-                return self.replace(wanted)
-            except RestError as error:
-                if error.code != 409:
-                    raise
-        raise EngineError(
-            f"argo: the workflow {name} changes too often to be changed from here. Try again"
-        )
+        return changing.change(name, change, read=lambda: self.get(name), write=self.replace)
 
     def delete(self, name: str) -> None:
         """Delete a Workflow and its pods; nothing happens if there is none."""
@@ -198,19 +195,12 @@ class ClusterApi:
         has_begun = bool((found.get("status") or {}).get("startedAt"))
         # Argo reads the time of a stored workflow only once, when it begins.
         if not spec.get("onExit") or not has_begun or "workflowTemplateRef" in spec:
-            self._shut_down(name, "Stop")
+            # One that is suspended as a whole would wait for ever.
+            self._patch("Workflow", name, {"spec": {"shutdown": "Stop", "suspend": None}})
             return
         marks = {"labels": {CANCELLED_LABEL: "true"}}
         patch = {"metadata": marks, "spec": {"activeDeadlineSeconds": 0, "suspend": None}}
         self._patch("Workflow", name, patch)
-
-    def terminate(self, name: str) -> None:
-        """End a Workflow at once, without its exit handlers."""
-        self._shut_down(name, "Terminate")
-
-    def _shut_down(self, name: str, strategy: str) -> None:
-        # One that is suspended as a whole would wait for ever.
-        self._patch("Workflow", name, {"spec": {"shutdown": strategy, "suspend": None}})
 
     def resume(self, name: str, node_id: str | None, entered: Mapping[str, str]) -> None:
         """Let a node of type Suspend go on, or a whole Workflow that is suspended."""
@@ -228,24 +218,25 @@ class ClusterApi:
         params = _params(container=container, follow="true" if follow else None)
         yield from self._client.lines(path, params=params, accept="*/*", idle_s=_LOG_IDLE_S)
 
-    def pods(self, workflow: str) -> Sequence[Json]:
-        """Return the pods of a Workflow."""
-        params = {"labelSelector": f"workflows.argoproj.io/workflow={workflow}"}
-        path = f"/api/v1/namespaces/{self.namespace}/pods"
-        return t.cast("Sequence[Json]", self._client.call("GET", path, params=params)["items"])
-
     def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         """Create an object, or change the one with its kind and name (server-side apply)."""
         path = self._path_of(manifest)
         dry = "All" if dry_run else None
         params = _params(fieldManager=FIELD_MANAGER, force="true", dryRun=dry)
         return self._client.call(
-            "PATCH", path, send=manifest, content_type=_APPLY, params=params, repeat=True
+            "PATCH",
+            path,
+            send=manifest,
+            content_type=_APPLY,
+            params=params,
+            repeat=True,
+            expect=_OBJECT,
         )
 
     def cron_workflow(self, name: str) -> Json | None:
         """Return a CronWorkflow; None if there is none."""
-        return self._client.call("GET", self._path("CronWorkflow", name), absent=[404])
+        path = self._path("CronWorkflow", name)
+        return self._client.call("GET", path, absent=[404], expect=WORKFLOW)
 
     def cron_workflows(self, label: str) -> Sequence[Json]:
         """Return the CronWorkflows that have a label."""
@@ -270,6 +261,7 @@ class ClusterApi:
             params=_params(fieldManager=FIELD_MANAGER),
             repeat=True,  # the same patch twice is the patch
             absent=[404],
+            expect=_OBJECT,
         )
         if answer is None:
             raise self._lost(name, kind)
@@ -314,8 +306,8 @@ def _all(client: RestClient, path: str, selector: str) -> list[Json]:
     found: list[Json] = []
     params: dict[str, str | int | bool] = {"labelSelector": selector, "limit": 100}
     while True:
-        answer = client.call("GET", path, params=params)
-        found += answer["items"]
+        answer = client.call("GET", path, params=params, expect=_LIST)
+        found += answer.get("items") or ()
         more = answer["metadata"].get("continue")
         if not more:
             return found

@@ -6,20 +6,20 @@ import typing as t
 from collections.abc import Callable, Collection
 
 from couler.backends.argo.reset import PutBack, has_ended
-from couler.errors import LostRunError, RefusedError
-from couler.rest.client import RestClient, RestError
+from couler.errors import RefusedError
+from couler.rest.answers import Shape
+from couler.rest.client import RestClient
 from couler.rest.patience import Patience
 
 Json: t.TypeAlias = t.Any
 
-_CONFLICTS = 10
-"""How often a change is made again that another change of the object came before."""
+_NAMES: Shape = {"items": {"metadata.name": str}, "metadata": dict}
 
 _GONE = Patience(first_s=0.1, cap_s=2.0, total_s=60.0)
 """How long a pod that is deleted may still be there; most have ended, and go at once."""
 
 
-def restart(
+def restarting(
     client: RestClient,
     namespace: str,
     name: str,
@@ -27,8 +27,10 @@ def restart(
     *,
     first: Callable[[], object] = lambda: None,
     gone: Patience = _GONE,
-) -> Json:
-    """Begin parts of a run again, and return its Workflow.
+) -> Callable[[Json], Json]:
+    """Return what makes the Workflow of an ended run one that begins parts of it again.
+
+    It deletes the pods of these parts.
 
     Parameters
     ----------
@@ -41,47 +43,31 @@ def restart(
     gone
         How long pods may take to go.
 
-    Raises
-    ------
-    RefusedError
-        The run has not ended, or the cluster refuses: it stays as it was, but for pods.
-    EngineError
-        The cluster does not answer.
-    LostRunError
-        There is no such Workflow.
-
     Notes
     -----
-    What broke off in between can be done again: pods that are gone already are no matter, and the
+    What breaks off in between can be done again: pods that are gone already are no matter, and the
     Workflow is changed as a whole, if nothing else has changed it (`metadata.resourceVersion`).
     """
-    root = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
-    for attempt in range(_CONFLICTS):
-        found = client.call("GET", f"{root}/workflows/{name}", absent=[404])
-        if found is None:
-            raise LostRunError(
-                f"argo: there is no Workflow {name} in the namespace {namespace} of "
-                f"{client.address}: it was deleted there, or never was"
-            )
+    group = f"/apis/argoproj.io/v1alpha1/namespaces/{namespace}"
+    is_first = True
+
+    def make(found: Json) -> Json:
+        nonlocal is_first
         refuse_running(found)
         wanted = put_back(found)
-        if attempt == 0:
+        if is_first:
             first()
+            is_first = False
         pods = _Kind(client, f"/api/v1/namespaces/{namespace}/pods", name)
         pods.delete(wanted.pods)
         pods.wait_until_gone(wanted.pods, gone)
         # What the pods have told of their outputs would be taken for what the new ones tell. Argo
         # deletes it at the end of a run, so an account that may not can go on.
-        results = _Kind(client, f"{root}/workflowtaskresults", name, unless=(403,))
+        results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
         results.delete(wanted.nodes)
-        try:
-            return client.call("PUT", f"{root}/workflows/{name}", send=wanted.workflow)
-        except RestError as error:
-            if error.code != 409:
-                raise
-    raise RefusedError(
-        f"argo: the workflow {name} changes too often to be changed from here. Try again"
-    )
+        return wanted.workflow
+
+    return make
 
 
 def refuse_running(workflow: Json) -> None:
@@ -129,10 +115,12 @@ class _Kind:
         found: set[str] = set()
         params: dict[str, str | int | bool] = {"labelSelector": self._of, "limit": 500}
         while True:
-            answer = self._client.call("GET", self._path, params=params, absent=self._absent)
+            answer = self._client.call(
+                "GET", self._path, params=params, absent=self._absent, expect=_NAMES
+            )
             if answer is None:
                 return found
-            found |= {one["metadata"]["name"] for one in answer["items"]}
+            found |= {one["metadata"]["name"] for one in answer.get("items") or ()}
             more = answer["metadata"].get("continue")
             if not more:
                 return found

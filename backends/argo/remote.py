@@ -61,9 +61,9 @@ class ArgoRemote:
         wanted = with_mark(found.workflow, run_digest(submission.workflow, submission.parameters))
         if found.others and not self._is_there(wanted):
             # All of it or nothing: a refusal of one must not leave the others behind.
-            self._create(wanted, submission.run_id, dry_run=True)
+            self._create(wanted, dry_run=True)
             self.put(found.others)
-        created = self._create(wanted, submission.run_id)
+        created = self._create(wanted)
         return {
             "name": created["metadata"]["name"],
             "namespace": self.api.namespace,
@@ -79,19 +79,30 @@ class ArgoRemote:
         refuse_other(found, wanted, self.api.namespace)
         return True
 
-    def _create(self, workflow: Json, run_id: str, *, dry_run: bool = False) -> Json:
+    def _create(self, workflow: Json, *, dry_run: bool = False) -> Json:
         name = workflow["metadata"]["name"]
         try:
             return self.api.create(workflow, dry_run=dry_run)
         except RestError as error:
-            if error.code != _CONFLICT:
+            is_certain = isinstance(error, RefusedError) and error.code != _CONFLICT
+            if is_certain or error.code is None:
                 raise _refused("Workflow", name, error) from error
-            try:
-                found = self.api.get(name)
-            except LostRunError:  # it is another conflict, or the other Workflow has just gone
-                raise error from None
+            # It has the name already, or an earlier attempt may have been heard.
+            found = self._found_after(error, name)
             refuse_other(found, workflow, self.api.namespace)
             return found
+
+    def _found_after(self, error: RestError, name: str) -> Json:
+        """Return the Workflow that may have been created though an error was answered."""
+        try:
+            return self.api.get(name)
+        except LostRunError:  # it was not created, or it is another conflict, or it has just gone
+            raise error from None
+        except RestError as unseen:
+            # A refusal to be looked at is no refusal to be created.
+            raise EngineError(
+                f"{error}. Whether the cluster has it now is not known: {unseen}"
+            ) from unseen
 
     def _apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         try:
@@ -275,7 +286,7 @@ def _name(run: RemoteRun) -> str:
 
 
 def _refused(kind: str, name: str, error: RestError) -> EngineError:
-    if error.code is None or error.code not in (400, 422):
+    if not isinstance(error, RefusedError) or error.code not in (400, 422):
         return error
     return RefusedError(f"argo: the {kind} {name} was refused: {error.reason}")
 

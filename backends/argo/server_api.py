@@ -14,8 +14,10 @@ from couler.backends.argo.argo_retry import runs_the_same
 from couler.backends.argo.cluster_restart import refuse_running
 from couler.backends.argo.reset import PutBack, has_ended
 from couler.backends.argo.server_stream import results
+from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import Change, Json
 from couler.errors import LostRunError, RefusedError
+from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError
 
 _COLLECTIONS: Mapping[str, tuple[str, str]] = {
@@ -24,6 +26,11 @@ _COLLECTIONS: Mapping[str, tuple[str, str]] = {
     "ClusterWorkflowTemplate": ("cluster-workflow-templates", "template"),
 }
 """For each kind that the server keeps beside Workflows: its path, and its name in a call."""
+
+_WORKFLOW: Shape = {"metadata.name": str, "spec": dict}
+_LIST: Shape = {"metadata": dict, "items": {"metadata.name": str}}
+_ANY: Shape = {}
+"""Any object."""
 
 _WATCH_S = 60
 """How long a stream of changes lasts: a connection that has died unseen is noticed after it."""
@@ -61,11 +68,12 @@ class ServerApi:
         # To repeat it is safe where it has a name: what is there already is refused.
         repeat = bool(workflow["metadata"].get("name"))
         sent = {"namespace": self.namespace, "workflow": workflow, "serverDryRun": dry_run}
-        return self._client.call("POST", self._workflows, send=sent, repeat=repeat)
+        expect = {"metadata.name": str}
+        return self._client.call("POST", self._workflows, send=sent, repeat=repeat, expect=expect)
 
     def get(self, name: str) -> Json:
         """Return a Workflow."""
-        found = self._client.call("GET", self._workflow(name), absent=[404])
+        found = self._client.call("GET", self._workflow(name), absent=[404], expect=_WORKFLOW)
         if found is None:
             raise self._lost(name)
         return found
@@ -74,16 +82,13 @@ class ServerApi:
         """Return a Workflow, and the version after which changes can be asked for."""
         # The server lists from a copy of its own, which may know less than it gives by name.
         params = _params(**_of_name(name), fields="metadata")
-        metadata = self._client.call("GET", self._workflows, params=params).get("metadata") or {}
+        listed = self._client.call("GET", self._workflows, params=params, expect=_ANY)
+        metadata = listed.get("metadata")
         found = self.get(name)
-        version = found["metadata"]["resourceVersion"]
+        version = str(found["metadata"].get("resourceVersion") or "")
         self._told[name] = version
-        return found, metadata.get("resourceVersion") or version
-
-    def list(self, labels: Mapping[str, str]) -> list[Json]:
-        """Return the Workflows that have all these labels."""
-        wanted = ",".join(f"{key}={value}" for key, value in labels.items())
-        return _all(self._client, self._workflows, wanted)
+        told = metadata.get("resourceVersion") if isinstance(metadata, dict) else None
+        return found, told or version
 
     def watch(self, name: str, since: str) -> Iterator[Change]:
         """Yield a Workflow whenever it has changed."""
@@ -94,6 +99,9 @@ class ServerApi:
         )
         try:
             for event in results(self._client, path, params, idle_s=_IDLE_S):
+                lacks = lacking(event, {"object.metadata.resourceVersion": str})
+                if lacks is not None:
+                    raise self._no_change(path, lacks)
                 found = event["object"]
                 if event.get("type") == "DELETED":
                     raise self._lost(name)
@@ -104,6 +112,11 @@ class ServerApi:
             if error.code == 404:
                 raise self._lost(name) from error
             raise
+
+    def _no_change(self, path: str, lacks: str) -> RestError:
+        reason = f"a change that is none: it lacks {lacks}"
+        told = f"argo: the changes of {self.address}{path} ended: {reason}"
+        return RestError(told, code=None, reason=reason)
 
     def _is_newer(self, name: str, version: str) -> bool:
         """Whether a version comes after what was given by name, which may be ahead of changes."""
@@ -139,10 +152,20 @@ class ServerApi:
             # Not repeated: what has begun is refused the second time.
             return self._change(name, "retry", repeat=False)
         except RestError as error:
+            return self._changed_after(error, name, lambda now: not has_ended(now))
+
+    def _changed_after(self, error: RestError, name: str, is_done: Callable[[Json], bool]) -> Json:
+        """Return a Workflow that was changed though an error was answered; else raise the error."""
+        if isinstance(error, RefusedError):
+            raise error
+        try:
             now = self.get(name)
-            if error.code in (None, 400) and not has_ended(now):
-                return now  # it had heard
-            raise
+        except RestError:
+            # A refusal to be read is no refusal to be changed.
+            raise error from None
+        if not is_done(now):
+            raise error
+        return now
 
     def _beyond(self, name: str, what: str) -> RefusedError:
         return RefusedError(
@@ -156,42 +179,43 @@ class ServerApi:
 
     def stop(self, name: str) -> None:
         """End a Workflow; its exit handlers run."""
-        self._shut_down(name, "stop")
-
-    def terminate(self, name: str) -> None:
-        """End a Workflow at once, without its exit handlers."""
-        self._shut_down(name, "terminate")
-
-    def _shut_down(self, name: str, action: str) -> None:
         try:
-            stopped = self._change(name, action)
+            stopped = self._change(name, "stop")
         except RestError as error:
             if error.code in (400, 500) and has_ended(self.get(name)):
                 return  # it has ended in between
             raise
-        if ((stopped or {}).get("spec") or {}).get("suspend"):
+        if (stopped.get("spec") or {}).get("suspend"):
             self._change(name, "resume")  # it would wait for ever
 
     def resume(self, name: str, node_id: str | None, entered: Mapping[str, str]) -> None:
         """Let a node of type Suspend go on, or a whole Workflow that is suspended."""
-        if node_id is None:
-            self._change(name, "resume")
-        elif entered:
+        action, fields = "resume", {}
+        if node_id is not None:
+            fields["nodeFieldSelector"] = f"id={node_id}"
+        if node_id is not None and entered:
+            action = "set"
             values = json.dumps(dict(entered), ensure_ascii=False)
-            self._change(
-                name,
-                "set",
-                nodeFieldSelector=f"id={node_id}",
-                outputParameters=values,
-                phase="Succeeded",
-            )
-        else:
-            self._change(name, "resume", nodeFieldSelector=f"id={node_id}")
+            fields |= {"outputParameters": values, "phase": "Succeeded"}
+        try:
+            self._change(name, action, fields)
+        except RestError as error:
+            # What goes on already is refused the second time.
+            self._changed_after(error, name, lambda now: _goes_on(now, node_id, entered))
 
-    def _change(self, name: str, action: str, *, repeat: bool = True, **fields: str) -> Json:
-        sent = {"name": name, "namespace": self.namespace, **fields}
+    def _change(
+        self,
+        name: str,
+        action: str,
+        fields: Mapping[str, str] | None = None,
+        *,
+        repeat: bool = True,
+    ) -> Json:
+        sent = {"name": name, "namespace": self.namespace, **(fields or {})}
         path = f"{self._workflow(name)}/{action}"
-        answer = self._client.call("PUT", path, send=sent, repeat=repeat, absent=[404])
+        answer = self._client.call(
+            "PUT", path, send=sent, repeat=repeat, absent=[404], expect={"metadata": dict}
+        )
         if answer is None:
             raise self._lost(name)
         return answer
@@ -228,18 +252,21 @@ class ServerApi:
         path = f"/api/v1/{collection}{scope}"
         sent = {"namespace": self.namespace, field: manifest}
         if dry_run:
-            return self._client.call("POST", f"{path}/lint", send=sent, repeat=True)
-        found = self._client.call("GET", f"{path}/{quote(name)}", absent=[404])
+            return self._client.call("POST", f"{path}/lint", send=sent, repeat=True, expect=_ANY)
+        stored: Shape = {"metadata.resourceVersion": str}
+        found = self._client.call("GET", f"{path}/{quote(name)}", absent=[404], expect=stored)
         if found is None:
-            return self._client.call("POST", path, send=sent)
+            return self._client.call("POST", path, send=sent, expect=stored)
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
         changed = {**manifest, "metadata": {**manifest["metadata"], **version}}
         sent = {**sent, "name": name, field: changed}
-        return self._client.call("PUT", f"{path}/{quote(name)}", send=sent, repeat=False)
+        path = f"{path}/{quote(name)}"
+        return self._client.call("PUT", path, send=sent, repeat=False, expect=stored)
 
     def cron_workflow(self, name: str) -> Json | None:
         """Return a CronWorkflow; None if there is none."""
-        return self._client.call("GET", f"{self._crons}/{quote(name)}", absent=[404])
+        path = f"{self._crons}/{quote(name)}"
+        return self._client.call("GET", path, absent=[404], expect=_WORKFLOW)
 
     def cron_workflows(self, label: str) -> Sequence[Json]:
         """Return the CronWorkflows that have a label."""
@@ -283,9 +310,9 @@ def _all(client: RestClient, path: str, selector: str) -> list[Json]:
     found: list[Json] = []
     params = _params(**{"listOptions.labelSelector": selector, "listOptions.limit": str(_PAGE)})
     while True:
-        answer = client.call("GET", path, params=params)
+        answer = client.call("GET", path, params=params, expect=_LIST)
         found += answer.get("items") or ()
-        more = (answer.get("metadata") or {}).get("continue")
+        more = answer["metadata"].get("continue")
         if not more:
             return found
         params["listOptions.continue"] = more
@@ -297,6 +324,18 @@ def _params(**given: str | None) -> dict[str, str | int | bool]:
 
 def _of_name(name: str) -> dict[str, str]:
     return {"listOptions.fieldSelector": f"metadata.name={name}"}
+
+
+def _goes_on(workflow: Json, node_id: str | None, entered: Mapping[str, str]) -> bool:
+    """Return whether a node of type Suspend, or a whole Workflow, goes on with what is entered."""
+    if node_id is None:
+        return not workflow["spec"].get("suspend")
+    node = read_nodes(workflow).get(node_id)
+    if node is None or node.get("phase") == "Running":
+        return False
+    given = (node.get("outputs") or {}).get("parameters") or ()
+    values = {one["name"]: one.get("value") for one in given}
+    return all(values.get(name) == value for name, value in entered.items())
 
 
 def _arguments(workflow: Json) -> dict[str, Json]:

@@ -42,7 +42,7 @@ def results(client: RestClient, path: str, params: Parameters, *, idle_s: float)
             if text is None:
                 continue
             told = _read(client, path, text)
-            if "result" in told:
+            if isinstance(told.get("result"), dict):
                 yield told["result"]
             elif _raise_unless_ended(client, path, told.get("error") or told):
                 return
@@ -70,6 +70,8 @@ def _read(client: RestClient, path: str, text: str) -> Json:
 
 
 def _raise_unless_ended(client: RestClient, path: str, error: Json) -> bool:
+    if not isinstance(error, dict):
+        error = {"message": error}
     code, reason = error.get("http_code"), str(error.get("message") or "no reason is given")
     if error.get("grpc_code", error.get("code")) == _GRPC_EXHAUSTED and reason == "EOF":
         return True

@@ -78,10 +78,6 @@ class WorkflowApi(t.Protocol):
         """
         ...
 
-    def list(self, labels: Mapping[str, str]) -> list[Json]:
-        """Return the Workflows that have all these labels."""
-        ...
-
     def watch(self, name: str, since: str) -> Iterator[Change]:
         """Yield a Workflow whenever it has changed.
 
@@ -131,10 +127,6 @@ class WorkflowApi(t.Protocol):
 
     def stop(self, name: str) -> None:
         """End a Workflow; its exit handlers run."""
-        ...
-
-    def terminate(self, name: str) -> None:
-        """End a Workflow at once, without its exit handlers."""
         ...
 
     def resume(self, name: str, node_id: str | None, entered: Mapping[str, str]) -> None:

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from couler.errors import ConfigurationError, EngineError, RefusedError
 from couler.rest import notices
+from couler.rest.answers import Shape, lacking
 from couler.rest.credentials import Token
 from couler.rest.patience import Patience, Waits
 from couler.rest.refusals import reason_of
@@ -30,8 +31,12 @@ if t.TYPE_CHECKING:
 Json: t.TypeAlias = t.Any
 Parameters: t.TypeAlias = Mapping[str, str | int | bool]
 
-_BUSY = frozenset({429, 502, 503, 504})
-"""Codes of servers that may answer otherwise later, whatever was asked."""
+_FULL = 429
+"""The code of a server that takes nothing more for now, and so has done nothing."""
+
+_BUSY = frozenset({_FULL, 502, 503, 504})
+"""Codes of servers that may answer otherwise later. What stands before the server gives all but the
+first also where the server has heard the question, so they are no reason to repeat any question."""
 
 _SAFE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 """Methods that may be repeated though the server may have done what was asked (RFC 9110, 9.2.2)."""
@@ -157,6 +162,7 @@ class RestClient:
         params: Parameters | None = None,
         repeat: bool | None = None,
         absent: Collection[int] = (),
+        expect: Shape | None = None,
     ) -> Json:
         """Ask for something and return the answer as JSON; None for one without content.
 
@@ -175,37 +181,44 @@ class RestClient:
             method says.
         absent
             Codes of refusals that are answered with None.
+        expect
+            What the answer is to be an object of; None for anything.
 
         Raises
         ------
+        RestRefusedError
+            The server refused, and has done nothing.
         RestError
-            The server refused, or could not be reached in time.
+            It could not be reached in time, answered otherwise than is expected, or refused what
+            it may have done already: an earlier attempt may have been heard.
         ConfigurationError
             The token cannot be had.
         """
         may_repeat = method in _SAFE if repeat is None else repeat
         waits = self._patience.begin()
-        has_renewed = False
+        has_renewed = was_heard = False
         while True:
             try:
                 code, body, after_s = self._ask(method, path, send, content_type, params)
             except _BrokenError as error:
                 if (may_repeat or not error.sent) and self._wait(waits, f"got no answer: {error}"):
+                    was_heard |= error.sent and method != "GET"
                     continue
                 raise self._away(method, path, str(error)) from error
             if code < 300:
-                return self._decoded(method, path, body)
+                return self._decoded(method, path, body, expect)
             if code in absent:
                 return None
             if code == 401 and not has_renewed and self._renew():
                 has_renewed = True
                 continue
             reason = reason_of(body)
-            if (code in _BUSY or (code == 500 and method == "GET")) and self._wait(
+            if _may_pass(code, method, may_repeat) and self._wait(
                 waits, f"was answered with {code}: {reason}", after_s
             ):
+                was_heard |= code != _FULL and method != "GET"
                 continue
-            raise self._refused(method, path, code, reason)
+            raise self._refused(method, path, code, reason, was_heard=was_heard)
 
     def _wait(self, waits: Waits, why: str, asked_s: float | None = None) -> bool:
         """Wait before a call is made again, and say so once if that takes time."""
@@ -226,7 +239,8 @@ class RestClient:
     ) -> Iterator[str]:
         """Yield the lines of an answer as they come, without their ends.
 
-        It is asked once: what a stream has given before it broke is known only to the caller.
+        It is asked once, or once more with a new token where the first is not taken: what a stream
+        has given before it broke is known only to the caller.
 
         Parameters
         ----------
@@ -242,36 +256,46 @@ class RestClient:
         Raises
         ------
         RestError
-            The server refused, or the answer broke off (`code` is None then).
+            The server refused (`RestRefusedError`), or the answer broke off (`code` is None then).
         """
-        headers = {"Accept": accept, **self._authorization()}
         timeout = self._http.Timeout(self._timeout_s, read=idle_s)
-        with (
-            self._explained("GET", path),
-            self._client.stream(
-                "GET", self.address + path, params=params, headers=headers, timeout=timeout
-            ) as answer,
-        ):
-            if answer.status_code in absent:
+        has_renewed = False
+        while True:
+            headers = {"Accept": accept, **self._authorization()}
+            with (
+                self._explained("GET", path),
+                self._client.stream(
+                    "GET", self.address + path, params=params, headers=headers, timeout=timeout
+                ) as answer,
+            ):
+                code = answer.status_code
+                if code in absent:
+                    return
+                if code == 401 and not has_renewed and self._renew():
+                    has_renewed = True
+                    continue
+                if code >= 300:
+                    body = self._read(answer, time.monotonic() + self._timeout_s)
+                    raise self._refused("GET", path, code, reason_of(body))
+                yield from self._split(path, answer)
                 return
-            if answer.status_code >= 300:
-                body = self._read(answer, time.monotonic() + self._timeout_s)
-                raise self._refused("GET", path, answer.status_code, reason_of(body))
-            rest = b""
-            for piece in answer.iter_bytes():
-                # Not iter_lines: it ends lines at characters that are no ends for JSON.
-                *whole, rest = (rest + piece).split(b"\n")
-                if len(rest) > _LARGEST:
-                    raise self._away("GET", path, "a line of the answer has no end")
-                yield from (_text(line) for line in whole)
-            if rest:
-                yield _text(rest)
+
+    def _split(self, path: str, answer: httpx2.Response) -> Iterator[str]:
+        rest = b""
+        for piece in answer.iter_bytes():
+            # Not iter_lines: it ends lines at characters that are no ends for JSON.
+            *whole, rest = (rest + piece).split(b"\n")
+            if len(rest) > _LARGEST:
+                raise self._away("GET", path, "a line of the answer has no end")
+            yield from (_text(line) for line in whole)
+        if rest:
+            yield _text(rest)
 
     @contextmanager
     def _explained(self, method: str, path: str) -> Iterator[None]:
         try:
             yield
-        except self._http.TransportError as error:
+        except self._http.RequestError as error:
             raise self._away(method, path, _told(error)) from error
         except _BrokenError as error:
             raise self._away(method, path, str(error)) from error
@@ -293,7 +317,7 @@ class RestClient:
                 return answer.status_code, body, _after_s(answer.headers.get("Retry-After"))
         except (self._http.ConnectError, self._http.ConnectTimeout) as error:
             raise _BrokenError(_told(error), sent=False) from error
-        except self._http.TransportError as error:
+        except self._http.RequestError as error:  # also of what cannot be decompressed
             raise _BrokenError(_told(error), sent=True) from error
 
     def _read(self, answer: httpx2.Response, until: float) -> bytes:
@@ -319,22 +343,34 @@ class RestClient:
         self.token.forget()
         return True
 
-    def _decoded(self, method: str, path: str, body: bytes) -> Json:
-        if not body.strip():
-            return None
+    def _decoded(self, method: str, path: str, body: bytes, expect: Shape | None) -> Json:
         try:
-            return json.loads(body)
+            answer = json.loads(body) if body.strip() else None
         except (ValueError, RecursionError) as error:
-            raise RestError(
-                f"{self.engine}: {method} {self.address}{path} was answered with something that is "
-                "no JSON. Is this the address of the server's interface?",
-                code=None,
-                reason="no JSON",
-            ) from error
+            raise self._odd(method, path, "something that is no JSON", "no JSON") from error
+        lacks = None if expect is None else lacking(answer, expect)
+        if lacks is not None:
+            what = f"something else than {self.engine}'s interface gives"
+            raise self._odd(method, path, what, f"the answer lacks {lacks}")
+        return answer
 
-    def _refused(self, method: str, path: str, code: int, reason: str) -> RestError:
-        hint = _HINTS.get(code, "")
-        kind = RestError if code >= 500 or code in _BUSY or code < 400 else RestRefusedError
+    def _odd(self, method: str, path: str, what: str, reason: str) -> RestError:
+        return RestError(
+            f"{self.engine}: {method} {self.address}{path} was answered with {what}. Is this the "
+            "address of the server's interface?",
+            code=None,
+            reason=reason,
+        )
+
+    def _refused(
+        self, method: str, path: str, code: int, reason: str, *, was_heard: bool = False
+    ) -> RestError:
+        hint, kind = _HINTS.get(code, ""), RestError
+        if 400 <= code < 500 and code != _FULL:
+            if was_heard:
+                hint += ". An earlier attempt may have been heard: it may be done nevertheless"
+            else:
+                kind = RestRefusedError
         return kind(
             f"{self.engine}: {method} {self.address}{path} was refused with {code}: {reason}{hint}",
             code=code,
@@ -353,6 +389,13 @@ _HINTS = {
     401: ". Give the target a token that is valid",
     403: ". The account of the token may not do this",
 }
+
+
+def _may_pass(code: int, method: str, may_repeat: bool) -> bool:
+    """Return whether a question may be asked again that was answered with this code."""
+    if code == 500:
+        return method == "GET"
+    return code in _BUSY if may_repeat else code == _FULL
 
 
 def _checked(engine: str, address: str) -> str:

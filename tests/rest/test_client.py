@@ -170,6 +170,31 @@ def test_a_token_that_ended_is_read_again_once(server: FaultyServer, tmp_path: P
     assert "new" not in str(refused.value)
 
 
+def test_lines_are_asked_for_with_a_new_token_once(server: FaultyServer, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("old")
+    token = Credential("the token", {"file": str(file)}, {})
+    with RestClient("argo", server.address, extra="argo", token=token) as client:
+        client.call("GET", "/x")
+        file.write_text("new")
+        server.answers = [says(401, {}), says(200, b"one\ntwo"), says(401, {"message": "expired"})]
+        assert list(client.lines("/log")) == ["one", "two"]
+        with pytest.raises(RestError, match="401: expired") as refused:
+            list(client.lines("/log"))
+    assert "new" not in str(refused.value)
+    told = [authorization for _, _, authorization in server.asked]
+    assert told == ["Bearer old", "Bearer old", "Bearer new", "Bearer new", "Bearer new"]
+
+
+def test_lines_without_another_token_are_refused_at_once(
+    server: FaultyServer, client: RestClient
+) -> None:
+    server.answers = [says(401, {"message": "expired"})]
+    with pytest.raises(RestError, match="401: expired"):
+        list(client.lines("/log"))
+    assert len(server.asked) == 1
+
+
 def test_lines_come_as_they_are(server: FaultyServer, client: RestClient) -> None:
     text = 'a\u2028b\r\n\n{"c": 1}\nlast'
     server.answers = [says(200, text.encode())]

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 import pytest
 
+from couler.backends.argo.changing import MARK
 from couler.backends.argo.cluster_api import ClusterApi
-from couler.backends.argo.cluster_restart import restart
+from couler.backends.argo.cluster_restart import restarting
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended, pod_name
@@ -21,11 +22,12 @@ from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.client import RestClient
 from couler.rest.patience import IMPATIENT, Patience
-from tests.fakes.kubernetes.faults import Faults, RequestFault
+from tests.fakes.kubernetes.faults import CutOffError, Faults, RequestFault
 from tests.fakes.kubernetes.server import Server
-from tests.fakes.kubernetes.store import PODS, WORKFLOWS, Resource, Store
+from tests.fakes.kubernetes.store import PODS, WORKFLOWS, ApiError, Resource, Store
 from tests.support.argo_recordings import AGAIN, CHAIN, chain, recorded, submission
 
+QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
 RESULTS = Resource("argoproj.io", "v1alpha1", "workflowtaskresults")
 CONFIG_MAPS = Resource("", "v1", "configmaps")
 OF_RUN = {"workflows.argoproj.io/workflow": CHAIN}
@@ -46,11 +48,7 @@ class Place:
         self.run = RemoteRun(CHAIN, workflow, {"name": CHAIN})
         self.wanted = Restart(workflow, one.artifact, {}, AGAIN)
 
-        def end(found: t.Any) -> None:
-            found["status"] = copy.deepcopy(recorded("chain")[-1])
-            found["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"
-
-        self.store.change(WORKFLOWS, "default", CHAIN, end)
+        self.end()
         for node in self.workflow["status"]["nodes"].values():
             if node["type"] == "Pod":
                 self.pod(pod_name(CHAIN, node), OF_RUN)
@@ -58,9 +56,21 @@ class Place:
                 self.store.create(RESULTS, "default", result)
         self.pod("of-others", {})
 
+    def end(self) -> None:
+        def end(found: t.Any) -> None:
+            found["status"] = copy.deepcopy(recorded("chain")[-1])
+            found["metadata"]["labels"]["workflows.argoproj.io/completed"] = "true"
+
+        self.store.change(WORKFLOWS, "default", CHAIN, end)
+
     def pod(self, name: str, labels: dict[str, str]) -> None:
         metadata = {"name": name, "labels": labels}
         self.store.create(PODS, "default", {"metadata": metadata, "spec": {"containers": []}})
+
+    def patient(self, patience: Patience) -> ArgoRemote:
+        address = f"http://{self.server.address}"
+        client = RestClient("argo", address, extra="argo", patience=patience)
+        return ArgoRemote(ClusterApi(client, "default"))
 
     @property
     def client(self) -> RestClient:
@@ -69,7 +79,11 @@ class Place:
 
     @property
     def remote(self) -> ArgoRemote:
-        return ArgoRemote(ClusterApi(self.client, "default"))
+        return ArgoRemote(self.api)
+
+    @property
+    def api(self) -> ClusterApi:
+        return ClusterApi(self.client, "default")
 
     @property
     def workflow(self) -> t.Any:
@@ -117,6 +131,86 @@ def test_changes_without_end(place: Place) -> None:
         place.restart()
 
 
+Cut = t.Literal["after", "within"]
+
+
+@pytest.mark.parametrize("cut", ["after", "within"])
+@pytest.mark.parametrize("patience", [QUICK, IMPATIENT])
+def test_a_restart_whose_answer_is_lost_is_done(place: Place, cut: Cut, patience: Patience) -> None:
+    place.faults.add(RequestFault("PUT", "/workflows/", times=1, cut=cut))
+    version = place.workflow["metadata"]["resourceVersion"]
+    assert place.patient(patience).restart(place.run, place.wanted) == place.run.place
+    assert not has_ended(place.workflow)
+    assert int(place.workflow["metadata"]["resourceVersion"]) > int(version)
+
+
+def test_a_restart_that_the_server_broke_off_is_looked_for(place: Place) -> None:
+    """Kubernetes answers 500 and 504 also where what was asked is stored a moment later."""
+    update = place.store.update
+
+    def updating(*given: t.Any, **more: t.Any) -> t.Any:
+        update(*given, **more)
+        raise ApiError(504, "Timeout", "request did not complete in time")
+
+    place.store.update = updating  # type: ignore[method-assign]  # what a test lets go wrong
+    place.restart()
+    assert not has_ended(place.workflow)
+
+
+def test_a_restart_that_never_arrived_is_made_again(place: Place) -> None:
+    place.faults.add(RequestFault("PUT", "/workflows/", times=1, cut="before"))
+    place.patient(QUICK).restart(place.run, place.wanted)
+    assert not has_ended(place.workflow)
+
+
+def test_a_restart_of_somebody_else_is_told_apart(place: Place) -> None:
+    """While an answer is lost, somebody else restarts the run: that is no success from here."""
+    place.faults.add(RequestFault("PUT", "/workflows/", times=1, cut="before"))
+    taken = place.faults.of_request
+
+    def another(method: str, path: str, *, watch: bool = False) -> t.Any:
+        try:
+            return taken(method, path, watch=watch)
+        except CutOffError:
+            place.store.change(WORKFLOWS, "default", CHAIN, _restarted)
+            raise
+
+    place.faults.of_request = another  # type: ignore[method-assign]  # what a test lets go wrong
+    with pytest.raises(EngineError, match=r"has not ended.*earlier attempt is not known") as caught:
+        place.patient(QUICK).restart(place.run, place.wanted)
+    assert not isinstance(caught.value, RefusedError)
+
+
+def _restarted(found: t.Any) -> None:
+    del found["metadata"]["labels"]["workflows.argoproj.io/completed"]
+
+
+def test_a_restart_that_cannot_be_looked_for_is_not_refused(place: Place) -> None:
+    place.faults.add(RequestFault("PUT", "/workflows/", times=1, cut="after"))
+    place.faults.add(RequestFault("PUT", "/workflows/", times=1, code=403))
+    taken = place.faults.of_request
+
+    def blind(method: str, path: str, *, watch: bool = False) -> t.Any:
+        if method == "PUT":
+            place.faults.add(RequestFault("GET", "/workflows/", code=401))
+        return taken(method, path, watch=watch)
+
+    place.faults.of_request = blind  # type: ignore[method-assign]  # what a test lets go wrong
+    with pytest.raises(EngineError, match=r"PUT .* refused with 403.*earlier attempt") as caught:
+        place.patient(QUICK).restart(place.run, place.wanted)
+    assert not isinstance(caught.value, RefusedError)
+    assert not has_ended(place.workflow)
+
+
+def test_each_restart_has_its_own_mark(place: Place) -> None:
+    marks = set()
+    for _ in range(2):
+        place.restart()
+        marks.add(place.workflow["metadata"]["annotations"][MARK])
+        place.end()
+    assert len(marks) == 2
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE"])
 def test_without_access_to_pods_nothing_is_changed(place: Place, method: str) -> None:
     place.faults.add(RequestFault(method, "/pods", code=403))
@@ -152,8 +246,9 @@ def test_a_pod_that_does_not_go(place: Place) -> None:
     place.store.change(PODS, "default", name, hold)
     put_back = putting_back(Observer(place.run.workflow), place.workflow, place.wanted)
     soon = Patience(first_s=0.01, cap_s=0.01, total_s=0.1)
+    make = restarting(place.client, "default", CHAIN, put_back, gone=soon)
     with pytest.raises(RefusedError, match=f"the pod {name} was deleted.*is still there"):
-        restart(place.client, "default", CHAIN, put_back, gone=soon)
+        place.api.change(CHAIN, make)
     assert has_ended(place.workflow)
 
 

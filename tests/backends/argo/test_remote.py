@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from couler.rest.client import RestError
 from couler.rest.patience import IMPATIENT
 from tests.corpus.build import flow, out, parameter, sh
 from tests.fakes.kubernetes.faults import RequestFault
-from tests.fakes.kubernetes.store import WORKFLOWS, Resource
+from tests.fakes.kubernetes.store import WORKFLOWS, ApiError, Resource
 from tests.support.argo_cluster import EmulatedCluster, emulated_cluster, submission, submitted
 
 PLAIN = flow("plain", sh("say", 'echo "$1"'), parameters=[parameter("n", "1"), parameter("m", "2")])
@@ -109,6 +110,46 @@ def test_what_the_server_refuses_is_one_message(
     assert isinstance(caught.value, RefusedError) == (code < 500)  # nobody knows what 500 did
     assert "\n" not in str(caught.value)
     assert cluster.objects("Workflow") == []
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 422])
+@pytest.mark.parametrize("cut", ["after", "within"])
+def test_a_refusal_of_what_was_taken_already_is_not_believed(
+    cluster: EmulatedCluster, cut: str, code: int
+) -> None:
+    """What is sent again may be refused, such as by a quota that the run itself has filled."""
+    cluster.faults.add(RequestFault("POST", "/workflows", times=1, cut=cut))  # type: ignore[arg-type]
+    cluster.faults.add(RequestFault("POST", "/workflows", code=code, message="exceeded quota"))
+    remote = cluster.quick_remote()
+    place = remote.submit(submission(PLAIN))
+    [found] = cluster.objects("Workflow")
+    assert place["uid"] == found["metadata"]["uid"]
+
+
+def test_a_creation_whose_answer_is_an_error_is_looked_for(cluster: EmulatedCluster) -> None:
+    """A server can tell of a failure and store what was sent nevertheless."""
+    create = cluster.store.create
+
+    def creating(*given: t.Any) -> t.Any:
+        create(*given)
+        raise ApiError(500, "InternalError", "etcdserver: request timed out")
+
+    cluster.store.create = creating  # type: ignore[method-assign]  # what a test lets go wrong
+    assert cluster.quick_remote().submit(submission(PLAIN))["name"] == "run-1"
+
+
+@pytest.mark.parametrize("looked", [None, 401, 403])
+def test_a_refusal_after_what_may_have_been_taken_is_no_certain_one(
+    cluster: EmulatedCluster, looked: int | None
+) -> None:
+    cluster.faults.add(RequestFault("POST", "/workflows", times=1, cut="before"))
+    cluster.faults.add(RequestFault("POST", "/workflows", code=403, message="exceeded quota"))
+    if looked is not None:
+        cluster.faults.add(RequestFault("GET", "/workflows", code=looked))
+    with pytest.raises(EngineError, match=r"403: exceeded quota.*earlier attempt") as caught:
+        cluster.quick_remote().submit(submission(PLAIN))
+    assert not isinstance(caught.value, RefusedError)
+    assert "\n" not in str(caught.value)
 
 
 def test_no_answer_in_time_is_told_and_the_run_is_not_doubled(cluster: EmulatedCluster) -> None:
@@ -328,6 +369,15 @@ def test_a_step_that_waits_goes_on_with_what_is_entered(cluster: EmulatedCluster
     }
     with pytest.raises(EngineError, match="ask does not wait to be resumed"):
         remote.resume(run, path, {"rate": "0.5"})
+
+
+@pytest.mark.parametrize("cut", ["before", "after", "within"])
+def test_a_step_goes_on_once_though_the_answer_is_lost(cluster: EmulatedCluster, cut: str) -> None:
+    remote = cluster.quick_remote()
+    run = _waiting(cluster, remote)  # type: ignore[arg-type]
+    cluster.faults.add(RequestFault("PUT", "/workflows", times=1, cut=cut))  # type: ignore[arg-type]
+    remote.resume(run, StepPath.parse("ask"), {"rate": "0.5"})
+    assert _node(cluster)["phase"] == "Succeeded"
 
 
 def test_what_is_entered_is_checked(cluster: EmulatedCluster) -> None:

@@ -49,6 +49,12 @@ def begun(remote: ArgoRemote, workflow: Workflow | None = None, name: str = CHAI
     return RemoteRun(name, workflow, remote.submit(submission(workflow, name)))
 
 
+def names(server: ArgoServer) -> list[str]:
+    """Return the names of all Workflows that the server has."""
+    found = server.service.list("default", {})["items"] or []
+    return [one["metadata"]["name"] for one in found]
+
+
 def states(seen: Observation) -> dict[str, str]:
     return {str(one.path): one.status for one in seen.steps}
 
@@ -77,22 +83,13 @@ def test_a_run_is_created_once(server: ArgoServer, remote: ArgoRemote) -> None:
     assert TOKEN not in repr(place)
     found = remote.api.get(CHAIN)
     assert found["spec"]["entrypoint"] == "main"
-    assert [one["metadata"]["name"] for one in remote.api.list({"couler/run": CHAIN})] == [CHAIN]
-    assert remote.api.list({"couler/run": "another"}) == []
+    assert names(server) == [CHAIN]
 
 
 def test_the_name_of_another_workflow_is_not_taken(server: ArgoServer, remote: ArgoRemote) -> None:
     server.service.create("default", {"workflow": {"metadata": {"name": CHAIN}, "spec": {}}})
     with pytest.raises(EngineError, match="has a Workflow chain-1 already, which is not the run"):
         begun(remote)
-
-
-def test_long_lists_come_in_pages(server: ArgoServer, remote: ArgoRemote) -> None:
-    for number in range(205):
-        metadata = {"name": f"run-{number}", "labels": {"couler/workflow": "w"}}
-        spec = {"entrypoint": "main"}
-        server.service.create("default", {"workflow": {"metadata": metadata, "spec": spec}})
-    assert len(remote.api.list({"couler/workflow": "w"})) == 205
 
 
 # observing ----------------------------------------------------------------------------------------
@@ -251,7 +248,6 @@ def test_a_run_that_ends_while_it_is_cancelled_is_no_error(
     begun(remote)
     server.service.play(CHAIN, recorded("chain")[-1])
     remote.api.stop(CHAIN)
-    remote.api.terminate(CHAIN)
     assert server.service.done == []
 
 
@@ -275,6 +271,38 @@ def test_a_step_is_let_go_on_with_what_is_entered(server: ArgoServer, remote: Ar
     assert remote.observe(run).status == "succeeded"
     with pytest.raises(EngineError, match="wait does not wait to be resumed"):
         remote.resume(run, StepPath.parse("wait"), {"answer": "43"})
+
+
+@pytest.mark.parametrize("cut", ["after", "within"])
+@pytest.mark.parametrize("entered", [{}, {"answer": "42"}], ids=["resume", "set"])
+def test_a_step_is_let_go_on_once_though_the_answer_is_lost(
+    server: ArgoServer,
+    remote: ArgoRemote,
+    cut: t.Literal["after", "within"],
+    entered: dict[str, str],
+) -> None:
+    run = begun(remote, ask(), ASK)
+    server.service.play(ASK, *recorded("ask"))
+    action = "set" if entered else "resume"
+    server.faults.add(Fault(f"/{action}$", cut=cut, times=1))
+    node = next(
+        one["id"]
+        for one in remote.api.get(ASK)["status"]["nodes"].values()
+        if one["type"] == "Suspend"
+    )
+    remote.api.resume(ASK, node, entered)
+    assert [action for action, *_ in server.service.done] == [action]
+    assert states(remote.observe(run)) == {"wait": "succeeded"}
+    with pytest.raises(EngineError, match="no suspend nodes matching"):
+        remote.api.resume(ASK, node, {"answer": "43"})  # somebody else was before
+
+
+def test_a_step_that_does_not_go_on_is_no_success(server: ArgoServer, remote: ArgoRemote) -> None:
+    begun(remote, ask(), ASK)
+    server.service.play(ASK, *recorded("ask"))
+    server.faults.add(Fault("/resume$", code=500))
+    with pytest.raises(EngineError, match="500: refused by the test"):
+        remote.api.resume(ASK, f"{ASK}-0", {})
 
 
 def test_a_run_is_deleted_once(server: ArgoServer, remote: ArgoRemote) -> None:
@@ -324,6 +352,33 @@ def test_a_restart_whose_answer_is_lost_is_done_once(
     server.faults.add(Fault("/retry$", cut=cut, times=1))
     restart(remote, failed, *AGAIN)
     assert [action for action, *_ in server.service.done] == ["retry"]
+
+
+@pytest.mark.parametrize("code", [502, 503, 504])
+def test_a_restart_that_is_not_done_is_no_success(
+    server: ArgoServer, remote: ArgoRemote, failed: RemoteRun, code: int
+) -> None:
+    server.faults.add(Fault("/retry$", code=code, times=1))
+    with pytest.raises(EngineError, match=f"{code}: refused by the test") as caught:
+        restart(remote, failed, *AGAIN)
+    assert not isinstance(caught.value, RefusedError)
+    assert server.service.done == []
+
+
+def test_a_restart_that_may_be_done_and_cannot_be_looked_at_is_not_refused(
+    server: ArgoServer, remote: ArgoRemote, failed: RemoteRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    act = server.service.act
+
+    def acting(*given: t.Any) -> t.Any:
+        server.faults.add(Fault("/workflows/", "GET", code=401, message="expired"))
+        return act(*given)
+
+    monkeypatch.setattr(server.service, "act", acting)
+    server.faults.add(Fault("/retry$", cut="after", times=1))
+    with pytest.raises(EngineError, match=r"PUT .* got no answer") as caught:
+        restart(remote, failed, *AGAIN)
+    assert not isinstance(caught.value, RefusedError)
 
 
 def test_a_restart_of_other_steps_needs_the_cluster(

@@ -1,0 +1,97 @@
+"""Changing a Workflow as a whole, so that it is known afterwards whether that was done."""
+
+from __future__ import annotations
+
+import secrets
+import typing as t
+from collections.abc import Callable
+
+from couler.errors import EngineError, RefusedError
+from couler.rest.client import RestError
+
+Json: t.TypeAlias = t.Any
+
+MARK = "couler/change"
+"""Annotation of a Workflow that was changed from here, which tells that change from all others."""
+
+_CONFLICT = 409
+_CONFLICTS = 10
+"""How often a change is made again that another change of the object came before."""
+
+
+def change(
+    name: str,
+    make: Callable[[Json], Json | None],
+    *,
+    read: Callable[[], Json],
+    write: Callable[[Json], Json],
+) -> Json:
+    """Change a Workflow, again if another change came before, and return it.
+
+    Parameters
+    ----------
+    name
+        Its name, for messages.
+    make
+        From what it is to what it is to be; None to leave it.
+    read, write
+        Get it, and put it as a whole in the place of the one of the same version.
+
+    Raises
+    ------
+    RefusedError
+        It stays as it was: `make` or the cluster refuses, or it changes too often.
+    EngineError
+        It is not known what became of it.
+
+    Notes
+    -----
+    Of a change whose answer was lost, and of its repetition, which is refused since the version is
+    no longer the same, the Workflow itself tells by its mark whether it was made.
+    """
+    mark = secrets.token_hex(8)
+    is_unsure = False
+    found = read()
+    for _ in range(_CONFLICTS):
+        try:
+            wanted = make(found)
+        except RefusedError as error:
+            if not is_unsure:
+                raise
+            raise EngineError(f"{error}. What became of an earlier attempt is not known") from error
+        if wanted is None:
+            return found
+        try:
+            return write(_marked(wanted, mark))
+        except RestError as error:
+            found = _read_after(error, read)
+            if _mark_of(found) == mark:
+                return found
+            if error.code != _CONFLICT:
+                raise
+            is_unsure = is_unsure or not isinstance(error, RefusedError)
+    raise RefusedError(
+        f"argo: the workflow {name} changes too often to be changed from here. Try again"
+    )
+
+
+def _read_after(error: RestError, read: Callable[[], Json]) -> Json:
+    """Return a Workflow as it is after an error; raise the error where that tells nothing more."""
+    if isinstance(error, RefusedError) and error.code != _CONFLICT:
+        raise error
+    try:
+        return read()
+    except RestError:
+        # A refusal to be read is no refusal to be changed.
+        raise error from None
+
+
+def _marked(workflow: Json, mark: str) -> Json:
+    metadata = workflow["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), MARK: mark}
+    return {**workflow, "metadata": {**metadata, "annotations": annotations}}
+
+
+def _mark_of(workflow: Json) -> str | None:
+    mark: str | None = (workflow["metadata"].get("annotations") or {}).get(MARK)
+    return mark

@@ -1,0 +1,88 @@
+"""What is asked again, what is not, and what is said of a question that was heard already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from couler.errors import RefusedError
+from couler.rest.client import RestClient, RestError, RestRefusedError
+from couler.rest.patience import Patience
+from tests.rest.faulty_server import Answer, FaultyServer, cut, half, says
+
+QUICK = Patience(first_s=0.001, cap_s=0.01, total_s=30.0)
+
+
+@pytest.fixture
+def server() -> Iterator[FaultyServer]:
+    with FaultyServer().running() as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: FaultyServer) -> Iterator[RestClient]:
+    with RestClient("argo", server.address, extra="argo", patience=QUICK) as made:
+        yield made
+
+
+@pytest.mark.parametrize("code", [500, 502, 503, 504])
+@pytest.mark.parametrize(("method", "repeat"), [("POST", None), ("PATCH", None), ("PUT", False)])
+def test_what_may_not_be_repeated_is_not(
+    server: FaultyServer, client: RestClient, code: int, method: str, repeat: bool | None
+) -> None:
+    server.answers = [says(code, {"message": "gateway"}, Retry_After="0"), says(200, {})]
+    with pytest.raises(RestError, match=f"{code}: gateway") as caught:
+        client.call(method, "/x", send={}, repeat=repeat)
+    assert caught.value.code == code
+    assert not isinstance(caught.value, RefusedError)  # it may be done
+    assert len(server.asked) == 1
+
+
+def test_a_server_that_takes_nothing_for_now_has_done_nothing(
+    server: FaultyServer, client: RestClient
+) -> None:
+    server.answers = [says(429), says(429), says(200, 7)]
+    assert client.call("POST", "/x", send={}) == 7
+    server.answers = [says(429), says(403, {"message": "no"})]
+    with pytest.raises(RestRefusedError, match="403: no"):
+        client.call("POST", "/x", send={}, repeat=True)
+
+
+@pytest.mark.parametrize("code", [502, 503, 504])
+def test_what_may_be_repeated_is(server: FaultyServer, client: RestClient, code: int) -> None:
+    server.answers = [says(code), says(code), says(200, 7)]
+    assert client.call("POST", "/x", send={}, repeat=True) == 7
+    assert len(server.asked) == 3
+
+
+UNHEARD_OF: list[Answer] = [cut, half(b"{"), says(502), says(503), says(504)]
+
+
+@pytest.mark.parametrize("first", UNHEARD_OF, ids=["cut", "half", "502", "503", "504"])
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 409, 410, 422])
+def test_a_refusal_after_an_attempt_that_may_have_been_heard_is_no_certain_one(
+    server: FaultyServer, client: RestClient, first: Answer, code: int
+) -> None:
+    server.answers = [first, says(429), says(code, {"message": "quota"})]
+    with pytest.raises(RestError, match=rf"{code}: quota.*An earlier attempt may") as caught:
+        client.call("POST", "/x", send={}, repeat=True)
+    assert caught.value.code == code
+    assert not isinstance(caught.value, RefusedError)
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("first", UNHEARD_OF, ids=["cut", "half", "502", "503", "504"])
+def test_a_question_that_changes_nothing_is_refused_for_certain(
+    server: FaultyServer, client: RestClient, first: Answer
+) -> None:
+    server.answers = [first, says(403, {"message": "no"})]
+    with pytest.raises(RestRefusedError, match="403: no"):
+        client.call("GET", "/x")
+
+
+def test_what_is_gone_after_a_delete_that_was_heard_is_gone(
+    server: FaultyServer, client: RestClient
+) -> None:
+    server.answers = [cut, says(404, {"message": "not found"})]
+    assert client.call("DELETE", "/x", absent=(404,)) is None
