@@ -21,7 +21,7 @@ from couler.cli._runs import FORMATS, format_option, home_option, open_home, run
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._snapshot import ACTIVE, Snapshot, StepView, depth_of, take_snapshot, utc_now
 from couler.errors import CoulerError
-from couler.state import Database, Home, find_run
+from couler.state import Database, Home, RunRecord, find_run
 
 _POLL_S = 0.5
 
@@ -109,12 +109,19 @@ def _lines(session: Session, snapshot: Snapshot, again: Again, *, all_: bool) ->
         yield f"{name} = {value if isinstance(value, str) else json.dumps(value)}"
     if run.message and snapshot.status != "succeeded":
         yield run.message
-    if snapshot.status in ("failed", "cancelled", "interrupted"):
+    if snapshot.status in ("failed", "cancelled", "interrupted") and not _is_lost(run):
         yield f"resume with {again.retry(run.id)}"
     if again.is_elsewhere:
         yield f"logs: {again.logs(run.id)}"
     elif run.folder:
         yield f"logs and files: {run.folder}"
+
+
+def _is_lost(run: RunRecord) -> bool:
+    """Return whether the engine of a run has it no more, so that nothing can go on."""
+    from couler.control.marks import LOST, has_mark
+
+    return has_mark(run, LOST)
 
 
 def _cells(

@@ -146,6 +146,10 @@ class Engine:
         else:
             (self.folder / "fault").write_text(text)
 
+    def refuse_restarts(self, text: str) -> None:
+        """Refuse to take runs up, with a text."""
+        (self.folder / "refusal").write_text(text)
+
     def log(self, path: str, text: str) -> None:
         """Let a step have written something."""
         file = self.folder / "logs" / path.replace("/", "+")

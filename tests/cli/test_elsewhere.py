@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+from couler.control import marks
+from couler.state import Home, open_database
 
 ASKING = """
 ir_version: "1"
@@ -127,6 +131,7 @@ def test_a_run_that_the_engine_has_no_more(couler: Callable, begun: str, engine)
         assert (told.code, told.err) == (0, "")
         assert told.out.startswith("mine  failed  on away  ")
         assert "scripted has no run mine: asked for at " in told.out
+        assert "resume with" not in told.out
     [listed] = couler("list", "--refresh", "--format", "json").json["runs"]
     assert listed["status"] == "failed"
     told = couler("cancel", begun)
@@ -261,6 +266,29 @@ def test_cancel(couler: Callable, begun: str, engine) -> None:
     assert couler("list", "--format", "json").json["runs"][0]["status"] == "cancelled"
     told = couler("cancel", begun)
     assert (told.code, told.err) == (1, "mine has ended already: cancelled\n")
+
+
+def test_cancel_of_a_run_that_has_failed_meanwhile(couler: Callable, begun: str, engine) -> None:
+    state = engine.folder / "mine.run"
+    state.write_text(json.dumps({**json.loads(state.read_text()), "stage": 1}))
+    told = couler("cancel", begun)
+    assert (told.code, told.err) == (1, "mine has ended already: failed\n")
+    assert not engine.calls("cancel")
+
+
+def test_cancel_of_a_run_that_waits_for_a_retry(couler: Callable, begun: str, engine) -> None:
+    assert couler("status", begun, "--watch").code == 1
+    with open_database(Home.find(os.environ).database_url) as database:
+        marks.begin_wait(database, "mine", 60, "etcd was busy: retry 1 of 5", session=1)
+    assert re.search(
+        r"\nit is taken up again at [\d:]+ UTC: etcd was busy: retry 1 of 5\n",
+        couler("status", begun).out,
+    )
+    told = couler("cancel", begun)
+    assert (told.code, told.err) == (0, "mine is cancelled; resume with couler retry mine\n")
+    assert "mine  cancelled  on away" in couler("status", begun).out
+    assert couler("cancel", begun).code == 1
+    assert not engine.calls("cancel")
 
 
 def test_cancel_of_an_engine_that_does_not_answer(couler: Callable, begun: str, engine) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
 
@@ -110,6 +111,22 @@ def test_a_session_begins_only_where_the_run_stands_as_expected(
     for expected in (planned, Standing("failed", 1)):
         with pytest.raises(RunBusyError, match=r"r1: another process has gone on with it"):
             begin_session(database, "r1", pid=2, host="h", started=NOON, expected=expected)
+    assert len(sessions_of(database, "r1")) == 1
+
+
+def test_of_several_that_have_decided_alike_one_begins(database: Database, add_run: AddRun) -> None:
+    add_run("r1")
+    planned = standing_of(database, "r1")
+
+    def begin(pid: int) -> bool:
+        try:
+            begin_session(database, "r1", pid=pid, host="h", started=NOON, expected=planned)
+        except RunBusyError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as threads:
+        assert sum(threads.map(begin, range(8))) == 1
     assert len(sessions_of(database, "r1")) == 1
 
 

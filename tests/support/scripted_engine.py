@@ -3,8 +3,9 @@
 The file `script.json` of its folder has `stages`, which a run goes through, one after the other, as
 it is followed, and `again`, those after a restart. With a number in a file `pace`, it goes on to
 the next stage by being asked, too, after so many questions. A file `fault` makes it refuse
-everything with that text; `calls.jsonl` has what was asked of it. What it knows lies in files, so
-that processes share it. Its tests copy this file: it imports nothing of them.
+everything with that text, a file `refusal` restarts alone; `calls.jsonl` has what was asked of it.
+What it knows lies in files, so that processes share it. Its tests copy this file: it imports
+nothing of them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from couler.backends.remote import (
     Submission,
     refuse_unknown_fields,
 )
-from couler.errors import EngineError, LostRunError
+from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.features import Feature
 from couler.ir.paths import StepPath
@@ -131,6 +132,9 @@ class Scripted:
         """Go through the stages for a second time."""
         again = sorted(restart.again)
         self._called("restart", run.run_id, again=again, parameters=dict(restart.parameters))
+        refusal = self.folder / "refusal"
+        if refusal.exists():
+            raise RefusedError(f"{NAME}: {refusal.read_text()}")
         self._write(run.run_id, {"stage": 0, "stages": self._script()["again"]})
         return {"object": f"scripted/{run.run_id}", "restarted": True}
 
