@@ -40,6 +40,8 @@ _LOG_IDLE_S = 600.0
 """How long a process may write nothing before its log is asked for anew."""
 
 _PAGE = 100
+_OWN = "workflows.argoproj.io/"
+"""What the names of Argo's own labels and annotations begin with."""
 _CLUSTER_WIDE = "ClusterWorkflowTemplate"
 
 
@@ -257,9 +259,7 @@ class ServerApi:
         found = self._client.call("GET", f"{path}/{quote(name)}", absent=[404], expect=stored)
         if found is None:
             return self._client.call("POST", path, send=sent, expect=stored)
-        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-        changed = {**manifest, "metadata": {**manifest["metadata"], **version}}
-        sent = {**sent, "name": name, field: changed}
+        sent = {**sent, "name": name, field: _renewed(manifest, found)}
         path = f"{path}/{quote(name)}"
         return self._client.call("PUT", path, send=sent, repeat=False, expect=stored)
 
@@ -316,6 +316,22 @@ def _all(client: RestClient, path: str, selector: str) -> list[Json]:
         if not more:
             return found
         params["listOptions.continue"] = more
+
+
+def _renewed(manifest: Json, found: Json) -> Json:
+    """Return an object in the place of another, with what Argo has noted down in that.
+
+    The server puts it in its place as a whole: the last run of a CronWorkflow would be forgotten.
+    """
+    metadata = {**manifest["metadata"]}
+    metadata["resourceVersion"] = found["metadata"]["resourceVersion"]
+    for kind in ("labels", "annotations"):
+        before = found["metadata"].get(kind) or {}
+        own = {key: value for key, value in before.items() if key.startswith(_OWN)}
+        if own:
+            metadata[kind] = {**own, **(metadata.get(kind) or {})}
+    status = {"status": found["status"]} if "status" in found else {}
+    return {**manifest, "metadata": metadata, **status}
 
 
 def _params(**given: str | None) -> dict[str, str | int | bool]:

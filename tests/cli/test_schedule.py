@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Outcome
+from tests.fakes.kubernetes.faults import RequestFault
 from tests.fakes.kubernetes.store import PODS
 from tests.support.airflow_api import TIME, FakeAirflow
 from tests.support.argo_cluster import NAMESPACE, PLURALS, EmulatedCluster, emulated_cluster
@@ -203,6 +204,27 @@ def test_an_engine_that_cannot_be_reached(
     told = couler("schedule", *verb)
     assert (told.code, told.out) == (4, "")
     assert told.err.startswith("error: argo: ")
+
+
+def test_an_answer_that_is_lost_doubles_nothing(
+    couler: Call, nightly: str, cluster: EmulatedCluster
+) -> None:
+    cluster.faults.add(RequestFault("PATCH", "/cronworkflows", times=2, cut="after"))
+    assert couler("schedule", "put", nightly, "-p", "who=me").code == 0
+    assert len(cluster.objects("CronWorkflow")) == 1
+    cluster.faults.add(RequestFault("DELETE", "/cronworkflows", times=1, cut="after"))
+    assert couler("schedule", "rm", "nightly").code == 0
+    assert cluster.objects("CronWorkflow") == []
+
+
+def test_a_refusal_of_the_cluster_is_one_error(
+    couler: Call, nightly: str, cluster: EmulatedCluster
+) -> None:
+    cluster.faults.add(RequestFault("PATCH", "/cronworkflows", code=403, message="forbidden"))
+    told = couler("schedule", "put", nightly, "-p", "who=me")
+    assert (told.code, told.out) == (4, "")
+    assert re.match(r"error: argo: .* refused with 403: forbidden", told.err)
+    assert cluster.objects("CronWorkflow") == []
 
 
 def test_others_are_left_alone(couler: Call, nightly: str, cluster: EmulatedCluster) -> None:

@@ -8,6 +8,7 @@ import time
 import typing as t
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
@@ -22,6 +23,7 @@ from couler.ir.workflow import Schedule, Workflow
 from tests.corpus.build import flow, sh
 from tests.fakes.argo.faults import Fault
 from tests.fakes.argo.server import ArgoServer
+from tests.fakes.argo.service import CRON_WORKFLOWS
 from tests.support.argo_recordings import AGAIN, ASK, CHAIN, ask, chain, recorded, submission
 
 TOKEN = "s3cret-of-the-server"
@@ -422,6 +424,27 @@ def test_a_schedule_is_put_in_place_paused_and_renewed(
     assert methods == ["GET", "GET", "PUT"]
     with pytest.raises(LostRunError, match="there is no CronWorkflow other"):
         remote.pause({"name": "other"})
+
+
+def test_a_schedule_that_is_renewed_keeps_what_argo_knows_of_it(
+    server: ArgoServer, remote: ArgoRemote
+) -> None:
+    workflow = flow("nightly", sh("a", "true"), schedule=Schedule(cron=("0 1 * * *",)))
+    artifact = ArgoBackend().compile(resolve_defaults(workflow), Target())
+    remote.schedule(workflow, artifact)
+    instance = {"workflows.argoproj.io/controller-instanceid": "one"}
+
+    def ran(found: dict[str, t.Any]) -> None:
+        found["status"] = {"lastScheduledTime": "2026-03-01T01:00:00Z", "active": []}
+        found["metadata"]["labels"] |= {**instance, "team": "ml"}
+
+    server.service.store.change(CRON_WORKFLOWS, "default", "nightly", ran)
+    remote.schedule(workflow, artifact)
+    found = server.service.store.get(CRON_WORKFLOWS, "default", "nightly")
+    assert found["metadata"]["labels"] == {"couler/workflow": "nightly", **instance}
+    seen = remote.find_schedule("nightly")
+    assert seen is not None
+    assert seen.last == datetime(2026, 3, 1, 1, tzinfo=UTC)
 
 
 def test_schedules_of_a_server_are_listed_and_taken_away(
