@@ -103,7 +103,10 @@ class AirflowBackend:
         from couler.backends.airflow.connecting import read_access
         from couler.backends.airflow.remote import AirflowRemote
 
-        return AirflowRemote(read_access(connection, environment))
+        def compile(workflow: Workflow) -> Artifact:
+            return self.compile(workflow, connection.target)
+
+        return AirflowRemote(read_access(connection, environment), compile)
 
 
 def _options(target: Target) -> Options:

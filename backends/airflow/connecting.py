@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from urllib.parse import urlsplit
 
 from couler.backends.remote import Connection, refuse_unknown_fields
 from couler.errors import ConfigurationError
@@ -114,7 +115,7 @@ def read_access(connection: Connection, environment: Mapping[str, str]) -> Acces
         )
     access = Access(
         address=address,
-        dags=fields.text("dags"),
+        dags=_without_password(fields.text("dags"), fields),
         ca=fields.text("ca"),
         insecure=fields.boolean("insecure"),
     )
@@ -123,6 +124,22 @@ def read_access(connection: Connection, environment: Mapping[str, str]) -> Acces
     }
     access = replace(access, **seconds)
     return replace(access, token=_token(access, fields, environment))
+
+
+def _without_password(dags: str | None, fields: _Fields) -> str | None:
+    """Return the address of a folder, which is recorded and shown with errors."""
+    for part in (dags or "").split("::"):  # fsspec's way to have one file system on another
+        try:
+            password = urlsplit(part).password if "://" in part else None
+        except ValueError:  # it is no URL; the file system says so
+            continue
+        if password:
+            raise ConfigurationError(
+                f"{fields.place}: dags has a password in its address, which would be recorded. "
+                "Leave it out, and give it to fsspec: by a variable such as FSSPEC_FTP_PASSWORD, "
+                "or by what the file system reads by itself, such as a key of ssh"
+            )
+    return dags
 
 
 def _token(access: Access, fields: _Fields, environment: Mapping[str, str]) -> Token | None:

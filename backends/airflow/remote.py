@@ -8,10 +8,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.airflow import ending
 from couler.backends.airflow.connecting import Access
-from couler.backends.airflow.dag_folder import put_file
+from couler.backends.airflow.dag_place import Compile, DagPlace
 from couler.backends.airflow.instances import Found
 from couler.backends.airflow.observing import Asked, Memory
-from couler.backends.airflow.parsing import DagFile, known_errors, wait_until_read
+from couler.backends.airflow.parsing import DagFile
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import AirflowApi, RunApi
 from couler.backends.airflow.restarting import to_clear
@@ -28,14 +28,14 @@ from couler.backends.remote import (
     Scheduled,
     Submission,
 )
-from couler.errors import ConfigurationError, EngineError, RefusedError
+from couler.errors import EngineError, RefusedError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
-from couler.ir.wire import decode
+from couler.ir.wire import decode, encode
 from couler.ir.workflow import Suspend, Workflow
-from couler.rest import notices
+from couler.rest.notices import say
 from couler.rest.patience import Patience
 
 Json: t.TypeAlias = t.Any
@@ -48,11 +48,14 @@ class AirflowRemote:
     ----------
     access
         Where it is and how to get in.
+    compile
+        Makes a DAG file of a workflow, as those that it is given were made.
     """
 
-    def __init__(self, access: Access) -> None:
+    def __init__(self, access: Access, compile: Compile) -> None:
         self._access = access
         self._api = AirflowApi(access.client())
+        self._dags = DagPlace(self._api, access, compile)
 
     # beginning -------------------------------------------------------------------------------
 
@@ -65,8 +68,12 @@ class AirflowRemote:
         found = run.find()
         if found is None:
             conf = _conf(workflow, submission.parameters)
-            self._put(workflow, submission.artifact)
-            self._let_go(workflow)
+            file = self._dags.for_run(workflow, submission.artifact)
+            if file is None:  # the DAG may have other defaults
+                conf = _with_defaults(workflow, conf)
+            else:
+                self._dags.put(file)
+                self._api.pause(workflow.name, paused=False)
             found = run.begin(conf, submitted(digest))
         if found is not None and digest not in digests(str(found.get("note") or "")):
             raise RefusedError(
@@ -76,19 +83,11 @@ class AirflowRemote:
             )
         return place
 
-    def _let_go(self, workflow: Workflow) -> None:
-        """Let a DAG run that is paused; one with a schedule begins runs by itself then."""
-        if workflow.schedule is not None and (self._api.dag(workflow.name) or {}).get("is_paused"):
-            notices.say(
-                f"airflow: the schedule of {workflow.name} begins runs from now on as well: runs "
-                "that are submitted are of the same DAG, which was paused"
-            )
-        self._api.pause(workflow.name, paused=False)
-
     def schedule(self, workflow: Workflow, artifact: Artifact) -> Mapping[str, Json]:
         """Put a scheduled workflow in place; see `couler.backends.remote.Scheduling.schedule`."""
         is_known = self._schedules.is_in_place(workflow.name)
-        self._put(workflow, artifact)
+        file = artifact.files[0]
+        self._dags.put(DagFile(workflow, file.name, file.text))
         if _is_off(workflow) or not is_known:
             self._api.pause(workflow.name, paused=_is_off(workflow))
         return place_of(workflow.name)
@@ -127,20 +126,6 @@ class AirflowRemote:
             "dag_run_id": run_id,
             "file": artifact.files[0].name,
         }
-
-    def _put(self, workflow: Workflow, artifact: Artifact) -> None:
-        """Put the DAG file in its place, and wait until Airflow has read it."""
-        if self._access.dags is None:
-            raise ConfigurationError(
-                "airflow: the target does not say where DAG files go. Set `dags` to the folder "
-                "that Airflow's DAG processor reads, or to an address of it: s3://bucket/dags"
-            )
-        file = DagFile(workflow, artifact.files[0].name, artifact.files[0].text)
-        known = known_errors(self._api, file.name)
-        is_new = put_file(self._access.dags, file.name, file.text)
-        # What cannot be imported and did not change will not be told anew.
-        before = known if is_new else {}
-        wait_until_read(self._api, file, before, limit_s=self._access.parse_timeout_s)
 
     # watching --------------------------------------------------------------------------------
 
@@ -221,21 +206,19 @@ class AirflowRemote:
         if asked.status == "running":
             raise RefusedError(f"airflow: the run {run.run_id} is still under way")
         conf = _conf(restart.workflow, restart.parameters)
-        if conf != (asked.dag_run.get("conf") or {}):
+        had = _with_defaults(restart.workflow, asked.dag_run.get("conf") or {})
+        if _with_defaults(restart.workflow, conf) != had:
             raise RefusedError(
                 f"airflow: the run {run.run_id} keeps the parameters that it began with; submit "
                 "another run for other ones"
             )
-        self._put(restart.workflow, restart.artifact)
-        self._let_go(restart.workflow)
-        edges = self._api.edges(restart.workflow.name)
-        wanted = to_clear(run.workflow, asked.steps, asked.table, edges, restart.again)
-        if not wanted:
-            raise RefusedError(f"airflow: nothing of the run {run.run_id} is to run again")
-        others = set(api.clear(wanted, dry=True, latest=True)) - set(wanted)
-        if others:
-            names = ", ".join(sorted(f"{task}[{index}]" for task, index in others))
-            raise RefusedError(f"airflow would run other tasks again as well: {names}")
+        file = self._dags.for_run(restart.workflow, restart.artifact)
+        if file is None or self._dags.is_there(file):
+            wanted = self._decide(run, restart, asked)
+        else:
+            wanted = self._decide_with(file, run, restart, asked)
+        if file is not None:
+            self._api.pause(restart.workflow.name, paused=False)
         note = str(asked.dag_run.get("note") or "")
         digest = run_digest(restart.workflow, restart.parameters)
         new = taken_up(unmarked(note), digest)
@@ -243,6 +226,51 @@ class AirflowRemote:
             api.change(note=new)
         api.clear(wanted, dry=False, latest=True)
         return self._place(restart.workflow, restart.artifact, run.run_id)
+
+    def _decide(self, run: RemoteRun, restart: Restart, asked: Asked) -> list[Instance]:
+        """Return the task instances that are to be cleared, by the DAG as Airflow has it now.
+
+        Raises
+        ------
+        RefusedError
+            There are none, or Airflow would clear others as well.
+        """
+        edges = self._api.edges(restart.workflow.name)
+        wanted = to_clear(run.workflow, asked.steps, asked.table, edges, restart.again)
+        if not wanted:
+            raise _nothing(run)
+        others = set(_run_api(self._api, run).clear(wanted, dry=True, latest=True)) - set(wanted)
+        if others:
+            names = ", ".join(sorted(f"{task}[{index}]" for task, index in others))
+            raise RefusedError(f"airflow would run other tasks again as well: {names}")
+        return wanted
+
+    def _decide_with(
+        self, file: DagFile, run: RemoteRun, restart: Restart, asked: Asked
+    ) -> list[Instance]:
+        """Do so with another DAG file, which is in its place only if nothing is refused."""
+        alone = {task: () for task, _ in asked.tasks}
+        if not to_clear(run.workflow, asked.steps, asked.table, alone, restart.again):
+            raise _nothing(run)
+        others = self._dags.others_under_way(file.dag_id, run.run_id)
+        if others:
+            raise RefusedError(
+                f"airflow: {run.run_id} needs another file of the DAG {file.dag_id} than there is, "
+                f"and others of its runs are under way with that: {', '.join(sorted(others))}. "
+                "Wait until they have ended"
+            )
+        former = self._dags.former(file)
+        if former is not None and not self._dags.is_of(former, run.workflow):
+            say(
+                f"airflow: the file of the DAG {file.dag_id} is not that with which {run.run_id} "
+                "ran before; it becomes that of this run"
+            )
+        try:
+            self._dags.put(file)
+            return self._decide(run, restart, asked)
+        except RefusedError:
+            self._dags.put_back(file, former)
+            raise
 
     def resume(
         self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None
@@ -278,10 +306,23 @@ def _run_api(api: AirflowApi, run: RemoteRun) -> RunApi:
     return RunApi(api, str(run.place["dag_id"]), str(run.place["dag_run_id"]))
 
 
+def _nothing(run: RemoteRun) -> RefusedError:
+    return RefusedError(f"airflow: nothing of the run {run.run_id} is to run again")
+
+
 def _conf(workflow: Workflow, parameters: Mapping[str, str]) -> dict[str, Json]:
     """Return the parameters of a run as Airflow takes them: values of their declared types."""
     kinds = {one.name: one.type for one in workflow.parameters}
     return {name: decode(text, kinds.get(name, "str")) for name, text in parameters.items()}
+
+
+def _with_defaults(workflow: Workflow, conf: Mapping[str, Json]) -> dict[str, Json]:
+    defaults = {
+        one.name: decode(encode(one.default, one.type), one.type)
+        for one in workflow.parameters
+        if not one.required and one.config is None
+    }
+    return {**defaults, **conf}
 
 
 def _is_off(workflow: Workflow) -> bool:

@@ -60,7 +60,7 @@ class Schedules:
         Where the account may not see the text, one of the right name is taken for it.
         """
         dag_id = str(dag["dag_id"])
-        if dag.get("is_stale") or _file_of(dag) != f"{dag_id}.py":
+        if dag.get("is_stale") or file_of(dag) != f"{dag_id}.py":
             return False
         if self._dags is not None and not has_file(self._dags, f"{dag_id}.py"):
             return False
@@ -122,7 +122,8 @@ def place_of(dag_id: str) -> dict[str, Json]:
     return {"dag_id": dag_id, "file": f"{dag_id}.py"}
 
 
-def _file_of(dag: Mapping[str, Json]) -> str:
+def file_of(dag: Mapping[str, Json]) -> str:
+    """Return the name of the file of a DAG."""
     return str(dag.get("relative_fileloc") or dag.get("fileloc")).rpartition("/")[2]
 
 

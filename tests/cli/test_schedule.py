@@ -298,13 +298,17 @@ def test_a_dag_goes_with_its_runs(couler: Call, nightly: str, airflow: FakeAirfl
     assert airflow.read is None
 
 
-def test_a_run_that_lets_a_schedule_go_says_so(
+def test_a_run_sets_no_schedule_going(
     couler: Call, write: Callable[[str, str], str], airflow: FakeAirflow
 ) -> None:
     nightly = write("nightly.py", NIGHTLY.replace("who=str", 'who="you"'))
-    note = "note: airflow: the schedule of nightly begins runs from now on as well"
-    assert note in couler("submit", nightly, "-p", "who=me", "--name", "first").err
-    assert note not in couler("submit", nightly, "-p", "who=me", "--name", "second").err
+    assert couler("submit", nightly, "--name", "first").code == 0
+    assert couler("schedule", "ls").out == ""
+    couler("schedule", "put", nightly, "-p", "who=all")
+    assert couler("submit", nightly, "-p", "who=me", "--name", "second").code == 0
     couler("schedule", "pause", "nightly")
-    assert note in couler("submit", nightly, "-p", "who=me", "--name", "third").err
-    assert sorted(airflow.runs) == ["first", "second", "third"]
+    refused = couler("submit", nightly, "-p", "who=me", "--name", "third")
+    assert refused.code == 4
+    assert "`couler schedule resume nightly` lets it go on" in refused.err
+    assert airflow.is_paused
+    assert sorted(airflow.runs) == ["first", "second"]
