@@ -9,12 +9,15 @@ from datetime import datetime
 from urllib.parse import quote
 
 from couler.backends.airflow.task_states import Instance, Task
-from couler.errors import EngineError, LostRunError
+from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
+from couler.rest.answers import Shape
 from couler.rest.client import Parameters, RestClient, RestError
 
 Json: t.TypeAlias = t.Any
 
 _API = "/api/v2"
+_CONFLICT = 409
+_TASKS: Shape = {"task_instances": {"task_id": str}}
 _PAGE = 100
 """The most that a page has unless a server's settings say otherwise."""
 
@@ -40,10 +43,17 @@ class AirflowApi:
         params: Parameters | None = None,
         repeat: bool | None = None,
         absent: Collection[int] = (),
+        expect: Shape | None = None,
     ) -> Json:
         """Ask for something below the version of the API, as `RestClient.call` does."""
         return self.client.call(
-            method, _API + path, send=send, params=params, repeat=repeat, absent=absent
+            method,
+            _API + path,
+            send=send,
+            params=params,
+            repeat=repeat,
+            absent=absent,
+            expect=expect,
         )
 
     def pages(
@@ -187,11 +197,23 @@ class RunApi:
         try:
             self.api.call("POST", f"{self._dag}/dagRuns", send=send, repeat=True)
         except RestError as error:
-            found = self.find() if error.code == 409 else None
+            is_certain = isinstance(error, RefusedError) and error.code != _CONFLICT
+            # It is there already, or an earlier attempt may have been heard.
+            found = None if is_certain or error.code is None else self._found_after(error)
             if found is None:
                 raise
             return found
         return None
+
+    def _found_after(self, error: RestError) -> dict[str, Json] | None:
+        """Return the run that may have been begun though an error was answered."""
+        try:
+            return self.find()
+        except (RestError, ConfigurationError) as unseen:
+            # A refusal to be looked at is no refusal to be begun.
+            raise EngineError(
+                f"{error}. Whether Airflow has the run now is not known: {unseen}"
+            ) from unseen
 
     def change(self, **fields: Json) -> dict[str, Json]:
         """Change the state or the note of the run, and return it."""
@@ -219,7 +241,7 @@ class RunApi:
         """Return the tries of a task instance so far, the first first."""
         task, index = instance
         path = f"{self._task(task)}{f'/{index}' if index >= 0 else ''}/tries"
-        found = self.api.call("GET", path, absent=(404,)) or {}
+        found = self.api.call("GET", path, absent=(404,), expect=_TASKS) or {}
         tries = [task_of(one) for one in found.get("task_instances") or ()]
         return sorted(tries, key=lambda one: one.tries)
 
@@ -227,7 +249,8 @@ class RunApi:
         """Return what a task instance has returned; None if there is nothing."""
         task, index = instance
         path = f"{self._task(task)}/xcomEntries/return_value"
-        found = self.api.call("GET", path, params={"map_index": index}, absent=(404,)) or {}
+        asked = {"map_index": index}
+        found = self.api.call("GET", path, params=asked, absent=(404,), expect={}) or {}
         value = found.get("value")
         if isinstance(value, str):  # as JSON; servers differ
             try:
@@ -241,7 +264,7 @@ class RunApi:
         task, index = instance
         asked = {"map_index": index, "full_content": True}
         path = f"{self._task(task)}/logs/{attempt}"
-        found = self.api.call("GET", path, params=asked, absent=(404,)) or {}
+        found = self.api.call("GET", path, params=asked, absent=(404,), expect={}) or {}
         content = found.get("content") or ()
         return [{"event": one} if isinstance(one, str) else one for one in content]
 
@@ -271,8 +294,9 @@ class RunApi:
             "reset_dag_runs": True,
             "run_on_latest_version": latest,
         }
-        found = self.api.call("POST", f"{self._dag}/clearTaskInstances", send=send, repeat=dry)
-        cleared = (found or {}).get("task_instances") or ()
+        path = f"{self._dag}/clearTaskInstances"
+        found = self.api.call("POST", path, send=send, repeat=dry, expect=_TASKS)
+        cleared = found.get("task_instances") or ()
         return [(str(one["task_id"]), int(one.get("map_index", -1))) for one in cleared]
 
     def answer(

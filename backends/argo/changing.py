@@ -6,7 +6,7 @@ import secrets
 import typing as t
 from collections.abc import Callable
 
-from couler.errors import EngineError, RefusedError
+from couler.errors import ConfigurationError, EngineError, RefusedError
 from couler.rest.client import RestError
 
 Json: t.TypeAlias = t.Any
@@ -81,7 +81,7 @@ def _read_after(error: RestError, read: Callable[[], Json]) -> Json:
         raise error
     try:
         return read()
-    except RestError:
+    except (RestError, ConfigurationError):
         # A refusal to be read is no refusal to be changed.
         raise error from None
 

@@ -22,7 +22,7 @@ from couler.backends.remote import (
     Scheduled,
     Submission,
 )
-from couler.errors import EngineError, LostRunError, RefusedError
+from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
 from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
@@ -98,7 +98,7 @@ class ArgoRemote:
             return self.api.get(name)
         except LostRunError:  # it was not created, or it is another conflict, or it has just gone
             raise error from None
-        except RestError as unseen:
+        except (RestError, ConfigurationError) as unseen:
             # A refusal to be looked at is no refusal to be created.
             raise EngineError(
                 f"{error}. Whether the cluster has it now is not known: {unseen}"

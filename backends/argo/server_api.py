@@ -16,7 +16,7 @@ from couler.backends.argo.reset import PutBack, has_ended
 from couler.backends.argo.server_stream import results
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import Change, Json
-from couler.errors import LostRunError, RefusedError
+from couler.errors import ConfigurationError, LostRunError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError
 
@@ -162,7 +162,7 @@ class ServerApi:
             raise error
         try:
             now = self.get(name)
-        except RestError:
+        except (RestError, ConfigurationError):
             # A refusal to be read is no refusal to be changed.
             raise error from None
         if not is_done(now):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random as _random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -46,13 +45,7 @@ class Backoff:
         except OverflowError:  # after some thousand retries
             return self.cap_s
 
-    def wait_s(
-        self,
-        attempt: int,
-        random: Callable[[], float] = _random.random,
-        *,
-        at_least_s: float = 0.0,
-    ) -> float:
+    def wait_s(self, attempt: int, random: Callable[[], float] = _random.random) -> float:
         """Return the seconds to wait before a retry.
 
         Parameters
@@ -61,9 +54,6 @@ class Backoff:
             How many retries there have been.
         random
             Returns a number in [0, 1).
-        at_least_s
-            What the server asks for, as by `Retry-After`: the wait is drawn on top of it, so
-            that those who were told the same time do not come back together.
 
         Notes
         -----
@@ -81,9 +71,5 @@ class Backoff:
         >>> busy = Backoff(first_s=5, factor=2, cap_s=60, tries=8)
         >>> [busy.wait_s(attempt, lambda: 0.5) for attempt in range(5)]
         [2.5, 5.0, 10.0, 20.0, 30.0]
-        >>> busy.wait_s(0, lambda: 0.5, at_least_s=30)
-        32.5
         """
-        if not math.isfinite(at_least_s) or at_least_s < 0:
-            raise ValueError(f"at_least_s is {at_least_s}, not a number of seconds")
-        return at_least_s + random() * self.longest_s(attempt)
+        return random() * self.longest_s(attempt)

@@ -54,7 +54,6 @@ def decide(
     policy: WatchPolicy | None = None,
     *,
     random: Callable[[], float] = _random.random,
-    at_least_s: float = 0.0,
 ) -> Decision:
     """Return whether to try again after a failure, how long to wait before, and why.
 
@@ -68,8 +67,6 @@ def decide(
         What may be tried again.
     random
         Returns a number in [0, 1).
-    at_least_s
-        What the server asks for, as by `Retry-After`.
 
     Examples
     --------
@@ -95,6 +92,6 @@ def decide(
         times = "1 retry" if most == 1 else f"{most} retries"
         why = f"{times} did not help" if most else "no retries are allowed"
         return GiveUp(f"{name}: {why}")
-    wait_s = backoff.wait_s(retries, random, at_least_s=at_least_s)
+    wait_s = backoff.wait_s(retries, random)
     shown = seconds(round(wait_s, 1))
     return Wait(wait_s, f"{name}: retry {retries + 1} of {most} in {shown}")

@@ -200,6 +200,11 @@ class RestClient:
         while True:
             try:
                 code, body, after_s = self._ask(method, path, send, content_type, params)
+            except ConfigurationError as error:  # a token that cannot be had
+                if not was_heard:
+                    raise
+                why = f"an earlier attempt may have been heard, and for another {error}"
+                raise self._away(method, path, why) from error
             except _BrokenError as error:
                 if (may_repeat or not error.sent) and self._wait(waits, f"got no answer: {error}"):
                     was_heard |= error.sent and method != "GET"

@@ -195,6 +195,24 @@ def test_lines_without_another_token_are_refused_at_once(
     assert len(server.asked) == 1
 
 
+def test_no_other_token_after_an_attempt_that_may_have_been_heard(
+    server: FaultyServer, tmp_path: Path
+) -> None:
+    """That there is no token is told as such only where nothing was asked for."""
+    file = tmp_path / "token"
+    file.write_text("old")
+    token = Credential("the token", {"file": str(file)}, {})
+    with RestClient("argo", server.address, extra="argo", token=token, patience=QUICK) as client:
+        client.call("GET", "/x")
+        file.unlink()
+        server.answers = [cut, says(401, {})]
+        with pytest.raises(RestError, match=r"POST .*earlier attempt.*cannot be read") as caught:
+            client.call("POST", "/x", send={}, repeat=True)
+        assert not isinstance(caught.value, RefusedError)
+        with pytest.raises(ConfigurationError, match="cannot be read"):
+            client.call("POST", "/x", send={}, repeat=True)
+
+
 def test_lines_come_as_they_are(server: FaultyServer, client: RestClient) -> None:
     text = 'a\u2028b\r\n\n{"c": 1}\nlast'
     server.answers = [says(200, text.encode())]

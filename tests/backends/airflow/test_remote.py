@@ -93,6 +93,25 @@ def test_a_begin_of_which_the_answer_is_lost_is_not_doubled(airflow: FakeAirflow
     assert len(airflow.sent("POST")) == 2
 
 
+@pytest.mark.parametrize("code", [401, 403, 404, 422])
+def test_a_refusal_of_a_run_that_is_there_is_not_believed(airflow: FakeAirflow, code: int) -> None:
+    refusal = Fault("POST", "/dagRuns", says(code, {"detail": "no"}), times=9)
+    airflow.faults = [Fault("POST", "/dagRuns", cut, after=True), refusal]
+    connected(airflow).submit(order())
+    assert list(airflow.runs) == ["r1"]
+
+
+def test_a_refusal_of_a_run_that_may_be_there_is_no_certain_one(airflow: FakeAirflow) -> None:
+    refusal = Fault("POST", "/dagRuns", says(403, {"detail": "no"}), times=9)
+    airflow.faults = [Fault("POST", "/dagRuns", cut), refusal]
+    with pytest.raises(EngineError, match=r"403: no.*An earlier attempt may") as caught:
+        connected(airflow).submit(order())
+    assert not isinstance(caught.value, RefusedError)
+    airflow.faults = [Fault("POST", "/dagRuns", says(403, {"detail": "no"}), times=9)]
+    with pytest.raises(RefusedError, match="403: no"):
+        connected(airflow).submit(order())
+
+
 def test_an_error_of_import_names_the_step(airflow: FakeAirflow) -> None:
     airflow.is_read = False
     text = artifact().to_text().splitlines()

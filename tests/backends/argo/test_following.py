@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.argo.following import changes
 from couler.errors import LostRunError
-from couler.rest.client import RestError
+from couler.rest.client import RestClient, RestError
+from couler.rest.credentials import Credential
 from couler.rest.patience import IMPATIENT, Patience
 from tests.corpus.build import flow, sh
 from tests.fakes.kubernetes.faults import RequestFault
@@ -111,6 +113,21 @@ def test_what_is_refused_is_told_of_at_once(cluster: EmulatedCluster) -> None:
     cluster.faults.add(RequestFault("GET", "/workflows", code=401, message="expired"))
     with pytest.raises(RestError, match="refused with 401: expired"):
         Followed(cluster, limit=1).run()
+
+
+@pytest.mark.parametrize("watch", [True, False])
+def test_a_token_that_ends_is_renewed(
+    cluster: EmulatedCluster, tmp_path: Path, watch: bool
+) -> None:
+    """Tokens of an hour end while a run of a day is followed."""
+    file = tmp_path / "token"
+    file.write_text("first")
+    token = Credential("the token", {"file": str(file)}, {})
+    cluster.faults.add(RequestFault("GET", "/workflows", watch=watch, code=401, times=1))
+    address = f"http://{cluster.server.address}"
+    with RestClient("argo", address, extra="argo", token=token) as client:
+        followed = Followed(cluster, limit=1)
+        assert followed.run(ClusterApi(client, "default")) == ["none", "0", "1", "2", "3"]
 
 
 def test_a_workflow_that_is_deleted_is_lost(cluster: EmulatedCluster) -> None:
