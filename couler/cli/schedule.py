@@ -146,7 +146,7 @@ def ls(
     namespace: str | None,
     format_: str | None,
 ) -> None:
-    """List what is in place, with its last and next times where the engine tells them."""
+    """List what is in place, with its last and next times."""
     connection, remote = _connected(session, engine, target_name, namespace)
     found = remote.schedules()
     if session.settings.choose("format", format_, FORMATS) == "json":
