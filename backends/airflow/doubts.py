@@ -30,7 +30,8 @@ _SHORT: tuple[ValueType, ...] = ("int", "float", "bool", "file", "directory")
 
 def find_output(step: Step, name: str) -> Output:
     """Return a step's output by name; standard output stands for an undeclared `result`."""
-    return next((one for one in step.outputs if one.name == name), Output(name=name))
+    found = next((one for one in step.outputs if one.name == name), None)
+    return Output(name=name) if found is None else found
 
 
 def can_fail(

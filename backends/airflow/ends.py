@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.outputs import RUN_OUTPUTS
-from couler.backends.airflow.places import own_name, waits_otherwise
+from couler.backends.airflow.places import last_steps, own_name, waits_otherwise
 from couler.backends.airflow.python import Chain, Code, call, statement
-from couler.backends.airflow.reading import Scope, last_steps
+from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.suspend import approval
 from couler.backends.airflow.texts import untouched_all
 from couler.ir.walk import predecessors

@@ -7,7 +7,7 @@ A run under way is read by the same rules as one that has ended.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -20,9 +20,9 @@ from couler.backends.airflow.places import (
     exit_groups,
     is_dynamic,
     item_count,
+    last_steps,
     own_name,
 )
-from couler.backends.airflow.reading import last_steps
 from couler.backends.airflow.task_states import (
     BAD,
     Instance,
@@ -56,10 +56,10 @@ class Tasks:
         """Return the tasks of a group."""
         return Tasks(f"{place}.", self.index if index is None else index)
 
-    def spot(self, step: Step, beside: Collection[str]) -> Spot:
+    def spot(self, step: Step, beside: frozenset[str]) -> Spot:
         """Return the place of a step of this scope."""
         items = axis(step, within_mapped=self.index >= 0)
-        return Spot(step, f"{self.prefix}{step.name}", items, frozenset(beside))
+        return Spot(step, f"{self.prefix}{step.name}", items, beside)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +182,10 @@ class RunSteps:
 
     def _scope(self, scope: Tasks, steps: tuple[Step, ...], path: StepPath) -> dict[str, Status]:
         by_name = {step.name: step for step in steps}
+        beside = frozenset(by_name)  # one for all: it is as large as the scope
         statuses: dict[str, Status] = {}
         for name in Graph.of(steps).topological_order:
-            spot = scope.spot(by_name[name], by_name.keys())
+            spot = scope.spot(by_name[name], beside)
             stand = self._step(spot, scope, path / name)
             self._add(path / name, spot, scope, stand)
             statuses[name] = stand.status

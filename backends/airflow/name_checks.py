@@ -9,9 +9,9 @@ from couler.backends.airflow.places import (
     axis,
     exit_groups,
     item_count,
+    makes_lists,
     task_name,
 )
-from couler.backends.airflow.reading import makes_lists
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Group, Step, Workflow
 

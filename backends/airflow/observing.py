@@ -29,6 +29,12 @@ Json: t.TypeAlias = t.Any
 AT_ONCE = timedelta(seconds=1)
 """How far the ends of tasks are apart that Airflow ends by one call."""
 
+_LOOKS_AT_SILENT = (1, 2, 4, 8)
+"""At which looks at a run the log of a try is read that told nothing before."""
+
+_CHANGE_WITH_RUN = ("state", "start_date", "end_date", "note")
+"""Fields of a run one of which is another once it was taken up again."""
+
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
@@ -38,11 +44,61 @@ class Memory:
 
     returned: dict[tuple[Instance, int], Json] = field(default_factory=dict)
     ends: dict[tuple[Instance, int], TryEnd] = field(default_factory=dict)
+    silent: dict[tuple[Instance, int], tuple[int, TryEnd]] = field(default_factory=dict)
+    """Ends that no log told of yet, with how often they were asked for."""
     tries: dict[tuple[Instance, int], tuple[Task, ...]] = field(default_factory=dict)
 
 
-class Asked:
-    """A run as its server tells of it now.
+class Look:
+    """Where the steps of a run are among its tasks, and how they stand, without what they gave.
+
+    Parameters
+    ----------
+    run
+        Asks the server.
+    workflow
+        The workflow as it was compiled.
+    dag_run
+        The run as it was asked for just now.
+    """
+
+    def __init__(
+        self, run: RunApi, workflow: Workflow, dag_run: Mapping[str, Json] | None = None
+    ) -> None:
+        self.workflow = workflow
+        self.dag_run = run.get() if dag_run is None else dag_run
+        self.status = run_state(self.dag_run)
+        self.tasks = run.tasks()
+        was_cancelled = is_cancelled(self.dag_run)
+        has_failed = was_cancelled or self.status == "failed"
+        self.table = TaskTable(self.tasks, has_failed=has_failed, was_cancelled=was_cancelled)
+        self.steps = RunSteps(workflow, self.table, self._returned)
+
+    def _returned(self, _instance: Instance) -> Json:
+        """Return what a task has returned: here nothing, each would be a call."""
+        return None
+
+    def tries(self, path: str) -> int:
+        """Return how many tries an instance has begun that runs something."""
+        found = self.steps.found.get(path)
+        if found is None or not found.runs or found.stand.status is None:
+            return 0
+        [instance] = found.stand.own
+        task = self.tasks.get(instance)
+        return 0 if task is None else max(0, task.tries - (found.stand.status == "waiting"))
+
+
+def look_again(run: RunApi, workflow: Workflow, last: Look | None) -> Look:
+    """Return a look at a run; of one that has ended, the last one while nobody has changed it."""
+    dag_run = run.get()
+    if last is None or last.workflow is not workflow or last.status == "running":
+        return Look(run, workflow, dag_run)
+    is_same = all(dag_run.get(name) == last.dag_run.get(name) for name in _CHANGE_WITH_RUN)
+    return last if is_same else Look(run, workflow, dag_run)
+
+
+class Asked(Look):
+    """A run as its server tells of it now, with all that its steps gave.
 
     Parameters
     ----------
@@ -57,13 +113,8 @@ class Asked:
     def __init__(self, run: RunApi, workflow: Workflow, memory: Memory | None = None) -> None:
         self._run = run
         self._memory = Memory() if memory is None else memory
-        self.dag_run = run.get()
-        self.status = run_state(self.dag_run)
-        self.tasks = run.tasks()
-        was_cancelled = is_cancelled(self.dag_run)
-        has_failed = was_cancelled or self.status == "failed"
-        self.table = TaskTable(self.tasks, has_failed=has_failed, was_cancelled=was_cancelled)
-        self.steps = RunSteps(workflow, self.table, self._returned)
+        self._silent: dict[tuple[Instance, int], TryEnd] = {}
+        super().__init__(run, workflow)
 
     def observation(self) -> Observation:
         """Return how the run stands."""
@@ -175,10 +226,13 @@ class Asked:
         if task.state == "success":
             state = "succeeded"
         elif task.state in ("failed", "skipped"):
-            end = self._end(instance, task.tries)
-            state = "failed" if end.is_failure else "error"
-            is_cut = end.was_killed and end.exit_code is None and is_cancelled(self.dag_run)
-            if is_cut or _was_cut(self.dag_run, task):
+            is_cut = _was_cut(self.dag_run, task)  # then its log has nothing to tell
+            if not is_cut:
+                end = self._end(instance, task.tries)
+                state = "failed" if end.is_failure else "error"
+                was_killed = end.was_killed and end.exit_code is None
+                is_cut = was_killed and is_cancelled(self.dag_run)
+            if is_cut:
                 state, end = "cancelled", TryEnd("the run was cancelled")
         return ObservedAttempt(
             number=task.tries,
@@ -190,13 +244,26 @@ class Asked:
         )
 
     def _end(self, instance: Instance, number: int) -> TryEnd:
-        key = (instance, number)
-        if key not in self._memory.ends:
-            end = end_of_try(self._run.log(instance, number))
-            if end.message is None:  # the log may come later
-                return end
-            self._memory.ends[key] = end
-        return self._memory.ends[key]
+        """Return how a try ended, by its log, which is read once if it tells.
+
+        Airflow can have a log some time after the end that it tells of. One that is silent is read
+        again a few times, at looks further and further apart, and when the run has ended.
+        """
+        key, memory = (instance, number), self._memory
+        if key in memory.ends:
+            return memory.ends[key]
+        if key in self._silent:
+            return self._silent[key]
+        looks, known = memory.silent.get(key, (0, TryEnd()))
+        looks += 1
+        if looks in _LOOKS_AT_SILENT or self.status != "running":
+            known = end_of_try(self._run.log(instance, number))
+        if known.message is None:
+            memory.silent[key] = looks, known
+            self._silent[key] = known
+        else:
+            memory.ends[key] = known
+        return known
 
     def _returned(self, instance: Instance) -> Json:
         task = self.tasks.get(instance)

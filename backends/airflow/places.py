@@ -9,12 +9,13 @@ known who reads them, `#` is the number of the item or round that the reading ta
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from couler.backends.airflow.doubts import has_doubts
 from couler.ir.policies import Foreach
 from couler.ir.ranges import is_known, known_items
+from couler.ir.walk import predecessors
 from couler.ir.workflow import ExitHandler, Group, Step, Workflow
 
 Axis: t.TypeAlias = t.Literal["mapped", "unrolled"]
@@ -270,3 +271,15 @@ def ends_in_any_case(step: Step) -> bool:
     """Return whether a task ends it, and fails, also where nothing of it could start."""
     inside = step.action.steps if isinstance(step.action, Group) else ()
     return any(map(waits_otherwise, inside))
+
+
+def last_steps(steps: Iterable[Step]) -> list[str]:
+    """Return the steps of a scope that no other waits for."""
+    steps = tuple(steps)
+    waited_for = {name for step in steps for name in predecessors(step)}
+    return [step.name for step in steps if step.name not in waited_for]
+
+
+def makes_lists(step: Step) -> bool:
+    """Return whether there are lists of what the items of a step gave."""
+    return step.foreach is not None and bool(step.outputs)

@@ -10,6 +10,7 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from couler.backends.airflow.doubts import (
     TEXTS,
@@ -27,6 +28,8 @@ from couler.backends.airflow.places import (
     axis,
     is_dynamic,
     item_count,
+    last_steps,
+    makes_lists,
     task_name,
 )
 from couler.backends.airflow.python import Expression, value_of
@@ -48,7 +51,6 @@ from couler.ir.values import (
     Template,
     Value,
 )
-from couler.ir.walk import predecessors
 from couler.ir.wire import ValueType, decode, dump_json, encode, is_file
 from couler.ir.workflow import Container, Group, Output, Script, Step
 
@@ -143,6 +145,10 @@ class Scope:
     has_ended: bool = False
     """Whether all steps have ended: for exit handlers."""
 
+    @cached_property
+    def _beside(self) -> frozenset[str]:
+        return frozenset(self.steps)
+
     def task(self, step: str) -> str:
         """Return the id of the task of a step."""
         return f"{self.prefix}{task_name(step)}"
@@ -150,7 +156,7 @@ class Scope:
     def spot(self, step: Step) -> Spot:
         """Return where the tasks of a step are."""
         items = axis(step, within_mapped=self.within_mapped)
-        return Spot(step, self.task(step.name), items, frozenset(self.steps))
+        return Spot(step, self.task(step.name), items, self._beside)
 
     def gathered_from(self, step: Step) -> tuple[str, Expression]:
         """Return where the items of a step are, and how many: a number, or the task that knows."""
@@ -475,13 +481,6 @@ def _first_code(codes: Sequence[str]) -> str:
     return whole
 
 
-def last_steps(steps: Iterable[Step]) -> list[str]:
-    """Return the steps of a scope that no other waits for."""
-    steps = tuple(steps)
-    waited_for = {name for step in steps for name in predecessors(step)}
-    return [step.name for step in steps if step.name not in waited_for]
-
-
 def _output_of(place: str, name: str, *, is_item: bool = False) -> str:
     more = "" if name == "result" else f", {quoted(name)}"
     is_near = is_item or "#" in place or "*" in place
@@ -492,8 +491,3 @@ def _is_plain(declared: Output, step: Step) -> bool:
     """Return whether an output is the location of a file that its own step has kept."""
     is_made_here = isinstance(step.action, Container | Script) and is_file(declared.type)
     return is_made_here and declared.default is None
-
-
-def makes_lists(step: Step) -> bool:
-    """Return whether there are lists of what the items of a step gave."""
-    return step.foreach is not None and bool(step.outputs)

@@ -10,7 +10,7 @@ from couler.backends.airflow import ending
 from couler.backends.airflow.connecting import Access
 from couler.backends.airflow.dag_place import Compile, DagPlace
 from couler.backends.airflow.instances import Found
-from couler.backends.airflow.observing import Asked, Memory
+from couler.backends.airflow.observing import Asked, Look, Memory, look_again
 from couler.backends.airflow.parsing import DagFile
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import AirflowApi, RunApi
@@ -35,6 +35,7 @@ from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
 from couler.ir.wire import decode, encode
 from couler.ir.workflow import Suspend, Workflow
+from couler.rest.latest import Latest
 from couler.rest.notices import say
 from couler.rest.patience import Patience
 
@@ -56,6 +57,8 @@ class AirflowRemote:
         self._access = access
         self._api = AirflowApi(access.client())
         self._dags = DagPlace(self._api, access, compile)
+        # What has ended is asked for as well: others can take it up again.
+        self._latest: Latest[Look] = Latest(access.poll_s, lasts=lambda _: False)
 
     # beginning -------------------------------------------------------------------------------
 
@@ -131,7 +134,9 @@ class AirflowRemote:
 
     def observe(self, run: RemoteRun) -> Observation:
         """Return how a run stands; see `couler.backends.remote.Remote.observe`."""
-        return self._asked(run).observation()
+        asked = self._asked(run)
+        self._latest.note(_key(run), asked)
+        return asked.observation()
 
     def follow(self, run: RemoteRun) -> Iterator[Observation]:
         """Yield how a run stands until it is over; see `couler.backends.remote.Remote.follow`."""
@@ -141,7 +146,9 @@ class AirflowRemote:
             api = AirflowApi(client)
             last: Observation | None = None
             while last is None or last.status == "running":
-                found = Asked(_run_api(api, run), run.workflow, memory).observation()
+                asked = Asked(_run_api(api, run), run.workflow, memory)
+                self._latest.note(_key(run), asked)
+                found = asked.observation()
                 if found != last:
                     yield found
                 last = found
@@ -152,19 +159,25 @@ class AirflowRemote:
         self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
     ) -> Iterator[str]:
         """Yield the lines of an instance; see `couler.backends.remote.Remote.logs`."""
-        api = _run_api(self._api, run)
+        api, text = _run_api(self._api, run), str(path)
+
+        def look(last: Look | None) -> Look:
+            return look_again(api, run.workflow, last)
+
+        def suits(known: Look) -> bool:
+            return known.workflow is run.workflow and known.tries(text) >= (attempt or 1)
+
         while True:
-            asked = self._asked(run)
+            asked = self._latest.of(_key(run), look, suits)
             found = self._find(asked, path)
-            [instance] = found.stand.own
-            task = asked.tasks.get(instance)
-            begun = 0 if task is None else task.tries - (found.stand.status == "waiting")
+            begun = asked.tries(text)
             is_over = asked.status != "running" or found.stand.status in ENDS
-            if begun and found.stand.status is not None:
+            if begun:
                 break
             if is_over or not follow:
                 return
             time.sleep(self._access.poll_s)
+        [instance] = found.stand.own
         number = attempt or begun
         if not 0 < number <= begun:
             raise EngineError(f"{path} of {run.run_id} has no attempt {number}; it had {begun}")
@@ -183,11 +196,11 @@ class AirflowRemote:
     def _asked(self, run: RemoteRun) -> Asked:
         return Asked(_run_api(self._api, run), run.workflow)
 
-    def _find(self, asked: Asked, path: StepPath) -> Found:
+    def _find(self, asked: Look, path: StepPath) -> Found:
         """Return an instance that runs something."""
-        paths = {name: one for name, one in asked.steps.found.items() if one.runs}
-        found = paths.get(str(path))
-        if found is None:
+        found = asked.steps.found.get(str(path))
+        if found is None or not found.runs:
+            paths = [name for name, one in asked.steps.found.items() if one.runs]
             raise EngineError(
                 f'the run has no step "{path}" that runs something.{did_you_mean(str(path), paths)}'
             )
@@ -197,12 +210,13 @@ class AirflowRemote:
 
     def cancel(self, run: RemoteRun) -> None:
         """End a run; see `couler.backends.remote.Remote.cancel`."""
-        ending.cancel(_run_api(self._api, run), run.workflow)
+        with self._latest.changing():
+            ending.cancel(_run_api(self._api, run), run.workflow)
 
     def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, Json]:
         """Run parts of a run again; see `couler.backends.remote.Remote.restart`."""
         api = _run_api(self._api, run)
-        asked = self._asked(run)
+        asked = Look(api, run.workflow)
         if asked.status == "running":
             raise RefusedError(f"airflow: the run {run.run_id} is still under way")
         conf = _conf(restart.workflow, restart.parameters)
@@ -222,12 +236,13 @@ class AirflowRemote:
         note = str(asked.dag_run.get("note") or "")
         digest = run_digest(restart.workflow, restart.parameters)
         new = taken_up(unmarked(note), digest)
-        if new != note:
-            api.change(note=new)
-        api.clear(wanted, dry=False, latest=True)
+        with self._latest.changing():
+            if new != note:
+                api.change(note=new)
+            api.clear(wanted, dry=False, latest=True)
         return self._place(restart.workflow, restart.artifact, run.run_id)
 
-    def _decide(self, run: RemoteRun, restart: Restart, asked: Asked) -> list[Instance]:
+    def _decide(self, run: RemoteRun, restart: Restart, asked: Look) -> list[Instance]:
         """Return the task instances that are to be cleared, by the DAG as Airflow has it now.
 
         Raises
@@ -246,7 +261,7 @@ class AirflowRemote:
         return wanted
 
     def _decide_with(
-        self, file: DagFile, run: RemoteRun, restart: Restart, asked: Asked
+        self, file: DagFile, run: RemoteRun, restart: Restart, asked: Look
     ) -> list[Instance]:
         """Do so with another DAG file, which is in its place only if nothing is refused."""
         alone = {task: () for task, _ in asked.tasks}
@@ -283,7 +298,7 @@ class AirflowRemote:
         instance: Instance = (own_name("may-start", run.workflow), -1)
         values: dict[str, Json] = {}
         if path:
-            found = self._find(self._asked(run), path)
+            found = self._find(Look(api, run.workflow), path)
             step = found.spot.step
             [instance] = found.stand.own
             if found.stand.status != "suspended" or not isinstance(step.action, Suspend):
@@ -295,15 +310,21 @@ class AirflowRemote:
         question = api.question(instance)
         if question is None:
             raise RefusedError(f"{path or 'the start'} of {run.run_id} asks nobody for anything")
-        api.answer(instance, question["options"][:1], values)
+        with self._latest.changing():
+            api.answer(instance, question["options"][:1], values)
 
     def delete(self, run: RemoteRun) -> None:
         """Take a run away; see `couler.backends.remote.Remote.delete`. The DAG file stays."""
-        ending.delete(_run_api(self._api, run), between_s=self._access.poll_s)
+        with self._latest.changing():
+            ending.delete(_run_api(self._api, run), between_s=self._access.poll_s)
 
 
 def _run_api(api: AirflowApi, run: RemoteRun) -> RunApi:
-    return RunApi(api, str(run.place["dag_id"]), str(run.place["dag_run_id"]))
+    return RunApi(api, *_key(run))
+
+
+def _key(run: RemoteRun) -> tuple[str, str]:
+    return str(run.place["dag_id"]), str(run.place["dag_run_id"])
 
 
 def _nothing(run: RemoteRun) -> RefusedError:

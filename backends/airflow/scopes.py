@@ -14,6 +14,8 @@ from couler.backends.airflow.places import (
     Spot,
     ends_in_any_case,
     exit_groups,
+    last_steps,
+    makes_lists,
     own_name,
     readable,
     task_name,
@@ -32,7 +34,7 @@ from couler.backends.airflow.python import (
     value_of,
     variables_of,
 )
-from couler.backends.airflow.reading import Scope, last_steps, makes_lists
+from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
 from couler.ir.policies import AnyOf, Dependency
 from couler.ir.walk import implied_dependencies, predecessors

@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 import typing as t
 from collections.abc import Mapping
+from functools import cached_property
 
 from couler.backends.argo.attempts import attempts_of, is_child_message, told
 from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.lower import lower
 from couler.backends.argo.names import Names
 from couler.backends.argo.outputs import gather, own_outputs, run_outputs
+from couler.backends.argo.scope_order import ScopeOrders
 from couler.backends.argo.status_nodes import Node, NodeTree, read_time
 from couler.backends.argo.workflow_api import CANCELLED_LABEL
 from couler.backends.remote import ENDS, Json, Observation, Observed, RunState, StepState
@@ -40,6 +42,7 @@ class Observer:
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
         self._lowered = lower(read_where_kept(leave_out_local_forms(workflow)))
+        self._orders = ScopeOrders()
 
     def observe(self, run: Json) -> Observation:
         """Return how a run stands, from its Workflow as the cluster has it.
@@ -66,7 +69,7 @@ class Observer:
 
     def look(self, run: Json) -> Look:
         """Return what is at each path."""
-        look = Look(run)
+        look = Look(run, self._orders)
         root = look.tree.root
         if root is not None:
             look.scope(self._lowered.steps, StepPath(), root)
@@ -124,7 +127,7 @@ def _by_end(observed: Observed) -> tuple[bool, str, int, bool]:
 class Look:
     """What was seen of a run: an instance of a step, and its node, by path."""
 
-    def __init__(self, run: Json) -> None:
+    def __init__(self, run: Json, orders: ScopeOrders) -> None:
         self.tree = NodeTree.of(run)
         self.steps: dict[str, Observed] = {}
         self.nodes: dict[str, Node] = {}
@@ -133,6 +136,7 @@ class Look:
         """The node at a path, of groups, foreachs and loops as well."""
         self.actions: dict[str, Step] = {}
         """The step of such an instance, as Argo runs it."""
+        self._orders = orders
         self._stopped = was_shut_down(run)
 
     def handler(self, name: str, steps: tuple[Step, ...], node: Node) -> None:
@@ -145,19 +149,14 @@ class Look:
     def scope(self, steps: tuple[Step, ...], path: StepPath, boundary: Node) -> None:
         """See the steps of a scope."""
         children = self.tree.inside(boundary)
-        names = Names()
-        task_names = {step.name: names.take(step.name) for step in steps}
+        items = _Items(children)
         states: dict[str, StepState] = {}
-        waiting = {step.name: step for step in steps}
-        while waiting:  # a step's state may depend on those that it waits for
-            for name, step in list(waiting.items()):
-                if any(before in waiting for before in predecessors(step) if before != name):
-                    continue
-                del waiting[name]
-                node = children.get(task_names[name])
-                if node is not None:
-                    items = _items(task_names[name], children)
-                    states[name] = self._step(step, path / name, node, items, states)
+        for step, task in self._orders.of(steps):  # its state may depend on what it waits for
+            node = children.get(task)
+            if node is not None:
+                is_several = step.foreach is not None or node.type == "TaskGroup"
+                found = items.of(task) if is_several else {}
+                states[step.name] = self._step(step, path / step.name, node, found, states)
 
     def _step(
         self,
@@ -240,8 +239,7 @@ class Look:
         task = Names().take(inner.name)
         child = children.get(task)
         if inner.foreach is not None:
-            items = _items(task, children)
-            return self._each(inner, path, child or node, items, state)
+            return self._each(inner, path, child or node, _Items(children).of(task), state)
         if child is None or not child.has_run:
             return self._note(path, node, state, outputs=outputs)
         inside = self._instance(inner, path, child)
@@ -327,11 +325,21 @@ def _not_begun(step: Step, states: Mapping[str, StepState]) -> tuple[StepState, 
     return ("omitted", None) if refusal is None else (refusal.state, refusal.reason)
 
 
-def _items(task: str, children: Mapping[str, Node]) -> dict[int, Node]:
-    """Return the items of a foreach by their indices."""
-    found = {
-        int(match[1]): node
-        for name, node in children.items()
-        if name.startswith(f"{task}(") and (match := _ITEM.match(name, len(task)))
-    }
-    return dict(sorted(found.items()))
+class _Items:
+    """The items of the foreachs among the nodes of a template, which are looked at once."""
+
+    def __init__(self, children: Mapping[str, Node]) -> None:
+        self._children = children
+
+    @cached_property
+    def _by_task(self) -> dict[str, dict[int, Node]]:
+        found: dict[str, dict[int, Node]] = {}
+        for name, node in self._children.items():
+            task, bracket, _ = name.partition("(")  # which no name of a task has
+            if bracket and (match := _ITEM.match(name, len(task))):
+                found.setdefault(task, {})[int(match[1])] = node
+        return found
+
+    def of(self, task: str) -> dict[int, Node]:
+        """Return the items of a foreach by their indices."""
+        return dict(sorted(self._by_task.get(task, {}).items()))

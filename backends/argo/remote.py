@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-from couler.backends.argo.following import AWAY, changes
-from couler.backends.argo.observe import Look, Observer
+from couler.backends.argo.following import AWAY, POLLING, changes
+from couler.backends.argo.observe import Observer
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.restarting import is_same, putting_back
 from couler.backends.argo.schedules import cron_of, kept_paused, scheduled
-from couler.backends.argo.status_nodes import Node, is_over
+from couler.backends.argo.seen import Seen
+from couler.backends.argo.status_nodes import is_over
 from couler.backends.argo.submission import label_value, objects, refuse_other, with_mark
 from couler.backends.argo.workflow_api import WORKFLOW_LABEL, WorkflowApi
 from couler.backends.base import Artifact
@@ -26,8 +27,9 @@ from couler.errors import ConfigurationError, EngineError, LostRunError, Refused
 from couler.ir.digest import run_digest
 from couler.ir.entered import check_entered
 from couler.ir.paths import StepPath
-from couler.ir.workflow import Step, Workflow
+from couler.ir.workflow import Workflow
 from couler.rest.client import RestError
+from couler.rest.latest import Latest
 from couler.rest.patience import Patience
 
 _CONFLICT = 409
@@ -47,8 +49,8 @@ class ArgoRemote:
     def __init__(self, api: WorkflowApi, *, away: Patience = AWAY) -> None:
         self.api = api
         self._away = away
-        self._last: Observer | None = None
-        self._last_workflow: Workflow | None = None
+        self._last: tuple[Workflow, Observer] | None = None
+        self._latest: Latest[Seen] = Latest(POLLING.first_s, lasts=lambda seen: seen.is_over)
 
     def submit(self, submission: Submission) -> Mapping[str, Json]:
         """Begin a run and return where it is, as JSON without secrets."""
@@ -119,13 +121,16 @@ class ArgoRemote:
 
     def observe(self, run: RemoteRun) -> Observation:
         """Return how a run stands now."""
-        return self._observer(run.workflow).observe(self.api.get(_name(run)))
+        seen = self._ask(run)
+        self._latest.note(self._key(run), seen)
+        return seen.observer.observe(seen.workflow)
 
     def follow(self, run: RemoteRun) -> Iterator[Observation]:
         """Yield how a run stands, now and whenever something has changed, until it is over."""
         observer = self._observer(run.workflow)
         last: Observation | None = None
         for workflow in changes(self.api, _name(run), away=self._away):
+            self._latest.note(self._key(run), Seen(workflow, observer))
             now = observer.observe(workflow)
             if now != last:
                 yield now
@@ -133,9 +138,17 @@ class ArgoRemote:
 
     def _observer(self, workflow: Workflow) -> Observer:
         """Return what reads the runs of a workflow; kept, as it is the same for a whole run."""
-        if self._last is None or self._last_workflow is not workflow:
-            self._last, self._last_workflow = Observer(workflow), workflow
-        return self._last
+        last = self._last
+        if last is None or last[0] is not workflow:
+            self._last = last = workflow, Observer(workflow)
+        return last[1]
+
+    def _key(self, run: RemoteRun) -> Hashable:
+        """Return what tells a run, and how it is read, from others."""
+        return _name(run), run.place.get("uid"), self._observer(run.workflow)
+
+    def _ask(self, run: RemoteRun) -> Seen:
+        return Seen(self.api.get(_name(run)), self._observer(run.workflow))
 
     def logs(
         self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
@@ -144,8 +157,14 @@ class ArgoRemote:
 
         Those of a step of several containers come one container after the other.
         """
-        workflow, look, node, step = self._instance(run, path)
-        tries = [one for one in look.tree.attempts(node) if one.has_run]
+        key, text = self._key(run), str(path)
+
+        def seen(suits: Callable[[Seen], bool] = bool) -> Seen:
+            return self._latest.of(key, lambda _: self._ask(run), suits)
+
+        found = seen(lambda one: one.tries(text) >= (attempt or 1))
+        node, step = found.instance(path)
+        tries = [one for one in found.look.tree.attempts(node) if one.has_run]
         if attempt is not None and not 1 <= attempt <= len(tries):
             raise EngineError(f"argo: {path} has {len(tries)} attempts, not {attempt}")
         if not tries:
@@ -157,10 +176,10 @@ class ArgoRemote:
             raise EngineError(f"argo: {path} did not run: its outputs come from the cache")
 
         def is_ended() -> bool:
-            now = self._observer(run.workflow).look(self.api.get(_name(run))).tree.find(chosen.id)
+            now = seen().look.tree.find(chosen.id)
             return now is None or now.has_ended
 
-        pod = pod_name(workflow, chosen)
+        pod = pod_name(found.workflow, chosen)
         for container in containers_of(step):
             lines = pod_lines(self.api, _name(run), pod, container, follow=follow, is_over=is_ended)
             try:
@@ -170,29 +189,12 @@ class ArgoRemote:
                     raise gone(str(path), chosen) from error
                 raise
 
-    def _instance(self, run: RemoteRun, path: StepPath) -> tuple[Json, Look, Node, Step]:
-        """Return the node of an instance that runs something, and where it is found."""
-        workflow = self.api.get(_name(run))
-        look = self._observer(run.workflow).look(workflow)
-        text = str(path)
-        if text in look.nodes:
-            return workflow, look, look.nodes[text], look.actions[text]
-        seen = look.steps.get(text)
-        if seen is None:
-            raise EngineError(f"argo: {path} has not begun")
-        if seen.status in ("skipped", "omitted"):
-            raise EngineError(f"argo: {path} did not run: it was {seen.status}")
-        inside = sorted(
-            one for one in look.nodes if one.startswith((f"{text}[", f"{text}@", f"{text}/"))
-        )
-        hint = f", such as {inside[0]}" if inside else ""
-        raise EngineError(f"argo: {path} runs nothing itself. Name a step in it{hint}")
-
     def cancel(self, run: RemoteRun) -> None:
         """End a run; its exit handlers run. Nothing happens to one that has ended."""
         name = _name(run)
-        if not is_over(self.api.get(name)):
-            self.api.stop(name)
+        with self._latest.changing():
+            if not is_over(self.api.get(name)):
+                self.api.stop(name)
 
     def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, Json]:
         """Run parts of a run that has ended again, and return where it is from now on."""
@@ -206,9 +208,10 @@ class ArgoRemote:
         put_back = putting_back(self._observer(run.workflow), found.workflow, restart)
         is_changed = not is_same(run.workflow, restart.workflow)
         try:
-            self.api.restart(
-                name, put_back, is_changed=is_changed, first=lambda: self.put(found.others)
-            )
+            with self._latest.changing():
+                self.api.restart(
+                    name, put_back, is_changed=is_changed, first=lambda: self.put(found.others)
+                )
         except RestError as error:
             raise _refused("Workflow", name, error) from error
         return run.place
@@ -218,17 +221,22 @@ class ArgoRemote:
     ) -> None:
         """Let a step go on that waits for a person; no path stands for a run that is suspended."""
         if not path:
-            self.api.resume(_name(run), None, {})
+            with self._latest.changing():
+                self.api.resume(_name(run), None, {})
             return
-        _, look, node, step = self._instance(run, path)
+        seen = self._ask(run)
+        look, (node, step) = seen.look, seen.instance(path)
         if look.steps[str(path)].status != "suspended":
             raise EngineError(f"argo: {path} does not wait to be resumed")
         check_entered(step.outputs, entered or {})
-        self.api.resume(_name(run), look.tree.attempts(node)[-1].id, entered or {})
+        waiting = look.tree.attempts(node)[-1].id
+        with self._latest.changing():
+            self.api.resume(_name(run), waiting, entered or {})
 
     def delete(self, run: RemoteRun) -> None:
         """Take a run away from the engine; nothing happens if it has it no more."""
-        self.api.delete(_name(run))
+        with self._latest.changing():
+            self.api.delete(_name(run))
 
     # schedules -------------------------------------------------------------------------------
 

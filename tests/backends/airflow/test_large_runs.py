@@ -1,0 +1,235 @@
+"""What a look at a large run costs, counted in calls of functions and in requests."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import pytest
+
+from couler.backends.airflow.instances import RunSteps
+from couler.backends.airflow.observing import Asked, Memory
+from couler.backends.airflow.task_states import Instance, Task, TaskTable
+from couler.backends.remote import RemoteRun
+from couler.errors import RefusedError
+from couler.ir.paths import StepPath
+from couler.ir.workflow import Workflow
+from tests.backends.airflow.elsewhere import connected, the_run
+from tests.corpus.build import flow, ref, sh
+from tests.support.airflow_api import FakeAirflow, Json, task
+from tests.support.counted_calls import calls_of
+
+if TYPE_CHECKING:
+    from couler.backends.airflow.rest import RunApi
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+POD = "airflow.providers.cncf.kubernetes.utils.pod_manager.PodManager"
+
+
+@pytest.fixture
+def airflow(tmp_path: Path) -> Iterator[FakeAirflow]:
+    with FakeAirflow(tmp_path).running() as running:
+        yield running
+
+
+def chain(count: int) -> Workflow:
+    """Return steps each of which reads the one before."""
+    first = sh("s0", "echo")
+    return flow(
+        "flow", first, *(sh(f"s{one}", "echo", ref(f"s{one - 1}")) for one in range(1, count))
+    )
+
+
+def look(workflow: Workflow) -> RunSteps:
+    tasks = {(step.name, -1): Task("success") for step in workflow.steps}
+    table = TaskTable(tasks, has_failed=False, was_cancelled=False)
+    return RunSteps(workflow, table, lambda _: {"result": "x"})
+
+
+def test_a_look_takes_calls_in_proportion_to_the_steps() -> None:
+    few, many = (calls_of(partial(look, chain(count))) for count in (100, 400))
+    assert many / few < 4.5
+
+
+def test_what_is_as_large_as_a_scope_is_made_once_for_it() -> None:
+    found = look(chain(50)).found.values()
+    assert len(found) == 50
+    assert len({id(one.spot.beside) for one in found}) == 1
+
+
+# requests ------------------------------------------------------------------------------------
+
+
+def failed_run(airflow: FakeAirflow, count: int = 30, failed: int = 5) -> RemoteRun:
+    """Have a run of steps that succeeded, but for the first ones."""
+    workflow = flow("flow", *(sh(f"s{one}", "echo") for one in range(count)))
+    airflow.begin("r1", "failed")
+    states = ["failed"] * failed + ["success"] * (count - failed)
+    airflow.tasks = [task(f"s{number}", state) for number, state in enumerate(states)]
+    airflow.returned = {f"s{number}": {"result": "x"} for number in range(failed, count)}
+    airflow.logs = {f"s{one}/1": [said(f"[base] line of s{one}")] for one in range(count)}
+    return the_run(workflow=workflow)
+
+
+def said(event: str, level: str = "info", logger: str = POD) -> Json:
+    return {"event": event, "level": level, "logger": logger, "timestamp": "t"}
+
+
+def asked(airflow: FakeAirflow) -> Mapping[str, int]:
+    """Return how often what was asked for, and begin to count anew."""
+    kinds = ("/xcomEntries", "/logs/", "/tries", "/taskInstances?", "/dagRuns/r1")
+    counts = Counter(
+        next(kind for kind in kinds if kind in f"{path}{'' if '?' in path else '?'}")
+        for _, path, _ in airflow.asked
+    )
+    airflow.asked.clear()
+    return counts
+
+
+def test_logs_of_a_run_that_is_over_read_its_tasks_once_and_no_outputs(
+    airflow: FakeAirflow,
+) -> None:
+    run = failed_run(airflow)
+    remote = connected(airflow)
+    for number in range(5):
+        lines = list(remote.logs(run, StepPath.parse(f"s{number}")))
+        assert lines == [f"line of s{number}"]
+    counts = asked(airflow)
+    assert (counts["/logs/"], counts["/taskInstances?"], counts["/xcomEntries"]) == (5, 1, 0)
+    assert counts["/dagRuns/r1"] <= 5
+
+
+def test_logs_after_a_run_was_followed_read_none_of_its_tasks_again(airflow: FakeAirflow) -> None:
+    run = failed_run(airflow)
+    remote = connected(airflow)
+    [last] = remote.follow(run)
+    assert last.status == "failed"
+    assert asked(airflow)["/xcomEntries"] == 25
+    for number in range(5):
+        assert len(list(remote.logs(run, StepPath.parse(f"s{number}")))) == 1
+    counts = asked(airflow)
+    assert (counts["/taskInstances?"], counts["/xcomEntries"]) == (0, 0)
+
+
+def test_a_run_that_somebody_took_up_again_is_looked_at_anew(airflow: FakeAirflow) -> None:
+    run = failed_run(airflow)
+    remote, path = connected(airflow, poll_s=1e-9), StepPath.parse("s0")
+    assert list(remote.logs(run, path)) == ["line of s0"]
+    airflow.runs["r1"] |= {"state": "success", "end_date": "2026-03-01T13:00:00Z"}
+    airflow.tasks[0] = task("s0", "success", tries=2)
+    airflow.logs["s0/2"] = [said("[base] second")]
+    assert list(remote.logs(run, path)) == ["second"]
+    assert asked(airflow)["/taskInstances?"] == 2
+
+
+def test_logs_of_a_run_under_way_share_a_look(airflow: FakeAirflow) -> None:
+    run = failed_run(airflow)
+    airflow.runs["r1"]["state"] = "running"
+    remote = connected(airflow, poll_s=600.0)
+    for number in range(5):
+        list(remote.logs(run, StepPath.parse(f"s{number}")))
+    counts = asked(airflow)
+    assert (counts["/taskInstances?"], counts["/dagRuns/r1"]) == (1, 1)
+
+
+def test_an_attempt_that_was_not_seen_is_looked_for_anew(airflow: FakeAirflow) -> None:
+    run = failed_run(airflow)
+    airflow.runs["r1"]["state"] = "running"
+    remote, path = connected(airflow, poll_s=600.0), StepPath.parse("s0")
+    assert list(remote.logs(run, path)) == ["line of s0"]
+    airflow.tasks[0] = task("s0", "running", tries=2)
+    airflow.logs["s0/2"] = [said("[base] second")]
+    assert list(remote.logs(run, path, attempt=2)) == ["second"]
+    assert asked(airflow)["/taskInstances?"] == 2
+
+
+def test_a_step_is_resumed_without_outputs_read(airflow: FakeAirflow) -> None:
+    run = failed_run(airflow)
+    with pytest.raises(RefusedError, match="does not wait for a person"):
+        connected(airflow).resume(run, StepPath.parse("s0"))
+    assert asked(airflow)["/xcomEntries"] == 0
+
+
+# logs of what failed -------------------------------------------------------------------------
+
+
+class Watched:
+    """A run whose first steps have failed, and what it was asked."""
+
+    dag_id, dag_run_id = "flow", "r1"
+
+    def __init__(self, failed: int) -> None:
+        self.state = "running"
+        self.note: str | None = None
+        self.entries: list[Json] = []
+        self.reads = 0
+        states = ["failed"] * failed + ["running"]
+        self._tasks = {
+            (f"s{number}", -1): Task(state, finished=NOON) for number, state in enumerate(states)
+        }
+        self._workflow = flow("flow", *(sh(f"s{one}", "true") for one in range(failed + 1)))
+        self._memory = Memory()
+
+    def get(self) -> Json:
+        return {"state": self.state, "note": self.note}
+
+    def tasks(self) -> Mapping[Instance, Task]:
+        return self._tasks
+
+    def log(self, _instance: Instance, _attempt: int) -> list[Json]:
+        self.reads += 1
+        return self.entries
+
+    def message(self) -> str | None:
+        """Look at the run, and return what is told of the first step."""
+        seen = Asked(cast("RunApi", self), self._workflow, self._memory).observation()
+        [first] = [one for one in seen.steps if str(one.path) == "s0"]
+        return first.message
+
+
+KILLED = said("worker lost", "error", "task")
+
+
+def test_the_log_of_what_failed_is_read_once_if_it_tells() -> None:
+    run = Watched(3)
+    run.entries = [KILLED]
+    assert {run.message() for _ in range(20)} == {"worker lost"}
+    run.state = "failed"
+    assert run.message() == "worker lost"
+    assert run.reads == 3
+
+
+def test_a_log_that_does_not_tell_is_read_a_few_times_and_at_the_end() -> None:
+    run = Watched(3)
+    assert {run.message() for _ in range(100)} == {None}
+    assert run.reads == 3 * 4
+    run.state = "failed"
+    assert run.message() is None
+    assert run.reads == 3 * 5
+
+
+def test_a_log_that_comes_late_is_told() -> None:
+    run = Watched(1)
+    told = []
+    for number in range(1, 7):
+        if number == 3:
+            run.entries = [KILLED]
+        told.append(run.message())
+    assert told == [None, None, None, "worker lost", "worker lost", "worker lost"]
+    late = Watched(1)
+    assert [late.message() for _ in range(50)] == [None] * 50
+    late.entries, late.state = [KILLED], "failed"
+    assert late.message() == "worker lost"
+
+
+def test_the_log_of_what_was_cut_off_is_not_read() -> None:
+    run = Watched(3)
+    run.state = "failed"
+    when = "2026-03-01T12:00:00+00:00"
+    run.note = f"Cancelled by couler at {when}."
+    assert run.message() == "the run was cancelled"
+    assert run.reads == 0
