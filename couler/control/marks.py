@@ -84,7 +84,9 @@ def begin_wait(
         if run.status != "failed" or run.place is None:
             return None
         told = f"it is taken up again at {until:%H:%M:%S} UTC: {reason}"
-        waits = {"until": until.isoformat(), "message": run.message}
+        # Another machine may wait as well: the message of the failure is that before both.
+        known = run.place.get(WAITING, {"message": run.message})
+        waits = {"until": until.isoformat(), "message": known["message"]}
         return {"place": {**run.place, WAITING: waits}, "message": told}
 
     return change_run(database, run_id, change, session=session)

@@ -174,6 +174,26 @@ def test_an_interrupt_ends_the_wait_for_a_retry(
     assert cancel(after, database, home, {}).status == "failed"
 
 
+def test_two_that_wait_leave_the_message_of_the_failure(
+    failed: RunRecord, database: Database
+) -> None:
+    before = found(database)
+    for seconds in (60, 90):
+        assert marks.begin_wait(database, failed.id, seconds, "retry 1 of 5", session=1)
+    assert not marks.begin_wait(database, failed.id, 60, "retry 1 of 5", session=0)
+    assert marks.is_waiting(found(database))
+    for _ in range(2):
+        marks.end_wait(database, failed.id)
+    assert found(database) == before
+
+
+def test_a_retry_that_was_to_be_long_ago_is_not_waited_for(
+    failed: RunRecord, database: Database, home: Home
+) -> None:
+    marks.begin_wait(database, failed.id, -600, "its process was killed", session=1)
+    assert cancel(found(database), database, home, {}).status == "failed"
+
+
 def test_who_watches_goes_on_with_what_another_has_taken_up(
     remote: ToldRemote, database: Database, home: Home
 ) -> None:
