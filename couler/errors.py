@@ -23,6 +23,7 @@
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
     ├── StateError                       what is kept of runs cannot be read or written
     │   ├── RunBusyError                 another process works on the run
+    │   ├── RunExistsError               a run of that name is recorded already
     │   ├── RunNotFoundError (LookupError)  no run, or several, of that name
     │   └── CacheEntryNotFoundError (LookupError)  the same for an entry of the cache
     └── RunFailedError                   a run ended, and failed
@@ -189,6 +190,10 @@ class StateError(CoulerError):
 
 class RunBusyError(StateError):
     """Another process works on the run."""
+
+
+class RunExistsError(StateError):
+    """A run of that name is recorded already."""
 
 
 class RunNotFoundError(StateError, LookupError):

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import socket
+import time
 import typing as t
 import uuid
 from collections.abc import Mapping
@@ -20,6 +21,8 @@ from couler.errors import (
     EngineError,
     ParameterError,
     RefusedError,
+    RunBusyError,
+    RunExistsError,
     RunNotFoundError,
     StateError,
 )
@@ -37,6 +40,10 @@ _RUN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,51}[a-z0-9])?")
 """Names that every engine takes for a run, and for what it makes of its steps behind it."""
 
 UNCONFIRMED = "it is not known whether the engine has it"
+
+_POLL_S = 0.2
+_OTHER_S = 60.0
+"""How long to wait for another process that hands the same run over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +140,10 @@ def _record(order: Order, texts: Mapping[str, str], database: Database, home: Ho
     wanted = _wanted(order, texts, home)
     known = _find_same(wanted, database)
     if known is None:
-        runs.create_run(database, wanted, write_json(order.workflow))
+        try:
+            runs.create_run(database, wanted, write_json(order.workflow))
+        except RunExistsError:  # another process has recorded one meanwhile
+            known = _find_same(wanted, database)
     return known or wanted
 
 
@@ -209,7 +219,26 @@ def _hand_over(
     database: Database,
     home: Home,
 ) -> None:
-    """Let the engine have a run, unless another process has done so meanwhile."""
+    """Let the engine have a run, unless another process does so; its end is waited for."""
+    until = time.monotonic() + _OTHER_S
+    while runs.find_run(database, run_id).place is None:
+        try:
+            _hand_over_alone(run_id, order, texts, remote, database, home)
+        except RunBusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_POLL_S)
+
+
+def _hand_over_alone(
+    run_id: str,
+    order: Order,
+    texts: Mapping[str, str],
+    remote: Remote,
+    database: Database,
+    home: Home,
+) -> None:
+    """Let the engine have a run that no other process works on."""
     with own_run(home.run_folder(run_id)):
         expected = runs.standing_of(database, run_id)
         if runs.find_run(database, run_id).place is not None:

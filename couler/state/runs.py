@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
-from couler.errors import RunBusyError, RunNotFoundError
+from couler.errors import RunBusyError, RunExistsError, RunNotFoundError
 from couler.state.database import Database
 from couler.state.records import (
     AttemptRecord,
@@ -57,12 +57,16 @@ def create_run(database: Database, run: RunRecord, ir_json: str) -> None:
 
     Raises
     ------
+    RunExistsError
+        There is a run of its id.
     StateError
-        The run exists, or the database cannot be written.
+        The database cannot be written.
     """
     with database.write() as connection:
         _add_workflow(connection, run.workflow_digest, run.workflow, ir_json, run.created)
-        connection.execute(sa.insert(runs).values(_values(run)))
+        statement = upsert(runs, connection.dialect, update=()).values(_values(run))
+        if connection.execute(statement).rowcount == 0:
+            raise RunExistsError(f"there is a run {run.id} already")
 
 
 def begin_session(

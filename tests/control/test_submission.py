@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from couler.ir.workflow import Container, Step, Workflow
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
+from couler.state.ownership import own_run
 from couler.state.records import RunRecord
 from tests.control.conftest import ToldRemote, order
 
@@ -177,6 +179,55 @@ def test_what_another_process_has_submitted_meanwhile_is_not_submitted(
     again = submit_again(stale, one.workflow, one.artifact, database, home, {})
     assert again.place == {"name": "nightly"}
     assert len(remote.submitted) == 2
+
+
+@pytest.fixture
+def overtaken(
+    remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Let another process submit a run just before this one records one of its name."""
+    create_run = runs.create_run
+
+    def create_late(*arguments: t.Any) -> None:
+        monkeypatch.setattr(runs, "create_run", create_run)
+        submit(order("nightly"), database, home, {})
+        create_run(*arguments)
+
+    monkeypatch.setattr(runs, "create_run", create_late)
+
+
+@pytest.mark.usefixtures("overtaken")
+def test_who_is_overtaken_goes_on_with_the_run_of_the_other(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order("nightly"), database, home, {})
+    assert run == recorded(database)
+    assert run.place == {"name": "nightly"}
+    assert len(remote.submitted) == 1
+
+
+@pytest.mark.usefixtures("overtaken")
+def test_who_is_overtaken_by_another_workflow_is_refused(database: Database, home: Home) -> None:
+    with pytest.raises(StateError, match=r"there is a run nightly already, of"):
+        submit(order("nightly", depth=9), database, home, {})
+    assert recorded(database).parameters == {}
+
+
+def test_a_run_that_another_process_hands_over_is_waited_for(
+    remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = order("nightly")
+    submission._record(one, {}, database, home)
+    waits = []
+
+    def wait(seconds: float) -> None:
+        waits.append(seconds)
+        runs.change_run(database, "nightly", lambda _: {"place": {"name": "of the other"}})
+
+    with own_run(home.run_folder("nightly")):
+        monkeypatch.setattr(submission.time, "sleep", lambda s: wait(s) if s > 0.1 else None)
+        run = submit(one, database, home, {})
+    assert (run.place, len(waits), remote.submitted) == ({"name": "of the other"}, 1, [])
 
 
 def test_a_process_that_dies_while_it_submits_has_said_so(

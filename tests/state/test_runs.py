@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from couler.errors import RunBusyError, RunNotFoundError, StateError
+from couler.errors import RunBusyError, RunExistsError, RunNotFoundError
 from couler.state import (
     Database,
     Journal,
@@ -51,7 +51,7 @@ def test_a_run_of_which_little_is_known_is_read_back(database: Database) -> None
 
 def test_no_two_runs_have_one_id(database: Database) -> None:
     create_run(database, RUN, IR)
-    with pytest.raises(StateError, match="cannot write"):
+    with pytest.raises(RunExistsError, match=f"there is a run {RUN.id} already"):
         create_run(database, replace(RUN, workflow="other"), IR)
     assert list_runs(database) == [RUN]
 
