@@ -53,7 +53,8 @@ class ArgoSubmitter:
     persist_config
         Kept for programs of the ancestor; has no effect.
     create_secrets
-        Make or renew the secrets whose values `couler.create_secret` was given.
+        Make or renew the secrets whose values `couler.create_secret` was given, as the ancestor
+        does. One of the same name that was not made from here is refused, and left as it is.
     kind
         What to make of workflows: a `Workflow`, a `CronWorkflow`, or a `WorkflowTemplate` that is
         stored on the cluster under its name; by default what the schedule says. Those with a name
@@ -232,14 +233,8 @@ class ArgoSubmitter:
             if not secret.is_new:
                 continue
             namespace = secret.namespace or self.namespace
-            manifest = {
-                "apiVersion": "v1",
-                "kind": "Secret",
-                "metadata": {"name": secret.name, "namespace": namespace},
-                "stringData": secret.reveal(),
-            }
             try:
-                cluster.in_namespace(namespace).apply(manifest)
+                cluster.in_namespace(namespace).put_secret(secret.name, secret.reveal())
             except RestError as error:
                 raise _refused("secret", secret.name, error) from error
 

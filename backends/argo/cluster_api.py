@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from couler.backends.argo import changing
 from couler.backends.argo.cluster_restart import restarting
 from couler.backends.argo.reset import PutBack
+from couler.backends.argo.secrets import put_secret
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
 from couler.backends.argo.workflow_api import CANCELLED_LABEL, Change, Json
 from couler.errors import EngineError, LostRunError, RefusedError
@@ -217,6 +218,10 @@ class ClusterApi:
         path = f"/api/v1/namespaces/{self.namespace}/pods/{pod}/log"
         params = _params(container=container, follow="true" if follow else None)
         yield from self._client.lines(path, params=params, accept="*/*", idle_s=_LOG_IDLE_S)
+
+    def put_secret(self, name: str, entries: Mapping[str, str]) -> None:
+        """Make a secret, or renew one that was made from here; those of others are refused."""
+        put_secret(self._client, self.namespace, FIELD_MANAGER, name, entries)
 
     def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         """Create an object, or change the one with its kind and name (server-side apply)."""

@@ -114,10 +114,15 @@ class ArgoRemote:
             raise _refused(manifest.get("kind", "object"), name, error) from error
 
     def put_secrets(self, secrets: Mapping[str, Mapping[str, str]]) -> None:
-        """Make or renew secrets in the namespace of the runs; values are shown nowhere."""
+        """Make or renew secrets in the namespace of the runs; values are shown nowhere.
+
+        Those that others have made are left as they are, and refused.
+        """
         for name, entries in secrets.items():
-            kinds = {"apiVersion": "v1", "kind": "Secret", "type": "Opaque"}
-            self._apply({**kinds, "metadata": {"name": name}, "stringData": dict(entries)})
+            try:
+                self.api.put_secret(name, entries)
+            except RestError as error:
+                raise _refused("Secret", name, error) from error
 
     def observe(self, run: RemoteRun) -> Observation:
         """Return how a run stands now."""

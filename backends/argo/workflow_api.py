@@ -163,6 +163,10 @@ class WorkflowApi(t.Protocol):
         """Create an object that is no Workflow, or change the one with its kind and name."""
         ...
 
+    def put_secret(self, name: str, entries: Mapping[str, str]) -> None:
+        """Make a secret, or renew one that was made from here; those of others are refused."""
+        ...
+
     def cron_workflow(self, name: str) -> Json | None:
         """Return a CronWorkflow; None if there is none."""
         ...

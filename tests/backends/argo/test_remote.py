@@ -215,13 +215,36 @@ def test_secrets_are_made_and_renewed(cluster: EmulatedCluster) -> None:
     assert isinstance(remote, KeepsSecrets)
     for value in ("old", "new"):
         remote.put_secrets({"registry": {"token": value}})
-    secrets = Resource("", "v1", "secrets")
-    [secret] = cluster.store.list(secrets, lambda _: True)[1]
+    [secret] = cluster.store.list(SECRETS, lambda _: True)[1]
     assert (secret["metadata"]["name"], secret["stringData"]) == ("registry", {"token": "new"})
     cluster.faults.add(RequestFault("PATCH", "/secrets", code=403, message="may not"))
     with pytest.raises(EngineError, match=r"registry was refused.*: may not") as caught:
         remote.put_secrets({"registry": {"token": "hush-hush"}})
     assert "hush" not in str(caught.value)
+
+
+SECRETS = Resource("", "v1", "secrets")
+
+
+@pytest.mark.parametrize("may_look", [True, False])
+def test_a_secret_of_somebody_else_is_left_alone(cluster: EmulatedCluster, may_look: bool) -> None:
+    theirs = {"metadata": {"name": "registry"}, "stringData": {"token": "theirs"}}
+    cluster.store.create(SECRETS, "default", theirs)
+    if not may_look:
+        cluster.faults.add(RequestFault("GET", "/secrets", code=403, message="may not"))
+    told = "has a secret registry already, which .* is left as it is.*--create-secrets"
+    with pytest.raises(RefusedError, match=told) as caught:
+        cluster.remote().put_secrets({"registry": {"token": "hush-hush"}})
+    assert "hush" not in str(caught.value)
+    [secret] = cluster.store.list(SECRETS, lambda _: True)[1]
+    assert secret["stringData"] == {"token": "theirs"}
+
+
+def test_a_secret_is_made_by_an_account_that_may_not_look(cluster: EmulatedCluster) -> None:
+    cluster.faults.add(RequestFault("GET", "/secrets", code=403, message="may not"))
+    cluster.remote().put_secrets({"registry": {"token": "x"}})
+    [secret] = cluster.store.list(SECRETS, lambda _: True)[1]
+    assert secret["stringData"] == {"token": "x"}
 
 
 def test_a_template_is_put_in_place_and_run(cluster: EmulatedCluster) -> None:
