@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from couler.backends.airflow.task_states import Instance, Task
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError
-from couler.rest.answers import Shape
+from couler.rest.answers import Shape, lacking
 from couler.rest.client import Parameters, RestClient, RestError
 
 Json: t.TypeAlias = t.Any
@@ -65,7 +65,7 @@ class AirflowApi:
             asked = {**(params or {}), "limit": _PAGE, "offset": offset}
             page = self.object("GET", path, params=asked)
             entries = page.get(name)
-            if not isinstance(entries, list):
+            if not isinstance(entries, list) or lacking(page, {name: {}}) is not None:
                 raise self._odd("GET", path)
             yield from entries
             offset += len(entries)  # servers can have smaller pages than are asked for
