@@ -255,6 +255,8 @@ class _Reader:
         )
         if is_to_come:
             return known
+        if record.status in ("skipped", "omitted"):  # what an earlier session tried is no try of it
+            known = StepView(path, record.status)
         return replace(
             known,
             status=record.status,

@@ -36,7 +36,10 @@ def command(session: Session, run: str, home: t.Any) -> None:
                 session.info(f"{record.id} is cancelled; resume with {retry}")
                 return
             if status == "running":
-                session.complain(f"{record.id} was told to end, and has not yet")
+                out = ""
+                if record.target is not None:
+                    out = f"; `couler delete {record.id}` takes it away as it is"
+                session.complain(f"{record.id} was told to end, and has not yet{out}")
                 click.get_current_context().exit(1)
         else:
             status = record.status

@@ -31,8 +31,9 @@ from couler.state import Database, Home, RunRecord, delete_run, find_run, own_ru
 def command(session: Session, runs: tuple[str, ...], keep_remote: bool, home: t.Any) -> None:
     """Delete runs: their record, their logs and files.
 
-    A run that goes on is refused. An engine elsewhere is told to delete its runs too. What steps
-    left in the cache and in the store stays until `couler cache gc` finds that nothing needs it.
+    A run that goes on is refused. An engine elsewhere is told to delete its runs too; one that was
+    told to end, and has not, is deleted as it is, without its exit handlers. What steps left in
+    the cache and in the store stays until `couler cache gc` finds that nothing needs it.
     """
     with open_home(session, home) as (database, found):
         records = {record.id: record for record in (find_run(database, run) for run in runs)}
@@ -41,12 +42,26 @@ def command(session: Session, runs: tuple[str, ...], keep_remote: bool, home: t.
         for record in records.values():
             is_left = keep_remote and record.target is not None
             if shown_status(record) == "running" and not is_left:
-                raise RunBusyError(f"{record.id} goes on; `couler cancel {record.id}` ends it")
+                _refuse(record)
         for record in records.values():
             if record.target is not None and not keep_remote:
                 _delete_elsewhere(session, record, database)
             _delete(database, found, record)
             session.info(f"deleted {record.id}")
+
+
+def _refuse(run: RunRecord) -> None:
+    """Refuse to delete a run that goes on, unless its engine was told to end it and does not."""
+    told = f"{run.id} goes on; `couler cancel {run.id}` ends it"
+    if run.target is None:
+        raise RunBusyError(told)
+    from couler.control import marks
+
+    if not marks.has_mark(run, marks.CANCELLED):
+        raise RunBusyError(
+            f"{told}, `couler delete {run.id} --keep-remote` forgets it here and leaves it alone "
+            "there"
+        )
 
 
 def _asked(session: Session, run: RunRecord, database: Database, home: Home) -> RunRecord:

@@ -138,6 +138,32 @@ class Attempts:
             )
 
 
+def engines_number(
+    recorded: Iterable[AttemptRecord], told: Iterable[ObservedAttempt], number: int
+) -> int | None:
+    """Return how an engine counts a recorded attempt of an instance.
+
+    Parameters
+    ----------
+    recorded
+        The attempts of the instance that the database has.
+    told
+        Those that the engine tells of.
+    number
+        The recorded number.
+
+    Returns
+    -------
+    int or None
+        The engine's number; None where it counts from 1 again after that attempt.
+    """
+    first = min(told, key=lambda attempt: attempt.number, default=None)
+    if first is None:
+        return number
+    shift = _shift({record.number: record for record in recorded}, first)
+    return number - shift if number > shift else None
+
+
 def _shift(known: Mapping[int, AttemptRecord], first: ObservedAttempt) -> int:
     """Return what is to be added to the engine's numbers to have the recorded ones."""
     shift = 0

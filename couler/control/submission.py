@@ -308,6 +308,7 @@ def as_place(run: RunRecord) -> Mapping[str, t.Any]:
         if run.status == "failed":
             raise StateError(f"{run.id}: the engine did not take it: {run.message}")
         raise StateError(
-            f"{run.id}: {UNCONFIRMED}. `couler retry {run.id}` submits it again and doubles nothing"
+            f"{run.id}: {UNCONFIRMED}. `couler retry {run.id}` submits it again and doubles "
+            f"nothing, `couler delete {run.id} --keep-remote` forgets it here"
         )
     return run.place

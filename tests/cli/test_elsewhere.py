@@ -6,11 +6,12 @@ import json
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from couler.control import marks
+from couler.control import ending, marks
 from couler.state import Home, open_database
 
 ASKING = """
@@ -312,9 +313,10 @@ def test_delete_takes_the_run_from_its_engine_too(
     couler: Callable, begun: str, engine, folder: Path
 ) -> None:
     told = couler("delete", begun)
-    assert (told.code, told.err) == (
-        4,
-        "error: mine goes on; `couler cancel mine` ends it\n",
+    assert told.code == 4
+    assert told.err == (
+        "error: mine goes on; `couler cancel mine` ends it, `couler delete mine --keep-remote` "
+        "forgets it here and leaves it alone there\n"
     )
     couler("cancel", begun)
     told = couler("delete", begun)
@@ -322,6 +324,37 @@ def test_delete_takes_the_run_from_its_engine_too(
     assert engine.calls()[-1]["call"] == "delete"
     assert not (engine.folder / "mine.run").exists()
     assert couler("list", "--format", "json").json["runs"] == []
+
+
+def test_a_run_that_does_not_end_can_be_deleted(
+    couler: Callable, begun: str, engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ending, "cancel", partial(ending.cancel, patience_s=-1.0))
+    (engine.folder / "deaf").touch()
+    told = couler("cancel", begun)
+    assert (told.code, told.err) == (
+        1,
+        "mine was told to end, and has not yet; `couler delete mine` takes it away as it is\n",
+    )
+    told = couler("delete", begun)
+    assert (told.code, told.err) == (0, "deleted mine\n")
+    assert not (engine.folder / "mine.run").exists()
+
+
+def test_a_run_that_the_engine_may_not_have_can_be_forgotten(
+    couler: Callable, write: Callable, engine
+) -> None:
+    engine.play(BEGUN)
+    engine.fail("no route to host")
+    file = write("asking.yaml", ASKING)
+    assert couler("submit", file, "--target", "away", "--name", "mine").code == 4
+    told = couler("cancel", "mine")
+    assert told.code == 4
+    assert told.err == (
+        "error: mine: it is not known whether the engine has it. `couler retry mine` submits it "
+        "again and doubles nothing, `couler delete mine --keep-remote` forgets it here\n"
+    )
+    assert couler("delete", "mine", "--keep-remote").code == 0
 
 
 def test_delete_of_an_engine_that_is_gone(couler: Callable, begun: str, engine) -> None:

@@ -37,6 +37,8 @@ class ToldRemote:
     submitted: list[Submission] = field(default_factory=list)
     restarted: list[Restart] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+    attempts: list[int | None] = field(default_factory=list)
+    """Those whose logs it was asked for."""
     keeps_place: bool = False
     """Whether a restart is in the same object, as Argo's are."""
 
@@ -67,6 +69,7 @@ class ToldRemote:
         self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
     ) -> Iterator[str]:
         self._asked("logs")
+        self.attempts.append(attempt)
         lines = self.lines.get(str(path), [])
         if isinstance(lines, Exception):
             raise lines

@@ -114,6 +114,35 @@ def test_what_failed_is_explained_and_its_log_kept(
         list(read_log(run, StepPath.parse("fit"), database, {}, attempt=1))
 
 
+def test_attempts_are_named_by_their_recorded_numbers(
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+) -> None:
+    hour = timedelta(hours=1)
+    again = replace(
+        FAILED.steps[0],
+        started=NOON + hour,
+        finished=NOON + 2 * hour,
+        attempts=(
+            ObservedAttempt(1, "failed", NOON + hour, NOON + hour, 1),
+            ObservedAttempt(2, "failed", NOON + hour, NOON + 2 * hour, 1),
+        ),
+    )
+    fit = StepPath.parse("fit")
+    remote.observations = [FAILED]
+    refresh(run, database, home, {})
+    list(read_log(run, fit, database, {}, attempt=1))
+    remote.observations = [Observation("failed", (again,))]
+    runs.begin_session(database, run.id, pid=1, host="here", started=NOON + hour)
+    refresh(run, database, home, {})
+    assert [one.number for one in runs.attempts_of(database, run.id)] == [1, 2, 3]
+    for number in (2, 3):
+        list(read_log(run, fit, database, {}, attempt=number))
+    with pytest.raises(EngineError, match=r"attempt 1 of fit .* taken up again"):
+        list(read_log(run, fit, database, {}, attempt=1))
+    list(read_log(run, fit, database, {}))
+    assert remote.attempts == [1, 1, 2, None]
+
+
 def test_an_engine_that_has_no_log_does_not_hide_the_end(
     run: RunRecord, remote: ToldRemote, database: Database, home: Home
 ) -> None:

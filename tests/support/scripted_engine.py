@@ -3,9 +3,9 @@
 The file `script.json` of its folder has `stages`, which a run goes through, one after the other, as
 it is followed, and `again`, those after a restart. With a number in a file `pace`, it goes on to
 the next stage by being asked, too, after so many questions. A file `fault` makes it refuse
-everything with that text, a file `refusal` restarts alone; `calls.jsonl` has what was asked of it.
-What it knows lies in files, so that processes share it. Its tests copy this file: it imports
-nothing of them.
+everything with that text, a file `refusal` restarts alone; a file `deaf` makes it pass over what it
+is to end. `calls.jsonl` has what was asked of it. What it knows lies in files, so that processes
+share it. Its tests copy this file: it imports nothing of them.
 """
 
 from __future__ import annotations
@@ -123,6 +123,8 @@ class Scripted:
     def cancel(self, run: RemoteRun) -> None:
         """End the run as it stands."""
         self._called("cancel", run.run_id)
+        if (self.folder / "deaf").exists():
+            return
         known = self._read(run.run_id)
         stage = known["stages"][known["stage"]]
         if stage.get("status", "running") == "running":
