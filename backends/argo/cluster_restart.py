@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 from couler.backends.argo.reset import PutBack, has_ended
+from couler.backends.argo.settling import GRACE_S, settle
+from couler.backends.argo.status_nodes import read_nodes
 from couler.errors import RefusedError
 from couler.rest.answers import Shape
 from couler.rest.client import RestClient
@@ -27,6 +29,7 @@ def restarting(
     *,
     first: Callable[[], object] = lambda: None,
     gone: Patience = _GONE,
+    wait: Callable[[Mapping[str, Json], Collection[str], float], None] = settle,
 ) -> Callable[[Json], Json]:
     """Return what makes the Workflow of an ended run one that begins parts of it again.
 
@@ -42,6 +45,8 @@ def restarting(
         Called once, before anything is changed.
     gone
         How long pods may take to go.
+    wait
+        Waits, after they are gone, until there may be others of their names.
 
     Notes
     -----
@@ -59,12 +64,13 @@ def restarting(
             first()
             is_first = False
         pods = _Kind(client, f"/api/v1/namespaces/{namespace}/pods", name)
-        pods.delete(wanted.pods)
+        grace_s = pods.delete(wanted.pods)
         pods.wait_until_gone(wanted.pods, gone)
         # What the pods have told of their outputs would be taken for what the new ones tell. Argo
         # deletes it at the end of a run, so an account that may not can go on.
         results = _Kind(client, f"{group}/workflowtaskresults", name, unless=(403,))
         results.delete(wanted.nodes)
+        wait(read_nodes(found), wanted.nodes, grace_s)
         return wanted.workflow
 
     return make
@@ -96,23 +102,26 @@ class _Kind:
         self._absent = (404, *unless)
         self._of = f"workflows.argoproj.io/workflow={workflow}"
 
-    def delete(self, names: Collection[str]) -> None:
-        """Delete those that are there."""
-        for name in sorted(self._names() & set(names)):
+    def delete(self, names: Collection[str]) -> float:
+        """Delete those that are there, and return the longest time of grace of them all."""
+        found = self._found()
+        for name in sorted(found.keys() & set(names)):
             self._client.call("DELETE", f"{self._path}/{name}", absent=self._absent)
+        return max((found.get(name, GRACE_S) for name in names), default=GRACE_S)
 
     def wait_until_gone(self, names: Collection[str], patience: Patience) -> None:
         """Wait until none of them is there."""
         waits = patience.begin()
-        while left := sorted(self._names() & set(names)):
+        while left := sorted(self._found().keys() & set(names)):
             if not waits.wait():
                 raise RefusedError(
                     f"argo: the pod {left[0]} was deleted, so that its step can run again, but is "
                     "still there. Look for what holds it (kubectl describe pod), and try again"
                 )
 
-    def _names(self) -> set[str]:
-        found: set[str] = set()
+    def _found(self) -> dict[str, float]:
+        """Return those that are there by their names, with the times of grace that pods have."""
+        found: dict[str, float] = {}
         params: dict[str, str | int | bool] = {"labelSelector": self._of, "limit": 500}
         while True:
             answer = self._client.call(
@@ -120,7 +129,9 @@ class _Kind:
             )
             if answer is None:
                 return found
-            found |= {one["metadata"]["name"] for one in answer.get("items") or ()}
+            for one in answer.get("items") or ():
+                stated = (one.get("spec") or {}).get("terminationGracePeriodSeconds")
+                found[one["metadata"]["name"]] = GRACE_S if stated is None else float(stated)
             more = answer["metadata"].get("continue")
             if not more:
                 return found

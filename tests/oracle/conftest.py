@@ -12,6 +12,13 @@ from tests.support import argo_oracle
 from tests.support.argo_bench import Bench
 
 
+@pytest.fixture(autouse=True)
+def _without_waits(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Most steps here end before the controller kills what has the name of a pod before them."""
+    if request.node.get_closest_marker("settles") is None:
+        monkeypatch.setattr("couler.backends.argo.settling.settle_s", lambda *_: 0.0)
+
+
 @pytest.fixture(scope="module")
 def bench_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that containers see."""

@@ -6,6 +6,8 @@ import pytest
 
 from couler.backends.argo.status_nodes import with_nodes
 from couler.errors import RefusedError
+from couler.ir.base import FrozenDict
+from couler.ir.pods import StepPod
 from couler.ir.policies import Retry
 from couler.ir.workflow import ExitHandler, Workflow
 from couler.rest.client import RestClient
@@ -52,6 +54,17 @@ def test_a_failed_step_and_what_follows_run_again_and_read_what_was_kept(bench: 
     assert bench.ends("succeeded") == {"first", "bad", "after", "beside"}
     assert bench.status == "succeeded"
     assert bench.run_outputs == {"said": f"{first} {first}"}
+
+
+@pytest.mark.settles
+def test_a_step_that_runs_again_is_not_killed_in_the_place_of_the_pod_before(bench: Bench) -> None:
+    # The controller kills by name, so long after the end of the first pod as this says.
+    pod = StepPod(spec_patch=FrozenDict(terminationGracePeriodSeconds=4))
+    workflow = flow("killed", bench.step("fit", f"{bench.mended} && sleep 9", pod=pod))
+    bench.run(workflow)
+    bench.mend()
+    bench.restart("fit")
+    assert bench.states == {"fit": "succeeded"}
 
 
 def test_the_failed_item_of_a_foreach_runs_again_alone(bench: Bench) -> None:

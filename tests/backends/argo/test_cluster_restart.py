@@ -7,6 +7,7 @@ import json
 import typing as t
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -17,10 +18,12 @@ from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
 from couler.backends.argo.reset import has_ended, pod_name
 from couler.backends.argo.restarting import putting_back
+from couler.backends.argo.settling import settle_s
 from couler.backends.base import Artifact, ArtifactFile
 from couler.backends.remote import RemoteRun, Restart
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.client import RestClient
+from couler.rest.notices import listening
 from couler.rest.patience import IMPATIENT, Patience
 from tests.fakes.kubernetes.faults import CutOffError, Faults, RequestFault
 from tests.fakes.kubernetes.server import Server
@@ -291,3 +294,47 @@ def test_a_run_is_known_by_what_began_it_and_by_what_it_went_on_with(place: Plac
     assert place.remote.submit(submission(changed, CHAIN))["name"] == CHAIN
     with pytest.raises(RefusedError, match="of another workflow"):
         place.remote.submit(submission(chain("/third"), CHAIN))
+
+
+def test_what_ended_just_now_is_waited_for(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+    def end_now(found: t.Any) -> None:
+        for node in found["status"]["nodes"].values():
+            node["finishedAt"] = now
+
+    place.store.change(WORKFLOWS, "default", CHAIN, end_now)
+    slept: list[float] = []
+    monkeypatch.setattr("couler.backends.argo.settling.time.sleep", slept.append)
+    told: list[str] = []
+    with listening(told.append):
+        place.restart()
+    [waited_s] = slept
+    assert 25 < waited_s <= 35
+    assert told[0].startswith(f"argo: begins in {waited_s:.0f} s: until then its controller may")
+    assert not has_ended(place.workflow)
+
+
+@pytest.mark.parametrize(
+    ("ends", "grace_s", "expected"),
+    [
+        ({}, 30.0, 0.0),
+        ({"a": 100}, 30.0, 0.0),
+        ({"a": 20}, 30.0, 15.0),
+        ({"a": 20, "b": 5}, 30.0, 30.0),
+        ({"a": 5}, 2.0, 2.0),
+        ({"a": -3600}, 30.0, 35.0),  # a clock that is slow
+    ],
+)
+def test_how_long_is_waited(ends: dict[str, int], grace_s: float, expected: float) -> None:
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    nodes: dict[str, t.Any] = {
+        name: {
+            "type": "Pod",
+            "finishedAt": (now - timedelta(seconds=ago)).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        }
+        for name, ago in ends.items()
+    }
+    nodes["dag"] = {"type": "DAG", "finishedAt": "2026-03-01T12:00:00Z"}
+    nodes["begun"] = {"type": "Pod", "finishedAt": None}
+    assert settle_s(nodes, [*nodes, "gone"], now, grace_s) == expected

@@ -1,0 +1,69 @@
+"""How long Argo's controller may still end the containers of pods that are gone.
+
+When the main containers of a pod have ended, the controller asks the others to end, and queues to
+kill what then still runs after the pod's time of grace: by the pod's name. A node that runs again
+has a pod of the same name, which would be killed in the place of the first: function
+`signalContainers` in `workflow/controller/pod/queue.go` of Argo 4.0.
+"""
+
+from __future__ import annotations
+
+import time
+import typing as t
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+
+from couler.backends.argo.status_nodes import Json, read_time
+from couler.rest import notices
+
+GRACE_S: t.Final = 30.0
+"""Time of grace of pods that state none (`terminationGracePeriodSeconds`)."""
+
+LATE_S: t.Final = 5.0
+"""How long after the end of a pod the controller may have taken to queue."""
+
+
+def settle_s(
+    nodes: Mapping[str, Json], again: Iterable[str], now: datetime, grace_s: float = GRACE_S
+) -> float:
+    """Return how long to wait before nodes may have pods again, in seconds.
+
+    Parameters
+    ----------
+    nodes
+        All nodes of a run that has ended, by their ids.
+    again
+        Ids of those that are to run again.
+    now
+        The time. A clock that differs from the cluster's makes the wait shorter or longer, but
+        never longer than that after an end that was just now.
+    grace_s
+        The longest time of grace of their pods.
+
+    Examples
+    --------
+    >>> fit = {"type": "Pod", "finishedAt": "2026-03-01T12:00:00Z"}
+    >>> settle_s({"a": fit}, ["a"], datetime(2026, 3, 1, 12, 0, 20, tzinfo=UTC))
+    15.0
+    """
+    whole_s = grace_s + LATE_S
+    ends = (read_time(nodes[one].get("finishedAt")) for one in again if _has_pod(nodes.get(one)))
+    last = max((end for end in ends if end is not None), default=None)
+    if last is None:
+        return 0.0
+    return min(max(0.0, whole_s - (now - last).total_seconds()), whole_s)
+
+
+def settle(nodes: Mapping[str, Json], again: Iterable[str], grace_s: float = GRACE_S) -> None:
+    """Wait until nodes may have pods again, and say so."""
+    wait_s = settle_s(nodes, again, datetime.now(UTC), grace_s)
+    if wait_s > 0:
+        notices.say(
+            f"argo: begins in {wait_s:.0f} s: until then its controller may kill what has the name "
+            "of a pod that has just ended"
+        )
+        time.sleep(wait_s)
+
+
+def _has_pod(node: Json | None) -> bool:
+    return node is not None and node.get("type") == "Pod"
