@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 import typing as t
 from collections.abc import Callable
@@ -172,7 +173,10 @@ def follow(
 
 
 def report_begun(session: Session, run: RunRecord, again: Again, format_: str) -> None:
-    """Print the name of a run that goes on elsewhere, and say how it is followed."""
+    """Print the name of a run elsewhere, and say how it is followed, or how it has ended.
+
+    One that was submitted before and has not ended well ends the command with 1.
+    """
     target = target_name(run)
     if format_ == "json":
         tree = {
@@ -188,4 +192,13 @@ def report_begun(session: Session, run: RunRecord, again: Again, format_: str) -
     else:
         click.echo(run.id)
     where = run.engine if target is None else f"{target} ({run.engine})"
-    session.info(f"{run.id} goes on at {where}; {again.watch(run.id)} shows how it goes")
+    if run.status == "running":
+        session.info(f"{run.id} goes on at {where}; {again.watch(run.id)} shows how it goes")
+    elif run.status == "succeeded":
+        session.info(f"{run.id} has succeeded at {where} already")
+    else:
+        session.error(
+            f"{run.id} was submitted to {where} before, and has ended: {run.status}. "
+            f"{again.retry(run.id)} goes on with it; another --name begins anew"
+        )
+        sys.exit(1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from couler import stages
 from couler.cli._again import Again
-from couler.cli._elsewhere import report_begun, retries_option, watch
+from couler.cli._elsewhere import ask, report_begun, retries_option, watch
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
 from couler.cli._options import (
@@ -100,6 +101,7 @@ def command(
     )
     loaded = load(file)
     again = Again(home_flag(), file.written, is_elsewhere=True)
+    asked_at = datetime.now(UTC)
     with open_home(session, home) as (database, found):
         run = stages.submit(
             loaded,
@@ -122,4 +124,8 @@ def command(
                 format_=format_,
                 retries=retries,
             )
+        if run.created < asked_at:
+            run, fault = ask(session, run, database, found)
+            if fault is not None:
+                raise fault
     report_begun(session, run, again, format_)

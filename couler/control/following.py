@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -63,8 +63,10 @@ def refresh(
                 followed.record(followed.remote.observe(followed.asked))
             except LostRunError as error:
                 followed.lose(error)
-    except RunBusyError:  # who follows it records the same
-        return runs.find_run(database, run.id)
+    except RunBusyError:
+        # Who follows it records the same, but perhaps waits for an engine that is away.
+        with suppress(LostRunError):
+            connect(recorded_connection(run), environment).observe(remote_run(database, run))
     return runs.find_run(database, run.id)
 
 

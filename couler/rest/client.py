@@ -7,7 +7,6 @@ or busy. What goes wrong is one `RestError` that names the engine, the call and 
 from __future__ import annotations
 
 import json
-import ssl
 import time
 import typing as t
 import weakref
@@ -15,7 +14,6 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from importlib import import_module
-from pathlib import Path
 from urllib.parse import urlsplit
 
 from couler.errors import ConfigurationError, EngineError, RefusedError
@@ -24,6 +22,7 @@ from couler.rest.answers import Shape, lacking
 from couler.rest.credentials import Token
 from couler.rest.patience import Patience, Waits
 from couler.rest.refusals import reason_of
+from couler.rest.trust import distrust_of, trust
 
 if t.TYPE_CHECKING:
     import httpx2
@@ -136,7 +135,7 @@ class RestClient:
                 f"calling {engine} needs an extra: pip install 'couler[{extra}]'"
             ) from error
         self._client: httpx2.Client = http or self._http.Client(
-            verify=_trust(ca, insecure),
+            verify=trust(ca, insecure),
             timeout=self._http.Timeout(timeout_s, connect=min(10.0, timeout_s)),
         )
         # Remotes are held by whoever uses them, and nobody has to close them.
@@ -321,6 +320,8 @@ class RestClient:
                 body = self._read(answer, until)
                 return answer.status_code, body, _after_s(answer.headers.get("Retry-After"))
         except (self._http.ConnectError, self._http.ConnectTimeout) as error:
+            if (why := distrust_of(error)) is not None:  # which no other attempt mends
+                raise ConfigurationError(f"{self.engine}: {self.address}: {why}") from error
             raise _BrokenError(_told(error), sent=False) from error
         except self._http.RequestError as error:  # also of what cannot be decompressed
             raise _BrokenError(_told(error), sent=True) from error
@@ -421,18 +422,6 @@ def _checked(engine: str, address: str) -> str:
             f"{engine}: {address!r} is no address such as https://{engine}.example:8080"
         )
     return address.rstrip("/")
-
-
-def _trust(ca: str | None, insecure: bool) -> ssl.SSLContext | bool:
-    if insecure:
-        return False
-    if ca is None:
-        return True
-    place = Path(ca).expanduser()
-    try:
-        return ssl.create_default_context(cafile=str(place))
-    except (OSError, ssl.SSLError) as error:
-        raise ConfigurationError(f"the certificates {place} cannot be read: {error}") from error
 
 
 def _after_s(text: str | None) -> float | None:

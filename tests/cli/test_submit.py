@@ -254,3 +254,27 @@ def test_interrupt_leaves_the_run_going_on(greet: str, engine, folder: Path) -> 
         "mine goes on: couler status mine --watch shows it, couler cancel mine ends it\n"
     )
     assert not engine.calls("cancel")
+
+
+def test_submitting_again_tells_how_the_run_has_ended(couler: Callable, greet: str, engine) -> None:
+    submit = ("submit", greet, "--target", "away", "--name", "mine")
+    engine.play(WELL[-1])
+    assert couler(*submit).code == 0
+    told = couler(*submit)
+    assert (told.code, told.out) == (0, "mine\n")
+    assert told.err.endswith("mine has succeeded at away (scripted) already\n")
+
+
+def test_submitting_again_a_run_that_failed_is_no_success(
+    couler: Callable, greet: str, engine
+) -> None:
+    submit = ("submit", greet, "--target", "away", "--name", "mine")
+    engine.play({"status": "failed", "steps": [{"path": "hello", "status": "failed"}]})
+    assert couler(*submit).code == 0
+    told = couler(*submit, "--format", "json")
+    assert told.code == 1
+    assert told.json["status"] == "failed"
+    assert told.err.endswith(
+        "error: mine was submitted to away (scripted) before, and has ended: failed. couler retry "
+        "mine goes on with it; another --name begins anew\n"
+    )
