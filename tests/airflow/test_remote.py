@@ -11,6 +11,7 @@ import pytest
 
 from couler.backends.airflow import AirflowBackend
 from couler.backends.airflow.remote import AirflowRemote
+from couler.backends.airflow.rest import RunApi
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.backends.remote import (
     Connection,
@@ -20,7 +21,7 @@ from couler.backends.remote import (
     Restart,
     Submission,
 )
-from couler.errors import LostRunError, RefusedError
+from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
 from couler.ir.policies import SourceRef
@@ -267,6 +268,47 @@ def test_a_run_of_which_nothing_runs_is_cancelled(elsewhere: Elsewhere) -> None:
     assert elsewhere.seen[-1].status == "cancelled"
 
 
+@pytest.mark.parametrize("is_begun", [True, False], ids=["begun", "not begun"])
+def test_a_cancel_that_broke_off_is_gone_on_with(
+    elsewhere: Elsewhere, is_begun: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = sh("first", "sleep 300")
+    if not is_begun:
+        first = first.model_copy(update={"engine": {"airflow": {"pool": "no-such"}}})
+    name = f"torn-{int(is_begun)}"
+    workflow = flow(
+        name,
+        first,
+        group("next", sh("inner", "echo on"), depends_on=["first"]),
+        exit_handlers=(ExitHandler(name="tell", on="failure", steps=(sh("mail", "true"),)),),
+    )
+    run = elsewhere.submit(workflow, f"{name}-1")
+    elsewhere.wait(run, "first", "running" if is_begun else "waiting")
+
+    def broken(*_: object, **__: object) -> None:
+        raise EngineError("airflow: it was cut off")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RunApi, "clear", broken)
+        with pytest.raises(EngineError, match="cut off"):
+            elsewhere.remote.cancel(run)
+    seen = elsewhere.remote.observe(run)
+    assert seen.status == "cancelled"
+    assert "exit:tell/mail" not in statuses(by_path(seen)) or (
+        by_path(seen)["exit:tell/mail"].status == "omitted"
+    )
+    elsewhere.remote.cancel(run)
+    assert statuses(elsewhere.end(run)) == {
+        "first": "failed" if is_begun else "omitted",
+        "next": "omitted",
+        "exit:tell": "succeeded",
+        "exit:tell/mail": "succeeded",
+    }
+    assert elsewhere.seen[-1].status == "cancelled"
+    elsewhere.remote.cancel(run)
+    assert elsewhere.remote.observe(run).status == "cancelled"
+
+
 def test_a_run_is_followed_while_the_server_restarts(elsewhere: Elsewhere) -> None:
     ask = Step(name="ask", action=Suspend())
     workflow = flow("outage", ask, sh("a", "echo done", depends_on=["ask"]))
@@ -321,6 +363,32 @@ def test_an_error_of_import_is_told_with_the_step(elsewhere: Elsewhere, tmp_path
         elsewhere.remote.submit(given_)
     with pytest.raises(RefusedError, match='the step "bad"'):  # it is there, and unchanged
         elsewhere.remote.submit(given_)
+
+
+def test_a_run_sets_no_schedule_going(elsewhere: Elsewhere) -> None:
+    remote = elsewhere.remote
+    often = Schedule(cron=("* * * * *",), suspended=True)
+    workflow = resolve_defaults(flow("often", sh("a", "echo a"), schedule=often))
+    elsewhere.end(elsewhere.submit(workflow, "often-1"))
+    assert elsewhere.seen[-1].status == "succeeded"
+    assert remote.find_schedule("often") is None
+    with pytest.raises(RefusedError, match="has a run often-1 already, of another workflow"):
+        elsewhere.submit(flow("often", sh("other", "echo b")), "often-1")
+
+    yearly = Schedule(cron=("0 3 1 1 *",))
+    workflow = workflow.model_copy(update={"schedule": yearly})
+    place = remote.schedule(workflow, artifact(workflow))
+    elsewhere.end(elsewhere.submit(workflow, "often-2"))
+    assert elsewhere.seen[-1].status == "succeeded"
+    found = remote.find_schedule("often")
+    assert (found is not None, found and found.is_paused) == (True, False)
+    remote.pause(place)
+    with pytest.raises(RefusedError, match="the schedule of often is paused"):
+        elsewhere.submit(workflow, "often-3")
+    with pytest.raises(RefusedError, match="often has a schedule"):
+        elsewhere.submit(flow("often", sh("other", "echo b")), "often-4")
+    runs = elsewhere.stack.call("GET", "/dags/often/dagRuns")["dag_runs"]
+    assert sorted(one["dag_run_id"] for one in runs) == ["often-1", "often-2"]
 
 
 def test_a_schedule_is_kept_paused_and_taken_away(elsewhere: Elsewhere) -> None:
