@@ -122,7 +122,9 @@ class Restart:
     again
         Paths of instances of steps that run something, as `Observed` had them, that run again.
         What they are in (groups, foreachs, loops, the run) opens again; what is neither in here
-        nor inside of one keeps its end and outputs.
+        nor inside of one keeps its end and outputs. Empty for a run that failed in none of its
+        steps: what of the engine's own failed runs again, and where there is no such thing, it is
+        refused.
     """
 
     workflow: Workflow

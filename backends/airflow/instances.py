@@ -162,6 +162,14 @@ class RunSteps:
         found = self._returned((own_name(RUN_OUTPUTS, self._workflow), -1))
         return found if isinstance(found, Mapping) else {}
 
+    def user_tasks(self) -> set[str]:
+        """Return the ids of the tasks that run something of the user's."""
+        return {task for one in self.found.values() if one.runs for task, _ in one.stand.own}
+
+    def has_failed_in_a_step(self) -> bool:
+        """Return whether something that a user wrote has failed, not just tasks around it."""
+        return any(one.stand.status == "failed" and one.runs for one in self.found.values())
+
     # scopes ----------------------------------------------------------------------------------
 
     def _handler(self, handler: ExitHandler, prefix: str) -> None:

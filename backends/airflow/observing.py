@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from couler.backends.airflow.ends import RUN_STATUS
 from couler.backends.airflow.instances import Found, RunSteps, around
 from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.run_note import all_cuts, is_marked
@@ -112,6 +113,7 @@ class Asked(Look):
 
     def __init__(self, run: RunApi, workflow: Workflow, memory: Memory | None = None) -> None:
         self._run = run
+        self._limit_s = workflow.timeout_s
         self._memory = Memory() if memory is None else memory
         self._silent: dict[tuple[Instance, int], TryEnd] = {}
         super().__init__(run, workflow)
@@ -148,10 +150,17 @@ class Asked(Look):
                 return f"the DAG {self._run.dag_id} is paused in Airflow: nothing of it begins"
         if self.status != "failed":
             return None
-        for instance, task in self.tasks.items():
-            if task.state == "failed" and task.ran and not instance[0].startswith("run-status"):
-                return self._end(instance, task.tries).message
-        return "Airflow ended the run; it may have taken longer than its time limit"
+        failed = {one: task for one, task in self.tasks.items() if task.state == "failed"}
+        for instance, task in failed.items():
+            if task.ran and not instance[0].startswith(RUN_STATUS):
+                return self._end(instance, task.tries).message or _failed(instance)
+        if failed and not self.steps.has_failed_in_a_step():
+            [instance, task] = next(iter(failed.items()))
+            why = self._end(instance, task.tries).message
+            return _failed(instance) + (f": {why}" if why else "")
+        if self._limit_s is None:
+            return "Airflow ended the run"
+        return f"Airflow ended the run; its time limit is {self._limit_s} s"
 
     def _observed(self, found: Found, *, has_failed: bool) -> Observed:
         stand = found.stand
@@ -273,6 +282,11 @@ class Asked(Look):
         if key not in self._memory.returned:
             self._memory.returned[key] = self._run.returned(instance)
         return self._memory.returned[key]
+
+
+def _failed(instance: Instance) -> str:
+    """Return that a task of the compiler's own has failed, which no step tells."""
+    return f'Airflow\'s task "{instance[0]}" failed, and no step of the workflow did'
 
 
 def run_state(dag_run: Mapping[str, Json]) -> RunState:

@@ -32,7 +32,8 @@ def to_clear(
     edges
         The tasks right behind each task of the DAG, as it is now.
     again
-        Paths of the instances of steps that run again.
+        Paths of the instances of steps that run again; none where the run failed in none of its
+        steps, but in tasks of the compiler's own: these run again then, and what is behind them.
 
     Notes
     -----
@@ -42,6 +43,12 @@ def to_clear(
     that runs something of the user's and has succeeded is among them only if its step is.
     """
     closure = _Closure(steps, table, edges)
+    if not again:
+        if steps.has_failed_in_a_step():
+            return []
+        closure.add_own_failed()
+        closure.spread()
+        return sorted(closure.cleared)
     for found in steps.found.values():
         if _is_among(found, again):
             closure.add(_tasks_of(found, table))
@@ -72,7 +79,7 @@ class _Closure:
             for one in after:
                 self._before.setdefault(one, []).append(name)
         found = steps.found.values()
-        self._users = {task for one in found if one.runs for task, _ in one.stand.own}
+        self._users = steps.user_tasks()
         self._mapped = {
             f"{one.spot.base}.item."
             for one in found
@@ -86,6 +93,14 @@ class _Closure:
         """Add task instances, as far as the DAG still has them."""
         self.cleared.update(
             one for one in instances if one in self._table.tasks and one[0] in self._after
+        )
+
+    def add_own_failed(self) -> None:
+        """Add the tasks of the compiler's own that have failed."""
+        self.add(
+            one
+            for one, task in self._table.tasks.items()
+            if task.state == "failed" and one[0] not in self._users
         )
 
     def spread(self) -> None:

@@ -116,7 +116,7 @@ def _restart(
         show_plan(session, run.id, prepared.plan.steps, format_)
         return None
     say_what_runs(session, run.id, prepared.plan.steps)
-    if not prepared.plan.again:
+    if not prepared.plan.again and not prepared.failed_around_steps:
         session.complain(f"{run.id}: nothing is to run again; --from STEP names what is")
         click.get_current_context().exit(0 if run.status == "succeeded" else 1)
     return restart(run, prepared, database, home, session.environment)

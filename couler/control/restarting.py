@@ -87,12 +87,16 @@ class Prepared:
         Values of its parameters by name, as texts on the wire.
     standing
         How the run stood.
+    failed_around_steps
+        Whether the run failed and none of its steps did: something of the engine's own is to run
+        again then.
     """
 
     plan: RestartPlan
     workflow: Workflow
     texts: Mapping[str, str]
     standing: Standing
+    failed_around_steps: bool = False
 
 
 def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> Prepared:
@@ -120,7 +124,9 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))
     past = Past(run.id, before, had, ended, run.logical_date or "")
     plan = plan_restart(past, after, texts, from_step=changes.from_step)
-    return Prepared(plan, after, texts, standing)
+    has_ended_badly = run.status in ("failed", "cancelled")
+    is_around = has_ended_badly and all(step.status != "failed" for step in ended)
+    return Prepared(plan, after, texts, standing, is_around)
 
 
 def holding(

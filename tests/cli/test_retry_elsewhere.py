@@ -126,6 +126,18 @@ def test_nothing_to_run(couler: Callable, failed: str, engine) -> None:
     assert len(engine.calls("restart")) == 1
 
 
+def test_a_run_that_failed_in_none_of_its_steps(couler: Callable, file: str, engine) -> None:
+    steps = [FETCHED, {"path": "fit", "status": "succeeded"}]
+    steps.append({"path": "tell", "status": "succeeded"})
+    told = {"status": "failed", "message": "its last task failed", "steps": steps}
+    engine.play(told, again=[{"status": "succeeded", "steps": steps}])
+    assert couler("submit", file, "--target", "away", "--name", "mine", "--watch").code == 1
+    told = couler("retry", "mine", "--watch")
+    assert (told.code, "nothing is to run again" in told.err) == (0, False)
+    [call] = engine.calls("restart")
+    assert call["again"] == []
+
+
 def test_a_run_that_goes_on(couler: Callable, file: str, engine) -> None:
     engine.play(AGAIN[0])
     couler("submit", file, "--target", "away", "--name", "mine")

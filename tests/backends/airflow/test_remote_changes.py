@@ -158,6 +158,38 @@ def test_a_restart_needs_a_run_that_is_over_and_its_parameters(airflow: FakeAirf
         remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "1"}, frozenset({"b"})))
 
 
+def failed_at_its_status(airflow: FakeAirflow) -> AirflowRemote:
+    """Have a run all steps of which succeeded, and Airflow's own last task did not."""
+    remote = a_failed_run(airflow)
+    airflow.tasks[1] = task("b", "success")
+    airflow.logs = {"run-status/1": [{"event": "API is away", "level": "error"}]}
+    return remote
+
+
+def test_a_task_of_airflow_that_failed_is_named(airflow: FakeAirflow) -> None:
+    seen = failed_at_its_status(airflow).observe(the_run())
+    assert (seen.status, {one.status for one in seen.steps}) == ("failed", {"succeeded"})
+    assert seen.message == (
+        'Airflow\'s task "run-status" failed, and no step of the workflow did: API is away'
+    )
+
+
+def test_what_airflow_ended_without_a_time_limit_has_none(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", "failed")
+    airflow.tasks = [task("a", "success"), task("b", "skipped", ran=False)]
+    assert connected(airflow).observe(the_run()).message == "Airflow ended the run"
+    limited = FLOW.model_copy(update={"timeout_s": 60})
+    told = connected(airflow).observe(the_run(workflow=limited)).message
+    assert told == "Airflow ended the run; its time limit is 60 s"
+
+
+def test_a_run_that_failed_in_none_of_its_steps_runs_only_that_again(airflow: FakeAirflow) -> None:
+    remote = failed_at_its_status(airflow)
+    remote.restart(the_run(), Restart(FLOW, artifact(), {}, frozenset()))
+    _, cleared = airflow.sent("POST", "clearTaskInstances")
+    assert cleared["task_ids"] == ["run-status"]
+
+
 def test_a_person_answers_with_values_of_their_types(airflow: FakeAirflow) -> None:
     outputs = (Output(name="n", type="int"), Output(name="word", default="x"))
     asks = flow("flow", Step(name="ask", action=Suspend(), outputs=outputs), sh("a", "true"))
