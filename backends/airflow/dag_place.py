@@ -126,10 +126,31 @@ class DagPlace:
         else:
             put_file(self._folder, file.name, former)
 
-    def others_under_way(self, dag_id: str, run_id: str) -> list[str]:
-        """Return the other runs of a DAG that are under way."""
+    def others_under_way(self, dag_id: str, run_id: str | None = None) -> list[str]:
+        """Return the runs of a DAG that are under way, but for one."""
         found = [one for state in _UNDER_WAY for one in self._api.runs(dag_id, state)]
         return [one for one in found if one != run_id]
+
+    def refuse_to_change(self, file: DagFile) -> None:
+        """Refuse to put a file in the place of another one with which runs are under way.
+
+        Raises
+        ------
+        RefusedError
+            Names them. Airflow runs all runs of a DAG by the file as it is.
+        """
+        former = self.former(file)
+        if former is None:  # Airflow goes on for a while with one that was removed
+            former = self._api.source(file.dag_id)
+        if former in (None, file.text) or self._api.dag(file.dag_id) is None:
+            return
+        others = sorted(self.others_under_way(file.dag_id))
+        if others:
+            raise RefusedError(
+                f"airflow: runs of another DAG file of {file.dag_id} are under way, and would go "
+                f"on with the steps of this one: {', '.join(others)}. Wait until they have ended, "
+                "cancel them (`couler cancel`), or give the workflow another name"
+            )
 
     @property
     def _folder(self) -> str:

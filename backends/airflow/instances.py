@@ -162,6 +162,18 @@ class RunSteps:
         found = self._returned((own_name(RUN_OUTPUTS, self._workflow), -1))
         return found if isinstance(found, Mapping) else {}
 
+    def without_tasks(self) -> tuple[str, ...]:
+        """Return the names of steps that the run has no task of, though each has one always."""
+        plain = (one for one in self.found.values() if len(one.path) == 1 and one.runs)
+        return tuple(
+            str(one.path)
+            for one in plain
+            if one.spot.step.foreach is None
+            and one.spot.step.loop is None
+            and not one.path[0].name.startswith(HANDLER_PREFIX)
+            and not any(self._table.has_state(task) for task in one.stand.own)
+        )
+
     def user_tasks(self) -> set[str]:
         """Return the ids of the tasks that run something of the user's."""
         return {task for one in self.found.values() if one.runs for task, _ in one.stand.own}

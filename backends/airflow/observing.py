@@ -71,9 +71,14 @@ class Look:
         self.status = run_state(self.dag_run)
         self.tasks = run.tasks()
         was_cancelled = is_cancelled(self.dag_run)
+        self.never_run: tuple[str, ...] = ()
+        """Steps without a task, in a run that Airflow takes for well: it ran something else."""
         has_failed = was_cancelled or self.status == "failed"
         self.table = TaskTable(self.tasks, has_failed=has_failed, was_cancelled=was_cancelled)
         self.steps = RunSteps(workflow, self.table, self._returned)
+        if self.status == "succeeded":
+            self.never_run = self.steps.without_tasks()
+            self.status = "failed" if self.never_run else self.status
 
     def _returned(self, _instance: Instance) -> Json:
         """Return what a task has returned: here nothing, each would be a call."""
@@ -148,6 +153,11 @@ class Asked(Look):
             dag = self._run.api.dag(self._run.dag_id)
             if dag is not None and dag.get("is_paused"):
                 return f"the DAG {self._run.dag_id} is paused in Airflow: nothing of it begins"
+        if self.never_run:
+            return (
+                f"Airflow has run another file of the DAG {self._run.dag_id} than that of this "
+                f"run, without its steps {', '.join(self.never_run)}"
+            )
         if self.status != "failed":
             return None
         failed = {one: task for one, task in self.tasks.items() if task.state == "failed"}

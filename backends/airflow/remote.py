@@ -75,6 +75,7 @@ class AirflowRemote:
             if file is None:  # the DAG may have other defaults
                 conf = _with_defaults(workflow, conf)
             else:
+                self._dags.refuse_to_change(file)
                 self._dags.put(file)
                 self._api.pause(workflow.name, paused=False)
             found = run.begin(conf, submitted(digest))
@@ -272,7 +273,7 @@ class AirflowRemote:
             raise RefusedError(
                 f"airflow: {run.run_id} needs another file of the DAG {file.dag_id} than there is, "
                 f"and others of its runs are under way with that: {', '.join(sorted(others))}. "
-                "Wait until they have ended"
+                "Wait until they have ended, or cancel them (`couler cancel`)"
             )
         former = self._dags.former(file)
         if former is not None and not self._dags.is_of(former, run.workflow):

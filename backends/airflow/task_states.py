@@ -99,6 +99,11 @@ class TaskTable:
             return "failed"  # it waited for its next try
         return _STATES.get(task.state)
 
+    def has_state(self, instance: Instance) -> bool:
+        """Return whether a task instance is there and of the DAG as it is."""
+        task = self.tasks.get(instance)
+        return task is not None and task.state not in (None, "removed")
+
     def within(self, base: str, index: int = -1) -> list[Instance]:
         """Return the task instances of a task or group; those of an item, if it is in one."""
         return [one for one in self._below.get(base, ()) if index in (-1, one[1])]

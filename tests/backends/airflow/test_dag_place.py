@@ -182,6 +182,23 @@ def test_the_file_that_other_runs_need_stays(airflow: FakeAirflow) -> None:
     assert airflow.runs["r1"]["state"] == "queued"
 
 
+def test_runs_of_another_file_keep_it(airflow: FakeAirflow) -> None:
+    text = put(airflow, FLOW)
+    airflow.begin("r7", "running")
+    airflow.begin("r8", "queued")
+    airflow.begin("r9", "success")
+    told = r"runs of another DAG file of flow are under way.*: r7, r8\. Wait until .*couler cancel"
+    with pytest.raises(RefusedError, match=told):
+        connected(airflow).submit(submission(CHANGED))
+    assert in_place(airflow) == text
+    assert airflow.sent("POST") == []
+    connected(airflow).submit(submission(FLOW))  # by which they go on
+    for one in airflow.runs.values():
+        one["state"] = "success"
+    connected(airflow).submit(replace(submission(CHANGED), run_id="r2"))
+    assert in_place(airflow) != text
+
+
 def test_a_dag_that_goes_back_to_an_earlier_workflow_is_told_of(airflow: FakeAirflow) -> None:
     failed(airflow)
     put(airflow, CHANGED)

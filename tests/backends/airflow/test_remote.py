@@ -367,6 +367,7 @@ def test_logs_are_those_of_a_try(airflow: FakeAirflow) -> None:
 def test_a_name_and_a_password_give_a_token(airflow: FakeAirflow, tmp_path: Path) -> None:
     airflow.tokens = {"given"}
     airflow.begin("r1", "success")
+    airflow.tasks = [task("a", "success"), task("b", "success")]
     fields = {"address": airflow.address, "username": "ann", "password": {"env": "PW"}}
     remote = BACKEND.connect(Connection("airflow", fields=fields), {"PW": "right"})
     assert remote.observe(the_run()).status == "succeeded"
@@ -398,3 +399,14 @@ def test_wrong_fields_are_refused(fields: dict[str, object], told: str) -> None:
     with pytest.raises(ConfigurationError, match=told) as caught:
         BACKEND.connect(Connection("airflow", fields=fields, name="prod"), {})
     assert "abc" not in str(caught.value)
+
+
+@pytest.mark.parametrize("state", [None, "removed"])
+def test_a_run_that_ran_by_another_file_has_failed(airflow: FakeAirflow, state: str | None) -> None:
+    airflow.begin("r1", "success")
+    airflow.tasks = [task("a", "success"), task("b", state), task("other", "success")]
+    seen = connected(airflow).observe(the_run())
+    assert seen.status == "failed"
+    told = "Airflow has run another file of the DAG flow than that of this run, without its steps b"
+    assert seen.message == told
+    assert [one.status for one in connected(airflow).follow(the_run())] == ["failed"]
