@@ -6,12 +6,12 @@ import time
 import typing as t
 from collections.abc import Callable, Mapping
 
+from couler.backends.airflow.last_tasks import is_broken_off, last_tasks
 from couler.backends.airflow.observing import AT_ONCE, is_cancelled, run_state
-from couler.backends.airflow.outputs import CHECK_OUTPUTS, RUN_OUTPUTS
-from couler.backends.airflow.places import exit_groups, own_name
+from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.run_note import cut_at, dated, marked
-from couler.backends.airflow.task_states import Instance, Task, TaskTable
+from couler.backends.airflow.task_states import Instance, Task
 from couler.errors import EngineError
 from couler.ir.workflow import Workflow
 
@@ -38,13 +38,13 @@ def cancel(run: RunApi, workflow: Workflow) -> None:
     if run_state(dag_run) not in ("running", "cancelled"):
         return
     before = run.tasks()
-    last = _last_tasks(workflow, before)
+    last = last_tasks(workflow, before)
     others = {
         one: task
         for one, task in before.items()
         if one not in last and one[0] not in _clean_up(workflow)
     }
-    if is_cancelled(dag_run) and _is_broken_off(dag_run, [before[one] for one in last]):
+    if is_cancelled(dag_run) and is_broken_off(dag_run, [before[one] for one in last]):
         _finish(run, last, _cut_off(dag_run, others), dag_run)
     elif run_state(dag_run) == "running":
         left = {one: task for one, task in others.items() if not task.is_over}
@@ -76,19 +76,6 @@ def _tell_when(run: RunApi, ended: Mapping[str, Json]) -> None:
         run.change(note=dated(note, when))
 
 
-def _is_broken_off(dag_run: Mapping[str, Json], last: list[Task]) -> bool:
-    """Return whether a run was ended whose exit handlers were not cleared to run.
-
-    To clear them begins a run anew that has ended; the first of them comes to a worker at once.
-    """
-    if not last or any(task.ran for task in last):
-        return False
-    if run_state(dag_run) == "running":  # it still deletes what it has made
-        return all(task.is_over for task in last)
-    when, begun = cut_at(str(dag_run.get("note") or "")), time_of(dag_run.get("start_date"))
-    return when is None or begun is None or begun <= when
-
-
 def _cut_off(dag_run: Mapping[str, Json], tasks: dict[Instance, Task]) -> dict[Instance, Task]:
     """Return the tasks that had not ended before the run was."""
     when = cut_at(str(dag_run.get("note") or "")) or time_of(dag_run.get("end_date"))
@@ -101,16 +88,6 @@ def _cut_off(dag_run: Mapping[str, Json], tasks: dict[Instance, Task]) -> dict[I
             and (when is None or task.finished is None or abs(task.finished - when) < AT_ONCE)
         )
     }
-
-
-def _last_tasks(workflow: Workflow, tasks: dict[Instance, Task]) -> set[Instance]:
-    """Return the task instances that come after the steps of a run, however these end."""
-    table = TaskTable(tasks, has_failed=False, was_cancelled=False)
-    names = (CHECK_OUTPUTS, "run-status")
-    places = [*exit_groups(workflow).values(), *(own_name(name, workflow) for name in names)]
-    if own_name("run-status", workflow) in {task for task, _ in tasks}:
-        places.append(own_name(RUN_OUTPUTS, workflow))
-    return {one for place in places for one in table.within(place)}
 
 
 def _clean_up(workflow: Workflow) -> set[str]:

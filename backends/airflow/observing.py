@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 from couler.backends.airflow.ends import RUN_STATUS
 from couler.backends.airflow.instances import Found, RunSteps, around
+from couler.backends.airflow.last_tasks import goes_on_soon
 from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.run_note import all_cuts, is_marked
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
@@ -71,6 +72,8 @@ class Look:
         self.status = run_state(self.dag_run)
         self.tasks = run.tasks()
         was_cancelled = is_cancelled(self.dag_run)
+        if self.status == "cancelled" and goes_on_soon(self.dag_run, workflow, self.tasks):
+            self.status = "running"
         self.never_run: tuple[str, ...] = ()
         """Steps without a task, in a run that Airflow takes for well: it ran something else."""
         has_failed = was_cancelled or self.status == "failed"

@@ -10,7 +10,7 @@ from couler.backends.airflow import ending
 from couler.backends.airflow.connecting import Access
 from couler.backends.airflow.dag_place import Compile, DagPlace
 from couler.backends.airflow.instances import Found
-from couler.backends.airflow.observing import Asked, Look, Memory, look_again
+from couler.backends.airflow.observing import Asked, Look, Memory, is_cancelled, look_again
 from couler.backends.airflow.parsing import DagFile
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.rest import AirflowApi, RunApi
@@ -190,8 +190,15 @@ class AirflowRemote:
             one = api.tasks(instance[0]).get(instance)
             return one is None or one.is_over or one.tries > number or one.state == "up_for_retry"
 
+        def was_cut() -> bool:
+            one = api.tasks(instance[0]).get(instance)
+            return one is not None and one.state == "failed" and is_cancelled(api.get())
+
         yield from follow_log(
-            api, instance, number, is_over=has_ended, between_s=self._access.poll_s
+            *(api, instance, number),
+            is_over=has_ended,
+            was_cut=was_cut,
+            between_s=self._access.poll_s,
         )
 
     def _asked(self, run: RemoteRun) -> Asked:

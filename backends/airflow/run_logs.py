@@ -23,6 +23,8 @@ _AIRFLOW = "airflow: "
 _NOT_READ = "Could not read"
 _READ_ANEW = "log read interrupted but container"
 _MOST_REPEATED = 1000
+_LATE_LOOKS = 5
+"""After how many looks without a new line no more are expected of a try that was cut off."""
 _TASK_LOGGERS = ("task.stdout", "task.stderr")
 
 
@@ -116,23 +118,28 @@ def follow_log(
     attempt: int,
     *,
     is_over: Callable[[], bool],
+    was_cut: Callable[[], bool] = lambda: False,
     between_s: float,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[str]:
     """Yield the lines of a try as they come, until it has ended.
 
+    One that its run has cut off has failed before its process hears of it: lines are taken until no
+    more have come for a while.
+
     Each time the whole is read and what was there before left out: what servers give for their own
     marks of a place begins anew where a worker has handed the log over to its keeper.
     """
-    known = 0
+    known, left = 0, _LATE_LOOKS
     while True:
         ended = is_over()  # before it is read, so that nothing of it is missed
         begun = time.monotonic()
         lines = _own_lines(run.log(instance, attempt))
         took_s = time.monotonic() - begun
         yield from lines[known:]
+        left = _LATE_LOOKS if len(lines) > known else left - ended
         known = max(known, len(lines))
-        if ended:
+        if ended and (left <= 0 or not was_cut()):
             yield from () if known else read_log(run, instance, attempt)
             return
         sleep(max(between_s, 2 * took_s))

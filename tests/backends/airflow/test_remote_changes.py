@@ -244,6 +244,26 @@ def test_a_cancel_that_is_done_is_not_done_again(airflow: FakeAirflow) -> None:
     assert {how for how, _, _ in airflow.asked} == {"GET"}
 
 
+def test_a_run_goes_on_until_its_exit_handlers_were_cleared(airflow: FakeAirflow) -> None:
+    now = datetime.now(UTC).isoformat()
+    run = airflow.begin("r1", "failed", note="Cancelled by couler.", end_date=now)
+    airflow.tasks = [
+        task("a", "failed"),
+        *(task(one, "skipped", ran=False) for one in ALL[1:]),
+    ]
+    remote = connected(airflow)
+    assert remote.observe(the_run()).status == "running"
+    run["end_date"] = TIME  # nobody has cleared them for long
+    assert remote.observe(the_run()).status == "cancelled"
+    run["end_date"] = now
+    for one in airflow.tasks[2:]:
+        one.update(state="success", pid=17)
+    assert remote.observe(the_run()).status == "cancelled"  # they have run
+    bare = FLOW.model_copy(update={"exit_handlers": ()})
+    airflow.tasks = airflow.tasks[:2]
+    assert remote.observe(the_run(workflow=bare)).status == "cancelled"  # there are none
+
+
 def test_a_note_is_as_long_as_airflow_takes_it() -> None:
     note = f"{'mine ' * 190}\n{submitted('ab')}"
     for number in range(40):
