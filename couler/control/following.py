@@ -78,6 +78,7 @@ def follow(
     *,
     on_event: Tell | None = None,
     is_restart: bool = False,
+    may_retry: bool = False,
 ) -> RunRecord:
     """Record how a run goes until it is over, and return its record.
 
@@ -93,6 +94,8 @@ def follow(
         Told of what happens to each step.
     is_restart
         Whether it was taken up again just now.
+    may_retry
+        Whether it may be taken up if it fails. Until `marks.end_wait` it can be cancelled then.
 
     Raises
     ------
@@ -111,6 +114,9 @@ def follow(
                         on_event(event)
         except LostRunError as error:
             followed.lose(error)
+        if may_retry:
+            session = followed.recorder.journal.session
+            marks.begin_look(database, run.id, session=session)
         keep_logs(followed.remote, followed.asked, followed.recorder.journal, database, home)
     return runs.find_run(database, run.id)
 

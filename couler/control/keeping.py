@@ -9,14 +9,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from couler.backends.remote import Remote, RemoteRun
+from couler.control import marks
 from couler.control.failing import failed_by_themselves
-from couler.errors import EngineError
+from couler.errors import ConfigurationError, EngineError
 from couler.ir.paths import StepPath
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
 from couler.state.journal import Journal
-from couler.state.records import RunRecord, StepRecord
+from couler.state.records import StepRecord
 
 LOG_LINES = 5000
 """How many of the last lines of a failed step are kept."""
@@ -63,7 +64,10 @@ def keep_logs(
             break
         try:
             lines = _last_lines(remote.logs(asked, StepPath.parse(step.path)), until, clock)
-        except EngineError:  # `couler logs` says why; the end of the run is what was asked for
+        except (
+            EngineError,
+            ConfigurationError,
+        ):  # `couler logs` says why; the end of the run is what was asked for
             asked_for += 1
             continue
         if lines is None:
@@ -102,7 +106,4 @@ def _tell_left(run_id: str, left: int, failed: int, journal: Journal, database: 
         f"`couler logs {run_id} STEP` asks the engine for them"
     )
 
-    def change(run: RunRecord) -> dict[str, str]:
-        return {"message": f"{run.message}; {told}" if run.message else told}
-
-    runs.change_run(database, run_id, change, session=journal.session)
+    marks.add_message(database, run_id, told, session=journal.session)

@@ -241,6 +241,9 @@ def _leave_open(journal: Journal, why: str) -> None:
     journal.flush()
 
 
+_LOOK_S = 3.0
+"""How often it is looked whether a run that waits for its retry is cancelled or taken up."""
+
 _POLL_S = 0.5
 _TRIES = 20
 """How often a run is tried to be taken up that another process looks at just then."""
@@ -293,22 +296,42 @@ def watch(
     """
     latest = run
     while True:
-        latest = follow(
-            latest, database, home, environment, on_event=how.on_event, is_restart=is_restart
-        )
-        if how.policy is None or latest.status != "failed" or marks.has_mark(latest, marks.LOST):
-            return latest
-        steps = runs.steps_of(database, run.id)
-        decision = decide_retry(steps, run.engine, how.retries, how.policy)
-        if how.retries or isinstance(decision, Wait):
-            how.note(decision.reason)
-        if isinstance(decision, GiveUp):
-            return latest
-        how.retries.update(step.path for step in failed_by_themselves(steps))
-        latest = _try_again(latest, decision, database, home, environment, how)
+        try:
+            _watch_once(latest, database, home, environment, how, is_restart=is_restart)
+        finally:
+            marks.end_wait(database, run.id)
+        latest = runs.find_run(database, run.id)
         if latest.status != "running":
             return latest
         is_restart = True
+
+
+def _watch_once(
+    run: RunRecord,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+    how: Watch,
+    *,
+    is_restart: bool,
+) -> None:
+    """Follow a run to its end, and take it up again if that may help."""
+    ended = follow(
+        *(run, database, home, environment),
+        on_event=how.on_event,
+        is_restart=is_restart,
+        may_retry=how.policy is not None,
+    )
+    if how.policy is None or ended.status != "failed" or marks.has_mark(ended, marks.LOST):
+        return
+    steps = runs.steps_of(database, run.id)
+    decision = decide_retry(steps, run.engine, how.retries, how.policy)
+    if how.retries or isinstance(decision, Wait):
+        how.note(decision.reason)
+    if isinstance(decision, GiveUp):
+        return
+    how.retries.update(step.path for step in failed_by_themselves(steps))
+    _try_again(ended, decision, database, home, environment, how)
 
 
 def _try_again(
@@ -318,34 +341,38 @@ def _try_again(
     home: Home,
     environment: Mapping[str, str],
     how: Watch,
-) -> RunRecord:
-    """Take a run up after a wait, and return it; it is as it was where that cannot be.
+) -> None:
+    """Take a run up after a wait; where that cannot be, it is as it was, and a note says why.
 
     It may be cancelled, or taken up by another process, until then.
     """
     session = runs.standing_of(database, run.id).session
-    try:
-        if marks.begin_wait(database, run.id, wait.wait_s, wait.reason, session=session):
-            how.sleep(wait.wait_s)
-        busy: RunBusyError | None = None
-        for _ in range(_TRIES):
-            latest = runs.find_run(database, run.id)
-            if latest.status != "failed":
-                how.note(_changed(latest))
-                return latest
-            try:
-                return restart(latest, prepare(latest, database), database, home, environment)
-            except NOT_DONE as error:
-                how.note(f"{run.id} was not taken up again: {error}")
-                break
-            except RunBusyError as error:  # somebody looks at it, or has changed it just now
-                busy = error
-                how.sleep(_POLL_S)
-        else:
-            how.note(f"{run.id} was not taken up again: {busy}")
-    finally:
-        marks.end_wait(database, run.id)
-    return runs.find_run(database, run.id)
+    if marks.begin_wait(database, run.id, wait.wait_s, wait.reason, session=session):
+        _wait_for_retry(run.id, wait.wait_s, database, how)
+    told = ""
+    for _ in range(_TRIES):
+        latest = runs.find_run(database, run.id)
+        if latest.status != "failed":
+            how.note(_changed(latest))
+            return
+        try:
+            restart(latest, prepare(latest, database), database, home, environment)
+            return
+        except NOT_DONE as error:
+            told = str(error)
+            break
+        except RunBusyError as error:  # somebody looks at it, or has changed it just now
+            told = str(error)
+            how.sleep(_POLL_S)
+    how.note(f"{run.id} was not taken up again: {told}")
+
+
+def _wait_for_retry(run_id: str, wait_s: float, database: Database, how: Watch) -> None:
+    """Wait, but no longer than the run stands as it did: waits for registries take many minutes."""
+    left_s = wait_s
+    while left_s > 0 and runs.find_run(database, run_id).status == "failed":
+        how.sleep(min(left_s, _LOOK_S))
+        left_s -= _LOOK_S
 
 
 def _changed(run: RunRecord) -> str:

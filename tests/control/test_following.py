@@ -17,7 +17,7 @@ from couler.control.keeping import keep_logs
 from couler.control.restarting import prepare
 from couler.control.results import result_of
 from couler.control.submission import submit
-from couler.errors import EngineError, LostRunError, RefusedError, RunBusyError
+from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError, RunBusyError
 from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.ir.paths import StepPath
 from couler.state import runs
@@ -143,11 +143,12 @@ def test_attempts_are_named_by_their_recorded_numbers(
     assert remote.attempts == [1, 1, 2, None]
 
 
+@pytest.mark.parametrize("error", [EngineError, ConfigurationError])
 def test_an_engine_that_has_no_log_does_not_hide_the_end(
-    run: RunRecord, remote: ToldRemote, database: Database, home: Home
+    run: RunRecord, remote: ToldRemote, database: Database, home: Home, error: type[Exception]
 ) -> None:
     remote.observations = [FAILED]
-    remote.lines = {"fit": EngineError("told: no logs")}
+    remote.lines = {"fit": error("told: no logs")}
     assert follow(run, database, home, {}).status == "failed"
 
 

@@ -173,7 +173,7 @@ def test_who_watches_tries_again_what_may_pass(
     ended = watch(run, database, home, {}, how)
     assert ended.status == "succeeded"
     assert [sorted(sent.again) for sent in remote.restarted] == [["tell"], ["tell"]]
-    assert len(slept) == 2
+    assert sum(slept) > 0
     assert ["retry 1 of" in notes[0], "retry 2 of" in notes[1]] == [True, True]
     assert result_of(database, run.id).status == "succeeded"
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from couler.state.home import Home
 from couler.state.ownership import own_run
 from couler.state.records import RunRecord
 from tests.control.conftest import ToldRemote, order
+from tests.control.test_following import many_failed, step
 from tests.control.test_restarting import BROKEN, WELL
 
 NOT_ENDED = RefusedError("told: the run has not ended")
@@ -154,6 +156,55 @@ def test_a_run_that_waits_for_a_retry_can_be_cancelled(
     assert follow(again, database, home, {}).status == "succeeded"
 
 
+def test_a_run_can_be_cancelled_while_it_is_looked_at_why_it_failed(
+    remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN]
+    ended: list[RunRecord] = []
+
+    def logs(*_: object, **__: object) -> Iterator[str]:
+        ended.append(cancel(found(database), database, home, {}))
+        yield "a line"
+
+    monkeypatch.setattr(remote, "logs", logs)
+    notes: list[str] = []
+    how = Watch(WatchPolicy(), on_note=notes.append, sleep=lambda _: None)
+    assert watch(run, database, home, {}, how).status == "cancelled"
+    assert [one.status for one in ended] == ["cancelled"]
+    assert (remote.restarted, notes) == ([], [])
+    assert found(database).place == {"name": run.id}
+
+
+def test_what_is_told_of_logs_stays_after_a_wait(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [replace(many_failed(21), message="a step failed")]
+    how = Watch(WatchPolicy(), sleep=lambda _: None)
+    ended = watch(run, database, home, {}, how)
+    assert (ended.status, ended.place) == ("failed", {"name": run.id})
+    assert (ended.message or "").startswith("a step failed; the logs of 1 of 21 failed steps are")
+
+
+def test_a_long_wait_ends_soon_after_it_was_cancelled(
+    remote: ToldRemote, database: Database, home: Home
+) -> None:
+    run = submit(order(), database, home, {})
+    limited = "toomanyrequests: You have reached your unauthenticated pull rate limit"
+    remote.observations = [Observation("failed", (step("fit", "failed", message=limited),))]
+    slept: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        slept.append(seconds)
+        if len(slept) == 2:
+            cancel(found(database), database, home, {})
+
+    how = Watch(WatchPolicy(), sleep=sleep)
+    assert watch(run, database, home, {}, how).status == "cancelled"
+    assert slept == [3.0, 3.0]
+
+
 def test_an_interrupt_ends_the_wait_for_a_retry(
     remote: ToldRemote, database: Database, home: Home
 ) -> None:
@@ -185,6 +236,26 @@ def test_two_that_wait_leave_the_message_of_the_failure(
     for _ in range(2):
         marks.end_wait(database, failed.id)
     assert found(database) == before
+
+
+def test_who_is_refused_the_run_does_not_take_back_that_another_waits(
+    remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = submit(order(), database, home, {})
+    remote.observations = [BROKEN, WELL]
+    seen: list[bool] = []
+
+    def logs(*_: object, **__: object) -> Iterator[str]:
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "getpid", lambda: 1)  # another process
+            with pytest.raises(RunBusyError):
+                watch(run, database, home, {}, Watch(WatchPolicy()))
+        seen.append(marks.is_waiting(found(database)))
+        yield "a line"
+
+    monkeypatch.setattr(remote, "logs", logs)
+    watch(run, database, home, {}, Watch(WatchPolicy(), sleep=lambda _: None))
+    assert seen == [True]
 
 
 def test_a_retry_that_was_to_be_long_ago_is_not_waited_for(
