@@ -346,8 +346,10 @@ class RunSteps:
         after: Status = None
         for number in range(most):
             round_ = tasks.within(f"{tasks.prefix}round_{number}")
-            after = self._table.status(_first_of_round(step, round_))
-            if not _is_round(step, number, after):
+            first = _first_of_round(step, round_)
+            after = self._table.status(first)
+            is_known = number == 0 or self._table.is_decided(first, is_retried=bool(step.retry))
+            if not (is_known and _is_round(step, number, after)):
                 break
             last = _with_defaults(step, self._round(spot, round_, path.at_round(number)))
             self._add(path.at_round(number), spot, round_, last)

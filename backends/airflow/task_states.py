@@ -5,7 +5,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 
 from couler.backends.remote import ENDS, StepState
 
@@ -62,6 +62,10 @@ class Task:
         return _STATES.get(self.state or "") in ENDS
 
 
+_LOOKS_FOR = timedelta(seconds=10)
+"""How long a task takes at most until it knows whether to run; its worker begins a process."""
+
+
 class TaskTable:
     """The task instances of a run.
 
@@ -98,6 +102,18 @@ class TaskTable:
         elif self._was_cancelled and task.state == "skipped" and task.tries > 1:
             return "failed"  # it waited for its next try
         return _STATES.get(task.state)
+
+    def is_decided(self, instance: Instance, *, is_retried: bool) -> bool:
+        """Return whether a task instance surely does not just look whether it is to run.
+
+        A later try has looked before, where there are some without a restart.
+        """
+        task = self.tasks.get(instance)
+        if task is None or task.state != "running" or task.started is None:
+            return True
+        if is_retried and task.tries > 1:
+            return True
+        return datetime.now(UTC) - task.started > _LOOKS_FOR
 
     def has_state(self, instance: Instance) -> bool:
         """Return whether a task instance is there and of the DAG as it is."""

@@ -9,7 +9,7 @@ import pytest
 
 from couler.backends.airflow.instances import RunSteps
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
-from couler.ir.workflow import ExitHandler, Group, Step, Suspend, Workflow
+from couler.ir.workflow import ExitHandler, Group, Retry, Step, Suspend, Workflow
 from tests.corpus.build import (
     compare,
     flow,
@@ -169,6 +169,25 @@ def test_a_loop_stands_by_its_rounds(
 ) -> None:
     tasks = {f"r.round_{number}": state for number, state in enumerate(rounds)}
     assert statuses(LOOP, {**tasks, "r.bound_3": bound}) == stands
+
+
+@pytest.mark.parametrize("tries", [1, 2])
+def test_a_round_that_may_be_skipped_yet_is_none(tries: int) -> None:
+    def rounds(workflow: Workflow, began: datetime) -> set[str]:
+        tasks = {("r.round_0", -1): Task("success"), ("r.round_2", -1): Task(None, ran=False)}
+        tasks["r.round_1", -1] = Task("running", tries=tries, started=began)
+        table = TaskTable(tasks, has_failed=False, was_cancelled=False)
+        found = RunSteps(workflow, table, lambda _: None).found
+        assert found["r"].stand.status == "running"
+        return set(found)
+
+    now = datetime.now(UTC)
+    assert rounds(LOOP, now) == {"r", "r@0"}
+    assert rounds(LOOP, NOON) == {"r", "r@0", "r@1"}
+    [step] = LOOP.steps
+    retried = step.model_copy(update={"retry": Retry(limit=2)})
+    is_told = rounds(LOOP.model_copy(update={"steps": (retried,)}), now) == {"r", "r@0", "r@1"}
+    assert is_told == (tries > 1)  # what failed before is not away while it runs again
 
 
 GROUP = flow(
