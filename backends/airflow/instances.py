@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from couler.backends.airflow.doubts import find_output
-from couler.backends.airflow.lower import lowered
-from couler.backends.airflow.outputs import RUN_OUTPUTS, declare_results
+from couler.backends.airflow.outputs import RUN_OUTPUTS
 from couler.backends.airflow.places import (
     Spot,
     axis,
@@ -23,6 +22,7 @@ from couler.backends.airflow.places import (
     last_steps,
     own_name,
 )
+from couler.backends.airflow.run_shape import RunShape
 from couler.backends.airflow.task_states import (
     BAD,
     Instance,
@@ -32,7 +32,6 @@ from couler.backends.airflow.task_states import (
     open_status,
 )
 from couler.backends.remote import ENDS, Json
-from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.status import State, failed_leaves
 from couler.ir.values import StepRef
@@ -140,14 +139,21 @@ class RunSteps:
         The task instances of the run.
     returned
         Gives what a task that succeeded has returned.
+    shape
+        Of the workflow, as far as it is known from an earlier look.
     """
 
     def __init__(
-        self, workflow: Workflow, table: TaskTable, returned: Callable[[Instance], object]
+        self,
+        workflow: Workflow,
+        table: TaskTable,
+        returned: Callable[[Instance], object],
+        shape: RunShape | None = None,
     ) -> None:
         self.found: dict[str, Found] = {}
         self.inlined: set[str] = set()
-        self._workflow = declare_results(lowered(workflow))
+        self._shape = RunShape(workflow) if shape is None else shape
+        self._workflow = self._shape.workflow
         self._table, self._returned = table, returned
         self._scope(Tasks(), self._workflow.steps, StepPath())
         groups = exit_groups(self._workflow)
@@ -192,8 +198,10 @@ class RunSteps:
             ends = self._scope(tasks, handler.steps, path)
             if is_open(ends.values()):
                 status = "running"
-            elif failed_leaves(Graph.of(handler.steps), t.cast("dict[str, State]", ends)):
-                status = "failed"
+            else:
+                graph = self._shape.of(handler.steps).graph
+                if failed_leaves(graph, t.cast("dict[str, State]", ends)):
+                    status = "failed"
         elif status is not None and status not in ENDS:
             status = "waiting"  # for what its condition says
         step = Step(name=handler.name, action=Group(steps=handler.steps))
@@ -201,14 +209,13 @@ class RunSteps:
         self._add(path, spot, tasks, Stand(status, (gate,)))
 
     def _scope(self, scope: Tasks, steps: tuple[Step, ...], path: StepPath) -> dict[str, Status]:
-        by_name = {step.name: step for step in steps}
-        beside = frozenset(by_name)  # one for all: it is as large as the scope
+        shape = self._shape.of(steps)
         statuses: dict[str, Status] = {}
-        for name in Graph.of(steps).topological_order:
-            spot = scope.spot(by_name[name], beside)
-            stand = self._step(spot, scope, path / name)
-            self._add(path / name, spot, scope, stand)
-            statuses[name] = stand.status
+        for step in shape.steps:
+            spot, at = scope.spot(step, shape.names), path / step.name
+            stand = self._step(spot, scope, at)
+            self._add(at, spot, scope, stand)
+            statuses[step.name] = stand.status
         return statuses
 
     def _add(self, path: StepPath, spot: Spot, tasks: Tasks, stand: Stand) -> None:

@@ -12,6 +12,7 @@ from couler.backends.airflow.instances import Found, RunSteps, around
 from couler.backends.airflow.last_tasks import goes_on_soon
 from couler.backends.airflow.rest import RunApi, time_of
 from couler.backends.airflow.run_note import all_cuts, is_marked
+from couler.backends.airflow.run_shape import RunShape
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
 from couler.backends.airflow.try_ends import TryEnd, end_of_try
 from couler.backends.remote import (
@@ -48,6 +49,7 @@ class Memory:
     ends: dict[tuple[Instance, int], TryEnd] = field(default_factory=dict)
     silent: dict[tuple[Instance, int], tuple[int, TryEnd]] = field(default_factory=dict)
     """Ends that no log told of yet, with how often they were asked for."""
+    shape: RunShape | None = None
     tries: dict[tuple[Instance, int], tuple[Task, ...]] = field(default_factory=dict)
 
 
@@ -62,12 +64,19 @@ class Look:
         The workflow as it was compiled.
     dag_run
         The run as it was asked for just now.
+    shape
+        Of the workflow, as far as it is known from an earlier look.
     """
 
     def __init__(
-        self, run: RunApi, workflow: Workflow, dag_run: Mapping[str, Json] | None = None
+        self,
+        run: RunApi,
+        workflow: Workflow,
+        dag_run: Mapping[str, Json] | None = None,
+        shape: RunShape | None = None,
     ) -> None:
         self.workflow = workflow
+        self.shape = RunShape(workflow) if shape is None else shape
         self.dag_run = run.get() if dag_run is None else dag_run
         self.status = run_state(self.dag_run)
         self.tasks = run.tasks()
@@ -78,7 +87,7 @@ class Look:
         """Steps without a task, in a run that Airflow takes for well: it ran something else."""
         has_failed = was_cancelled or self.status == "failed"
         self.table = TaskTable(self.tasks, has_failed=has_failed, was_cancelled=was_cancelled)
-        self.steps = RunSteps(workflow, self.table, self._returned)
+        self.steps = RunSteps(workflow, self.table, self._returned, self.shape)
         if self.status == "succeeded":
             self.never_run = self.steps.without_tasks()
             self.status = "failed" if self.never_run else self.status
@@ -100,10 +109,12 @@ class Look:
 def look_again(run: RunApi, workflow: Workflow, last: Look | None) -> Look:
     """Return a look at a run; of one that has ended, the last one while nobody has changed it."""
     dag_run = run.get()
-    if last is None or last.workflow is not workflow or last.status == "running":
+    if last is None or last.workflow is not workflow:
         return Look(run, workflow, dag_run)
     is_same = all(dag_run.get(name) == last.dag_run.get(name) for name in _CHANGE_WITH_RUN)
-    return last if is_same else Look(run, workflow, dag_run)
+    if is_same and last.status != "running":
+        return last
+    return Look(run, workflow, dag_run, last.shape)
 
 
 class Asked(Look):
@@ -124,7 +135,8 @@ class Asked(Look):
         self._limit_s = workflow.timeout_s
         self._memory = Memory() if memory is None else memory
         self._silent: dict[tuple[Instance, int], TryEnd] = {}
-        super().__init__(run, workflow)
+        super().__init__(run, workflow, shape=self._memory.shape)
+        self._memory.shape = self.shape
 
     def observation(self) -> Observation:
         """Return how the run stands."""

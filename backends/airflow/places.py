@@ -68,7 +68,7 @@ def item_count(foreach: Foreach) -> int:
     return len(known_items(next(iter(foreach.over.values()))) or ())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Spot:
     """The tasks of one step.
 

@@ -1,0 +1,41 @@
+"""The benchmark of looks at runs sees on both engines what it says there is."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.checkout
+
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "observing.py"
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location("observing", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "observing", module)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "RUNS", 1)
+    return module
+
+
+@pytest.mark.parametrize("engine", ["argo", "airflow"])
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_a_look_sees_every_instance(
+    benchmark: types.ModuleType, engine: str, is_reversed: bool
+) -> None:
+    figures = benchmark.measure(engine, 220, is_reversed=is_reversed)
+    assert sorted(figures) == ["bytes", "collected_s", "floor_s", "look_s"]
+
+
+def test_a_look_that_misses_something_is_refused(benchmark: types.ModuleType) -> None:
+    seen = {("step-0", "succeeded")}
+    with pytest.raises(SystemExit, match="instances were not seen"):
+        benchmark.check(220, seen)
