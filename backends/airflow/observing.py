@@ -192,7 +192,7 @@ class Asked(Look):
         assert stand.status is not None, "others are left out"
         attempts = self._attempts(found) if found.runs else ()
         last = attempts[-1] if attempts and stand.status == "failed" else None
-        message = None if last is None else last.message
+        message = None if last is None else last.message or _untold(found.stand.own[0])
         if stand.status == "failed" and not found.runs and not has_failed:
             message = self._own_message(found)
         if stand.status in ("omitted", "skipped"):
@@ -212,8 +212,8 @@ class Asked(Look):
         """Return why something failed nothing of which did: by a task of the compiler's own."""
         for instance in found.stand.own:
             task = self.tasks.get(instance)
-            if task is not None and task.state == "failed" and task.ran:
-                return self._end(instance, task.tries).message
+            if task is not None and task.state == "failed":
+                return self._end(instance, task.tries).message or _untold(instance)
         return None
 
     def _refusal(self, found: Found) -> str | None:
@@ -312,6 +312,10 @@ class Asked(Look):
 def _failed(instance: Instance) -> str:
     """Return that a task of the compiler's own has failed, which no step tells."""
     return f'Airflow\'s task "{instance[0]}" failed, and no step of the workflow did'
+
+
+def _untold(instance: Instance) -> str:
+    return f'Airflow\'s task "{instance[0]}" failed, and its log does not tell why'
 
 
 def run_state(dag_run: Mapping[str, Json]) -> RunState:

@@ -35,6 +35,13 @@ NEAR_MISSES: dict[str, tuple[Failure, ...]] = {
     "AirflowHeartbeatErr": said("Task did not emit heartbeat", "the task lost its heartbeat"),
     "AirflowQueuedErr": said("Task was requeued", "Task was requeued more than once"),
     "AirflowExecutorErr": said("Executor finished with state failed"),
+    "AirflowApiServerErr": said(
+        "API_SERVER_ERROR: {'status_code': 404, 'message': 'Not found'}", "API_SERVER_ERROR"
+    ),
+    "AirflowStateErr": said(
+        "API_SERVER_ERROR: {'status_code': 409, 'message': 'Conflict'}",
+        "the server indicated the task shouldn't be running",
+    ),
     "PodLaunchTimeoutErr": said("Pod took too long to start", "it took too long to start."),
     "XcomSidecarErr": said("the sidecar container did not start", "Failed to extract xcom"),
     "PodCredentialsExpiredErr": said("Kubernetes credentials expired"),

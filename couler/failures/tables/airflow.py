@@ -7,6 +7,10 @@ from couler.failures.tables.waits import BUSY, QUICK, SLOW
 
 _CORE = "https://github.com/apache/airflow/blob/3.3.2/airflow-core/src/airflow"
 _SCHEDULER = f"{_CORE}/jobs/scheduler_job_runner.py"
+_SUPERVISOR = (
+    "https://github.com/apache/airflow/blob/3.3.2/task-sdk/src/airflow/sdk/execution_time/"
+    "supervisor.py"
+)
 _PODS = (
     "https://github.com/apache/airflow/blob/providers-cncf-kubernetes/10.25.0/providers/cncf/"
     "kubernetes/src/airflow/providers/cncf/kubernetes"
@@ -65,6 +69,46 @@ PATTERNS = (
         advice="Look into the log of the worker: mostly the process was killed for its memory, or "
         "could not load the DAG file.",
         source=_SCHEDULER,
+    ),
+    Pattern(
+        name="AirflowApiServerErr",
+        system="airflow",
+        signs=(
+            sign(
+                r"\bAPI_SERVER_ERROR: \{'status_code': (?:None|5\d\d|429), 'message': ",
+            ),
+        ),
+        example=Failure(
+            "API_SERVER_ERROR: {'status_code': None, 'message': '[Errno 111] Connection refused', "
+            "'exception_type': 'ConnectError'}"
+        ),
+        means="the task could not reach Airflow's API server, to which it tells how it goes",
+        retry="after a wait",
+        backoff=BUSY,
+        advice="If it comes again, look whether the API server runs and has time to answer.",
+        source=_SUPERVISOR,
+    ),
+    Pattern(
+        name="AirflowStateErr",
+        system="airflow",
+        signs=(
+            sign(
+                r"\bAPI_SERVER_ERROR: \{'status_code': 409, .{1,200}\bTI was not in the running "
+                r"state so it cannot be updated\b",
+            ),
+            sign(r"\bServer indicated the task shouldn't be running anymore\."),
+        ),
+        example=Failure(
+            "API_SERVER_ERROR: {'status_code': 409, 'message': 'Server returned error', 'detail': "
+            "{'detail': {'reason': 'invalid_state', 'message': 'TI was not in the running state so "
+            "it cannot be updated', 'previous_state': 'failed'}}}"
+        ),
+        means="the task was ended from outside, with its run or by somebody's hand, while "
+        "its process went on",
+        retry="never",
+        backoff=None,
+        advice="Nothing is wrong with the step. `couler retry` runs it again.",
+        source=_SUPERVISOR,
     ),
     Pattern(
         name="PodLaunchTimeoutErr",

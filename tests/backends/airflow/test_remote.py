@@ -340,6 +340,17 @@ def test_tries_are_told_with_their_ends(airflow: FakeAirflow) -> None:
     assert seen["b"].attempts == ()
 
 
+def test_what_failed_and_left_no_log_names_its_task(airflow: FakeAirflow) -> None:
+    airflow.begin("r1", "failed")
+    airflow.tasks = [task("a", "success"), task("b", "failed"), task("exit-tell.when", "failed")]
+    seen = {str(one.path): one for one in connected(airflow).observe(the_run()).steps}
+    assert {path: one.message for path, one in seen.items()} == {
+        "a": None,
+        "b": 'Airflow\'s task "b" failed, and its log does not tell why',
+        "exit:tell": 'Airflow\'s task "exit-tell.when" failed, and its log does not tell why',
+    }
+
+
 def test_logs_are_those_of_a_try(airflow: FakeAirflow) -> None:
     airflow.begin("r1")
     airflow.tasks = [task("a", "running", tries=2), task("b", None)]
