@@ -25,6 +25,7 @@
     │   ├── RunBusyError                 another process works on the run
     │   ├── RunExistsError               a run of that name is recorded already
     │   ├── RunNotFoundError (LookupError)  no run, or several, of that name
+    │   ├── StepNotFoundError (LookupError)  no step of a run, or attempt of one, is called so
     │   └── CacheEntryNotFoundError (LookupError)  the same for an entry of the cache
     └── RunFailedError                   a run ended, and failed
 """
@@ -198,6 +199,12 @@ class RunExistsError(StateError):
 
 class RunNotFoundError(StateError, LookupError):
     """No run has the name that was asked for, or several have it."""
+
+    exit_code = 2
+
+
+class StepNotFoundError(StateError, LookupError):
+    """No step of a workflow has the name that was asked for, or it has no such attempt."""
 
     exit_code = 2
 

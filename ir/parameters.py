@@ -88,7 +88,10 @@ def parameter_texts(declared: tuple[Parameter, ...], given: Mapping[str, object]
 
 def unknown_parameter(name: str, names: list[str]) -> str:
     """Return the complaint about a name that no parameter has."""
-    return f'there is no parameter "{name}".{did_you_mean(name, names)}'
+    hint = did_you_mean(name, names)
+    if not hint:
+        hint = f" The workflow has: {', '.join(names) or 'none'}"
+    return f'there is no parameter "{name}".{hint}'
 
 
 def _of_type(parameter: Parameter, value: object) -> object:

@@ -69,6 +69,7 @@ def cluster_api(connection: Connection, environment: Mapping[str, str]) -> Clust
         timeout_s=timeout_s,
         patience=Patience.of_calls(_away(connection).total_s),
         http=kube_access.http_client(config, environment, timeout_s),
+        hints={401: kube_access.renewal(config)},
     )
     return ClusterApi(client, connection.target.namespace or config.namespace)
 

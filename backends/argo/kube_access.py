@@ -89,6 +89,8 @@ def _of_this_pod() -> KubeConfig:
 
 def _load(file: Path) -> KubeConfig:
     try:
+        if not file.read_bytes().strip():
+            raise ConfigError("it is empty")
         return KubeConfig.from_file(file)
     except OSError as error:
         raise ConfigurationError(f"argo: {file} cannot be read: {error.strerror}") from error
@@ -120,8 +122,20 @@ def _chosen(where: str, config: KubeConfig, context: str | None) -> SingleConfig
 
 def _broken(where: str, error: Exception) -> ConfigurationError:
     told = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+    if isinstance(error, AttributeError | TypeError):  # lightkube takes for granted what is there
+        told = "it is not made up as a kubeconfig file is"
     return ConfigurationError(
         f"argo: {where} is no configuration of a cluster that can be used: {told}"
+    )
+
+
+def renewal(config: SingleConfig) -> str:
+    """Return what helps where a cluster does not know who asks."""
+    if config.fname is None:
+        return "The token of this pod's account is not taken"
+    return (
+        f'What the context "{config.context_name}" of {config.fname} gives to get in is not taken: '
+        "renew it, or choose another context"
     )
 
 

@@ -32,7 +32,7 @@ from couler.rest.client import RestError
 from couler.rest.latest import Latest
 from couler.rest.patience import Patience
 
-_CONFLICT = 409
+_INVALID, _ABSENT, _CONFLICT = (400, 422), 404, 409
 
 
 class ArgoRemote:
@@ -88,7 +88,7 @@ class ArgoRemote:
         except RestError as error:
             is_certain = isinstance(error, RefusedError) and error.code != _CONFLICT
             if is_certain or error.code is None:
-                raise _refused("Workflow", name, error) from error
+                raise self._refused("Workflow", name, error) from error
             # It has the name already, or an earlier attempt may have been heard.
             found = self._found_after(error, name)
             refuse_other(found, workflow, self.api.namespace)
@@ -111,7 +111,7 @@ class ArgoRemote:
             return self.api.apply(manifest, dry_run=dry_run)
         except RestError as error:
             name = manifest.get("metadata", {}).get("name", "")
-            raise _refused(manifest.get("kind", "object"), name, error) from error
+            raise self._refused(manifest.get("kind", "object"), name, error) from error
 
     def put_secrets(self, secrets: Mapping[str, Mapping[str, str]]) -> None:
         """Make or renew secrets in the namespace of the runs; values are shown nowhere.
@@ -122,7 +122,7 @@ class ArgoRemote:
             try:
                 self.api.put_secret(name, entries)
             except RestError as error:
-                raise _refused("Secret", name, error) from error
+                raise self._refused("Secret", name, error) from error
 
     def observe(self, run: RemoteRun) -> Observation:
         """Return how a run stands now."""
@@ -222,7 +222,7 @@ class ArgoRemote:
                     name, put_back, is_changed=is_changed, first=lambda: self.put(found.others)
                 )
         except RestError as error:
-            raise _refused("Workflow", name, error) from error
+            raise self._refused("Workflow", name, error) from error
         return run.place
 
     def resume(
@@ -246,6 +246,18 @@ class ArgoRemote:
         """Take a run away from the engine; nothing happens if it has it no more."""
         with self._latest.changing():
             self.api.delete(_name(run))
+
+    def _refused(self, kind: str, name: str, error: RestError) -> EngineError:
+        if not isinstance(error, RefusedError):
+            return error
+        if error.code == _ABSENT:
+            place = self.api.namespace
+            return RefusedError(
+                f"{error}. Is there a namespace {place}, and is Argo installed there?"
+            )
+        if error.code not in _INVALID:
+            return error
+        return RefusedError(f"argo: the {kind} {name} was refused: {error.reason}")
 
     # schedules -------------------------------------------------------------------------------
 
@@ -300,12 +312,6 @@ def _name(run: RemoteRun) -> str:
     if not name:
         raise LostRunError(f"argo: the run {run.run_id} was never taken by the cluster")
     return str(name)
-
-
-def _refused(kind: str, name: str, error: RestError) -> EngineError:
-    if not isinstance(error, RefusedError) or error.code not in (400, 422):
-        return error
-    return RefusedError(f"argo: the {kind} {name} was refused: {error.reason}")
 
 
 if t.TYPE_CHECKING:

@@ -19,6 +19,7 @@ from click.shell_completion import CompletionItem
 
 import couler
 from couler.cli._session import Session, session_options
+from couler.cli._stopping import RequestToEnd
 from couler.errors import CoulerError
 from couler.rest.notices import listening
 
@@ -134,6 +135,9 @@ class App(click.Group):
             # click raises its own for that of Python; before 8.2 it does not name it as the cause.
             chain = (error, error.__cause__, error.__context__)
             told = dict.fromkeys(note for one in chain if one is not None for note in _notes(one))
+            if any(isinstance(one, RequestToEnd) for one in chain):
+                session.error("\n".join(("told to end (SIGTERM)", *told)))
+                return 128 + signal.SIGTERM
             session.error("\n".join(("interrupted", *told)))
             return 128 + signal.SIGINT
         except CoulerError as error:

@@ -15,6 +15,7 @@ from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
 from couler.cli._progress import Tell, is_live, show_progress
 from couler.cli._session import Session
+from couler.cli._stopping import heeding_requests_to_end
 from couler.errors import ConfigurationError, EngineError, RunBusyError, StateError
 from couler.ir.serialize import read_json
 from couler.stages import RunEvent, RunResult
@@ -103,7 +104,8 @@ def watch(
             is_restart=is_restart,
         )
 
-    carry_out(session, workflow, start, again=again, events=events, format_=format_, run=run)
+    with heeding_requests_to_end():
+        carry_out(session, workflow, start, again=again, events=events, format_=format_, run=run)
 
 
 def follow_shown(
@@ -113,7 +115,7 @@ def follow_shown(
     from couler.state import workflow_of
 
     workflow = read_json(workflow_of(database, run.id))
-    with show_progress(session, workflow, again) as tell:
+    with heeding_requests_to_end(), show_progress(session, workflow, again) as tell:
         try:
             follow(session, run, database, home, tell)
         except (EngineError, ConfigurationError) as error:

@@ -27,6 +27,9 @@ if t.TYPE_CHECKING:
 _AT_ONCE = 16
 """How many logs are read at the same time; each is a connection."""
 
+LEFT_OUT = ("skipped", "omitted")
+"""Ends of what did not run; of an earlier session it may have a log, which the engine forgets."""
+
 _POLL_S = 1.0
 """How long lines are taken until it is looked for new steps."""
 
@@ -144,7 +147,16 @@ def show_logs(
         if printer.fault is None:
             session.error(f"this is what was known last: {last}")
         click.get_current_context().exit(last.exit_code)
+    elif printer.prefixes.paths and not printer.has_shown:
+        session.info(told_nothing(run.id, step))
     return bool(printer.prefixes.paths)
+
+
+def told_nothing(run: str, step: str | None) -> str:
+    """Return what is said in the place of logs that are empty."""
+    if step is None:
+        return f"{run}: no step has written anything"
+    return f'{run}: step "{step}" has written nothing'
 
 
 def _show_all(
@@ -175,12 +187,13 @@ def _show_all(
 
 def _tried(database: Database, run: RunRecord, step: str | None, attempt: int | None) -> list[str]:
     """Return the paths of what was tried and is wanted, in the order in which it began."""
-    from couler.state import attempts_of, workflow_of
+    from couler.state import attempts_of, steps_of, workflow_of
 
     # Of these an engine has no log, or none that a process wrote; whoever wants it names the step.
     steps = dict(steps_by_path(read_json(workflow_of(database, run.id))))
     silent = {path for path, one in steps.items() if isinstance(one.action, Suspend | Http)}
     places = {path: place for place, path in enumerate(steps)}
+    left_out = {one.path for one in steps_of(database, run.id) if one.status in LEFT_OUT}
 
     def order(one: AttemptRecord) -> tuple[datetime, int]:  # engines tell of times in seconds
         return one.started, places.get(_without_places(one.path), len(places))
@@ -191,6 +204,7 @@ def _tried(database: Database, run: RunRecord, step: str | None, attempt: int | 
             one.path
             for one in ordered
             if attempt in (None, one.number)
+            and one.path not in left_out
             and (step is None or is_of(one.path, step))
             and (one.path == step or _without_places(one.path) not in silent)
         )
@@ -208,6 +222,7 @@ class Printer:
     session: Session
     prefixes: Prefixes
     fault: CoulerError | None = None
+    has_shown: bool = False
 
     def show(self, line: Line) -> None:
         """Print a line, or complain of why there are no more."""
@@ -215,4 +230,5 @@ class Printer:
             self.fault = line.fault
             self.session.error(f'step "{line.path}": {line.fault}')
         elif line.text is not None:
+            self.has_shown = True
             click.echo(self.prefixes.of(line.path) + line.text)

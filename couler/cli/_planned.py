@@ -12,11 +12,35 @@ from couler import stages
 from couler.cli._format import aligned
 from couler.cli._rows import COLOURS
 from couler.cli._session import Session
+from couler.ir.evaluation.places import covers
+from couler.ir.paths import StepPath
 
 
 def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedStep]) -> None:
     """Say in a line what of a run is taken over, what the cache has and what runs."""
     session.info(f"{run}: {_counts(planned)}")
+
+
+def say_if_not_run(
+    session: Session, from_step: str | None, planned: Sequence[stages.PlannedStep]
+) -> None:
+    """Say that a step that is to run again does not."""
+    if from_step is None:
+        return
+    asked = [one for one in planned if _is_meant(from_step, StepPath.parse(one.path))]
+    if any(one.verdict in ("runs", "cached") for one in asked):
+        return
+    why = "it has no such item or round"
+    if asked:
+        why = f"it stays {asked[0].verdict}, as {asked[0].reason}"
+    session.info(f"note: --from {from_step} runs nothing of it: {why}")
+
+
+def _is_meant(text: str, path: StepPath) -> bool:
+    """Return whether a path is one, or inside of one, that a user has named in a valid way."""
+    asked = StepPath.parse(text)
+    is_named = any(part.name == text for part in path)
+    return is_named or covers(asked, path) or covers(path, asked)
 
 
 def _counts(planned: Sequence[stages.PlannedStep]) -> str:

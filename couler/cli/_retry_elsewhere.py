@@ -12,7 +12,7 @@ from click.core import ParameterSource
 from couler import stages
 from couler.cli._again import Again
 from couler.cli._elsewhere import ask, report_begun, watch
-from couler.cli._planned import say_what_runs, show_plan
+from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._session import Session
 from couler.errors import RunBusyError
 
@@ -112,12 +112,14 @@ def _restart(
         passes=asked.passes,
         from_step=asked.from_step,
     )
+    say_if_not_run(session, asked.from_step, prepared.plan.steps)
     if plan_only:
         show_plan(session, run.id, prepared.plan.steps, format_)
         return None
     say_what_runs(session, run.id, prepared.plan.steps)
     if not prepared.plan.again and not prepared.failed_around_steps:
-        session.complain(f"{run.id}: nothing is to run again; --from STEP names what is")
+        hint = "" if asked.from_step else "; --from STEP names what is"
+        session.complain(f"{run.id}: nothing is to run again{hint}")
         click.get_current_context().exit(0 if run.status == "succeeded" else 1)
     return restart(run, prepared, database, home, session.environment)
 

@@ -71,7 +71,8 @@ def command(
         runs = list(islice(_find(database, workflow, status, engine), limit))
     _show(session, runs, format_)
     for run, fault in faults:
-        session.error(f"{run.id}: {fault}")
+        told = str(fault).removeprefix(f"{run.id}: ")  # some name the run by themselves
+        session.error(f"{run.id}: {told}")
     if faults:
         click.get_current_context().exit(faults[0][1].exit_code)
 

@@ -10,20 +10,23 @@ from pathlib import Path
 
 import click
 
-from couler.cli._logs_elsewhere import show_logs
+from couler.cli._logs_elsewhere import LEFT_OUT, show_logs, told_nothing
 from couler.cli._prefixes import Prefixes, is_of
 from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
-from couler.errors import StateError
-from couler.ir.diagnostics import did_you_mean
+from couler.errors import StateError, StepNotFoundError
+from couler.ir.evaluation.places import refuse_unknown
+from couler.ir.serialize import read_json
 from couler.state import (
     AttemptRecord,
     Database,
     RunRecord,
+    StepRecord,
     attempts_of,
     find_run,
     shown_status,
     steps_of,
+    workflow_of,
 )
 
 _POLL_S = 0.2
@@ -65,15 +68,18 @@ def command(
                 _complain_of_nothing(session, database, find_run(database, name), step, attempt)
             return
         reader = _Reader(session, database, name, step, attempt, Prefixes(session, step))
+        has_shown = False
         while True:
             record = find_run(database, name)
             is_over = shown_status(record) != "running"  # asked before reading: nothing is missed
             for line in reader.read(is_last=is_over or not follow):
+                has_shown = True
                 click.echo(line)
             if is_over or not follow:
                 break
             time.sleep(_POLL_S)
-        reader.complain_of_nothing(record)
+        if not has_shown:
+            reader.complain_of_nothing(record)
 
 
 @dataclass(slots=True)
@@ -159,6 +165,8 @@ class _Reader:
             _complain_of_nothing(self.session, self.database, run, self.step, self.attempt)
         elif not any(log.file.exists() for log in self.logs.values()):
             self.session.complain(f"{run.id}: the logs are no longer in {run.folder}")
+        else:
+            self.session.info(told_nothing(run.id, self.step))
 
     def _is_wanted(self, path: str) -> bool:
         return self.step is None or is_of(path, self.step)
@@ -171,29 +179,37 @@ def _complain_of_nothing(
 
     Raises
     ------
-    StateError
+    StepNotFoundError
         There is no such step, or it has had no such attempt.
+    StateError
+        It has not begun.
     """
     steps = {one.path: one for one in steps_of(database, run.id)}
+    if step in steps and steps[step].status in LEFT_OUT:
+        _tell_end(session, steps[step])
+        return
     attempts = attempts_of(database, run.id)
     tried = [one for one in attempts if step is None or is_of(one.path, step)]
     if attempt is not None and tried:
         most = max(one.number for one in tried)
         which = "a step" if step is None else f'step "{step}"'
-        raise StateError(
+        raise StepNotFoundError(
             f"{run.id}: {which} has had at most {most} attempts; there is no attempt {attempt}"
         )
     if step is None:
         session.info(f"{run.id}: no step has written anything")
     elif step in steps:
-        why = f": {steps[step].message}" if steps[step].message else ""
-        session.info(f'step "{step}" has no log; it is {steps[step].status}{why}')
+        _tell_end(session, steps[step])
     elif not any(is_of(path, step) for path in steps):
-        hint = did_you_mean(step, [*steps, *(one.path for one in attempts)])
+        refuse_unknown(read_json(workflow_of(database, run.id)), step)
         raise StateError(
-            f'{run.id}: no step "{step}" has begun.{hint} `couler status {run.id}` shows '
-            "those that have"
+            f'{run.id}: no step "{step}" has begun. `couler status {run.id}` shows those that have'
         )
+
+
+def _tell_end(session: Session, step: StepRecord) -> None:
+    why = f": {step.message}" if step.message else ""
+    session.info(f'step "{step.path}" has no log; it is {step.status}{why}')
 
 
 def _text(line: bytes) -> str:

@@ -12,7 +12,7 @@ from couler.cli._elsewhere import retries_option
 from couler.cli._events import events_option
 from couler.cli._load import FileType, Source, load
 from couler.cli._options import passes_option
-from couler.cli._planned import say_what_runs, show_plan
+from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._progress import Tell
 from couler.cli._retry_elsewhere import Asked, Shown, retry_elsewhere
 from couler.cli._running import home_flag, param_option, parse_params, run_options
@@ -111,6 +111,7 @@ def command(
         storages=stated,
         from_step=from_step,
     )
+    say_if_not_run(session, from_step, planned)
     if plan_only:
         show_plan(session, record.id, planned, format_)
         return

@@ -96,7 +96,7 @@ def plan_restart(
 
     Raises
     ------
-    StateError
+    StepNotFoundError
         There is no such step.
 
     Notes

@@ -41,6 +41,17 @@ _RUN_NAME = re.compile(r"[a-z]([-a-z0-9]{0,51}[a-z0-9])?")
 
 UNCONFIRMED = "it is not known whether the engine has it"
 
+_RENAME = "Choose another name (--name)"
+_OTHER = {
+    "engine": f"of another engine. {_RENAME}",
+    "target": f"of another target. {_RENAME}",
+    "workflow_digest": (
+        f"of another workflow. {_RENAME}, or `couler retry {{name}} --file FILE` goes on with it"
+    ),
+    "parameters": f"with other parameters. {_RENAME}",
+}
+"""What may tell a run from another of its name, and what is said then."""
+
 _POLL_S = 0.2
 _OTHER_S = 60.0
 """How long to wait for another process that hands the same run over."""
@@ -181,13 +192,9 @@ def _find_same(wanted: RunRecord, database: Database) -> RunRecord | None:
     known = _find(database, name)
     if known is None:
         return None
-    for what in ("engine", "target", "workflow_digest", "parameters"):
+    for what in _OTHER:
         if getattr(known, what) != getattr(wanted, what):
-            told = {"workflow_digest": "workflow"}.get(what, what)
-            raise StateError(
-                f"there is a run {name} already, of another {told}. Choose another name, or "
-                f"`couler retry {name} --file FILE` to go on with it"
-            )
+            raise StateError(f"there is a run {name} already, {_OTHER[what].format(name=name)}")
     return known
 
 

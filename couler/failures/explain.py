@@ -34,7 +34,8 @@ def explain(match: Match) -> str:
     pattern = match.pattern
     lines = [f"{headline(match)}.", retry_sentence(pattern), pattern.advice]
     if match.line:
-        lines.append(f"{pattern.system}: {match.line}")
+        prefix = f"{pattern.system}: "  # the text may be an explanation itself
+        lines.append(prefix + match.line.removeprefix(prefix))
     return "\n".join(lines)
 
 

@@ -103,6 +103,9 @@ class RestClient:
     http
         A client of httpx2 that is made already, with its own ways to get in and whom to trust; None
         for one by the fields above.
+    hints
+        What helps, as a sentence after a full stop, by the code of a refusal, where it is not what
+        helps everywhere.
 
     Raises
     ------
@@ -122,10 +125,12 @@ class RestClient:
         timeout_s: float = 30.0,
         patience: Patience | None = None,
         http: httpx2.Client | None = None,
+        hints: Mapping[int, str] | None = None,
     ) -> None:
         self.engine = engine
         self.address = _checked(engine, address)
         self.token = token
+        self._hints = {**_HINTS, **(hints or {})}
         self._timeout_s = timeout_s
         self._patience = patience or Patience()
         try:
@@ -371,7 +376,8 @@ class RestClient:
     def _refused(
         self, method: str, path: str, code: int, reason: str, *, was_heard: bool = False
     ) -> RestError:
-        hint, kind = _HINTS.get(code, ""), RestError
+        hint, kind = self._hints.get(code, ""), RestError
+        hint = f". {hint}" if hint else ""
         if 400 <= code < 500 and code != _FULL:
             if was_heard:
                 hint += ". An earlier attempt may have been heard: it may be done nevertheless"
@@ -392,8 +398,8 @@ class RestClient:
 
 
 _HINTS = {
-    401: ". Give the target a token that is valid",
-    403: ". The account of the token may not do this",
+    401: "Give the target a token that is valid",
+    403: "The account of the token may not do this",
 }
 
 

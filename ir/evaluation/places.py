@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from couler.errors import StateError
+from couler.errors import StepNotFoundError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.evaluation.instances import Instance
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
@@ -78,19 +78,46 @@ def find_places(workflow: Workflow, text: str) -> tuple[StepPath, ...]:
 
     Raises
     ------
-    StateError
+    StepNotFoundError
         There is no such step; the message names the nearest.
     """
     paths = tuple(shown_steps(workflow))
-    try:
-        asked = StepPath.parse(text)
-    except ValueError:
-        asked = StepPath()
+    asked = _asked(text)
     if asked and without_places(asked) in paths:
         return (asked,)
     found = tuple(path for path in paths if path[-1].name == text)
     if not found:
-        known = list(dict.fromkeys([*map(str, paths), *(path[-1].name for path in paths)]))
-        hint = did_you_mean(text, known)
-        raise StateError(f'the workflow "{workflow.name}" has no step "{text}".{hint}')
+        raise _none(workflow, text, [*map(str, paths), *(path[-1].name for path in paths)])
     return found
+
+
+def refuse_unknown(workflow: Workflow, text: str) -> None:
+    """Refuse what is no path of a step of a workflow.
+
+    Raises
+    ------
+    StepNotFoundError
+        The message names the nearest, or the paths of steps of that name.
+    """
+    paths = tuple(shown_steps(workflow))
+    if without_places(_asked(text)) in paths:
+        return
+    inside = [str(path) for path in paths if path[-1].name == text]
+    if inside:
+        raise StepNotFoundError(
+            f'the workflow "{workflow.name}" has the step "{text}" inside of others: '
+            f"{', '.join(inside)}"
+        )
+    raise _none(workflow, text, map(str, paths))
+
+
+def _asked(text: str) -> StepPath:
+    try:
+        return StepPath.parse(text)
+    except ValueError:
+        return StepPath()
+
+
+def _none(workflow: Workflow, text: str, known: Iterable[str]) -> StepNotFoundError:
+    hint = did_you_mean(text, dict.fromkeys(known))
+    return StepNotFoundError(f'the workflow "{workflow.name}" has no step "{text}".{hint}')

@@ -187,6 +187,14 @@ def test_list_shows_what_is_known_of_what_cannot_be_asked(
     assert told.err == "error: mine: scripted: no route to host\n"
 
 
+def test_list_names_a_run_once(couler: Callable, greet: str, engine) -> None:
+    engine.fail("no route to host")
+    couler("submit", greet, "--target", "away", "--name", "mine")
+    told = couler("list", "--refresh")
+    assert told.code == 4
+    assert told.err.startswith("error: mine: it is not known whether the engine has it. ")
+
+
 def test_logs_come_from_the_engine(couler: Callable, begun: str, engine) -> None:
     engine.log("each[0]", "first\nsecond\n")
     engine.log("each[1]", "other\n")
@@ -204,7 +212,7 @@ def test_logs_of_an_attempt(couler: Callable, begun: str, engine) -> None:
     told = couler("logs", begun, "each[1]", "--attempt", "1")
     assert (told.code, told.out) == (0, "of the first\n")
     told = couler("logs", begun, "each[1]", "--attempt", "2")
-    assert (told.code, told.out) == (4, "")
+    assert (told.code, told.out) == (2, "")
     assert "has had at most 1 attempts; there is no attempt 2" in told.err
 
 
@@ -230,8 +238,30 @@ def test_logs_that_cannot_be_read(couler: Callable, begun: str, engine) -> None:
     assert 'error: step "each[0]": scripted: no route to host' in told.err
     engine.fail(None)
     told = couler("logs", begun, "eahc")
+    assert (told.code, told.out) == (2, "")
+    assert 'the workflow "asking" has no step "eahc". Did you mean "each"?' in told.err
+    told = couler("logs", begun, "last")
     assert (told.code, told.out) == (4, "")
-    assert 'no step "eahc" has begun' in told.err
+    assert 'no step "last" has begun' in told.err
+
+
+def test_logs_that_hold_nothing_are_told_of(couler: Callable, begun: str) -> None:
+    told = couler("logs", begun, "each[0]")
+    assert (told.code, told.out, told.err) == (0, "", 'mine: step "each[0]" has written nothing\n')
+    told = couler("logs", begun)
+    assert (told.code, told.out, told.err) == (0, "", "mine: no step has written anything\n")
+
+
+def test_logs_of_what_was_left_out_at_last(couler: Callable, write: Callable, engine) -> None:
+    tried = [{"status": "failed", "exit_code": 1}]
+    left_out = {"path": "last", "status": "omitted", "attempts": tried}
+    engine.play({"status": "failed", "steps": [FIRST, left_out]})
+    engine.log("each[0]", "first\n")
+    couler("submit", write("asking.yaml", ASKING), "--target", "away", "--name", "mine")
+    told = couler("logs", "mine")
+    assert (told.code, told.out) == (0, "each[0] | first\n")
+    told = couler("logs", "mine", "last")
+    assert (told.code, told.err) == (0, 'step "last" has no log; it is omitted\n')
 
 
 def test_steps_that_write_nothing_are_passed_over(couler: Callable, begun: str, engine) -> None:
@@ -307,6 +337,10 @@ def test_resume(couler: Callable, begun: str, engine) -> None:
     assert (told.code, told.err) == (0, "mine: ask goes on\n")
     [call] = engine.calls("resume")
     assert (call["path"], call["entered"]) == ("ask", {"answer": "yes"})
+    told = couler("resume", begun, "aks")
+    assert told.code == 2
+    assert 'has no step "aks". Did you mean "ask"?' in told.err
+    assert couler("resume", begun, "last").code == 4
 
 
 def test_delete_takes_the_run_from_its_engine_too(

@@ -254,5 +254,5 @@ def test_from_a_step_takes_nothing_of_it_from_the_cache(
 
 def test_from_a_step_that_there_is_not(couler: Callable, failed: str) -> None:
     told = couler("retry", failed, "--from", "mnay")
-    assert (told.code, told.out) == (4, "")
+    assert (told.code, told.out) == (2, "")
     assert 'the workflow "flaky" has no step "mnay". Did you mean "many"?' in told.err

@@ -48,6 +48,20 @@ def file(write: Callable) -> str:
     return write("chain.yaml", CHAIN)
 
 
+SMALL = """
+ir_version: "1"
+name: sizes
+steps:
+- name: small
+  action: {kind: container, image: busybox, command: ["true"]}
+  when:
+    kind: compare
+    op: "<"
+    left: {kind: literal, value: 2}
+    right: {kind: literal, value: 1}
+"""
+
+
 @pytest.fixture
 def failed(couler: Callable, file: str, engine) -> str:
     """A run that failed at its second step."""
@@ -103,6 +117,20 @@ def test_from_a_step_on(couler: Callable, failed: str, engine) -> None:
     assert couler("retry", failed, "--from", "fetch").code == 0
     [call] = engine.calls("restart")
     assert call["again"] == ["fetch", "fit", "tell"]
+
+
+def test_from_a_step_that_is_left_out(couler: Callable, write: Callable, engine) -> None:
+    small = {"path": "small", "status": "skipped", "message": "its condition is false"}
+    engine.play({"status": "succeeded", "steps": [small]})
+    couler("submit", write("small.yaml", SMALL), "--target", "away", "--name", "mine", "--watch")
+    for plan in ([], ["--plan"]):
+        told = couler("retry", "mine", "--from", "small", *plan)
+        assert told.code == 0
+        assert "note: --from small runs nothing of it: it stays skipped, as " in told.err
+        assert "--from STEP" not in told.err
+    told = couler("retry", "mine", "--from", "smal")
+    assert told.code == 2
+    assert 'has no step "smal". Did you mean "small"?' in told.err
 
 
 def test_with_a_changed_file_and_parameter(

@@ -64,7 +64,8 @@ def test_submitting_twice_is_submitting_once(couler: Callable, greet: str, engin
     assert len(engine.calls("submit")) == 1
     told = couler("submit", greet, "--target", "away", "--name", "mine", "-p", "who=me")
     assert (told.code, told.out) == (4, "")
-    assert "there is a run mine already, of another parameters" in told.err
+    assert "there is a run mine already, with other parameters. Choose another" in told.err
+    assert "retry" not in told.err
 
 
 def test_watch_ends_as_run_does(couler: Callable, greet: str, engine) -> None:
@@ -227,12 +228,31 @@ def test_engine_that_does_not_answer(couler: Callable, greet: str, engine) -> No
     assert (told.code, told.out) == (0, "mine\n")
 
 
-def test_interrupt_leaves_the_run_going_on(greet: str, engine, folder: Path) -> None:
+@pytest.mark.parametrize("verb", ["submit", "status"])
+@pytest.mark.parametrize(
+    ("number", "told", "code"),
+    [(signal.SIGINT, "interrupted", 130), (signal.SIGTERM, "told to end (SIGTERM)", 143)],
+    ids=["interrupt", "request to end"],
+)
+def test_who_stops_watching_leaves_the_run_going_on(
+    couler: Callable,
+    greet: str,
+    engine,
+    folder: Path,
+    verb: str,
+    number: int,
+    told: str,
+    code: int,
+) -> None:
     engine.play(WELL[0])  # it does not end
+    submit = ("submit", greet, "--target", "away", "--name", "mine")
+    if verb == "status":
+        assert couler(*submit).code == 0
     watching = subprocess.Popen(
         [
             *(sys.executable, "-m", "couler.cli"),
-            *("submit", greet, "--target", "away", "--watch", "--name", "mine"),
+            *(submit if verb == "submit" else ("status", "mine")),
+            "--watch",
         ],
         cwd=folder,
         stdout=subprocess.PIPE,
@@ -242,15 +262,15 @@ def test_interrupt_leaves_the_run_going_on(greet: str, engine, folder: Path) -> 
     try:
         assert watching.stderr is not None
         assert any("hello" in line for line in iter(watching.stderr.readline, ""))
-        watching.send_signal(signal.SIGINT)
+        watching.send_signal(number)
         out, err = watching.communicate(timeout=60)
     finally:
         if watching.poll() is None:
             watching.kill()
             watching.communicate()
-    assert (watching.returncode, out) == (130, "")
+    assert (watching.returncode, out) == (code, "")
     assert err.lstrip() == (
-        "error: interrupted\n"
+        f"error: {told}\n"
         "mine goes on: couler status mine --watch shows it, couler cancel mine ends it\n"
     )
     assert not engine.calls("cancel")

@@ -43,9 +43,18 @@ class Case:
 
 UNKNOWN = r"\nit is not known whether the engine has it; `couler retry mine` submits it again"
 CASES = (
-    Case("401", {"code": 401}, r"refused with 401: no\. Give the target a token that is valid$"),
+    Case(
+        "401",
+        {"code": 401},
+        r"refused with 401: no\. (Give the target a token that is valid|What the context "
+        r'".+" of .+ gives to get in is not taken: renew it, or choose another context)$',
+    ),
     Case("403", {"code": 403}, r"refused with 403: no\. The account of the token may not do this$"),
-    Case("404", {"code": 404}, r"refused with 404: no$"),
+    Case(
+        "404",
+        {"code": 404},
+        r"refused with 404: no(\. Is there a namespace default, and is Argo installed there\?)?$",
+    ),
     Case("409", {"code": 409}, r"409|has a Workflow mine already"),
     Case("410", {"code": 410}, r"refused with 410: no$"),
     Case("422", {"code": 422}, r"was refused: no$|refused with 422: no$"),

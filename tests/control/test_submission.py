@@ -58,7 +58,7 @@ def test_to_submit_a_name_twice_is_to_submit_once(
 @pytest.mark.parametrize(
     ("other", "what"),
     [
-        (order("nightly", depth=9), "parameters"),
+        (order("nightly", depth=9), "with other parameters. Choose another name .--name.$"),
         (
             order(
                 "nightly",
@@ -67,7 +67,7 @@ def test_to_submit_a_name_twice_is_to_submit_once(
                     steps=(Step(name="x", action=Container(image="a", command=("true",))),),
                 ),
             ),
-            "workflow",
+            "of another workflow. Choose another .* or `couler retry nightly --file FILE` goes on",
         ),
     ],
 )
@@ -75,7 +75,7 @@ def test_a_name_is_not_taken_from_another(
     remote: ToldRemote, database: Database, home: Home, other: object, what: str
 ) -> None:
     submit(order("nightly"), database, home, {})
-    with pytest.raises(StateError, match=rf"there is a run nightly already, of another {what}"):
+    with pytest.raises(StateError, match=rf"there is a run nightly already, {what}"):
         submit(other, database, home, {})  # type: ignore[arg-type]  # of the parameters above
     assert len(remote.submitted) == 1
 
@@ -208,7 +208,7 @@ def test_who_is_overtaken_goes_on_with_the_run_of_the_other(
 
 @pytest.mark.usefixtures("overtaken")
 def test_who_is_overtaken_by_another_workflow_is_refused(database: Database, home: Home) -> None:
-    with pytest.raises(StateError, match=r"there is a run nightly already, of"):
+    with pytest.raises(StateError, match=r"there is a run nightly already, with"):
         submit(order("nightly", depth=9), database, home, {})
     assert recorded(database).parameters == {}
 
@@ -244,6 +244,8 @@ def test_wrong_parameters_and_names_leave_nothing(
 ) -> None:
     with pytest.raises(ParameterError, match=r'there is no parameter "dept". Did you mean'):
         submit(order(dept=1), database, home, {})
+    with pytest.raises(ParameterError, match=r'no parameter "rate". The workflow has: depth$'):
+        submit(order(rate=1), database, home, {})
     for name in ("Nightly", "1st", "a-", "", "a" * 54, "ä"):
         with pytest.raises(ParameterError, match=r"is no name of a run"):
             submit(order(name or "-"), database, home, {})

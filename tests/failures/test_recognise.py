@@ -29,6 +29,14 @@ def test_nothing_known_is_nothing_recognised() -> None:
     assert recognise(reason="Error", exit_code=2, http_status=200) is None
 
 
+def test_what_is_explained_already_is_explained_as_before() -> None:
+    found = recognise("main: OOMKilled (exit code 137)", exit_code=137, system="argo")
+    assert found is not None
+    again = recognise(explain(found), exit_code=137, system="argo")
+    assert again is not None
+    assert explain(again) == explain(found)
+
+
 def test_a_status_alone_is_enough() -> None:
     found = recognise(http_status=429)
     assert found is not None

@@ -122,9 +122,9 @@ def test_wrong_fields_are_told_of(fields: Json, told: str) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("", "is no configuration of a cluster"),
+        ("", "is no configuration of a cluster that can be used: it is empty$"),
         ("{", "is no configuration of a cluster"),
-        ("[]", "is no configuration of a cluster"),
+        ("[]", "that can be used: it is not made up as a kubeconfig file is$"),
         ('{"clusters": []}', "is no configuration of a cluster that can be used: it lacks 'contex"),
         ('{"clusters": [], "contexts": []}', "No current context set"),
     ],
