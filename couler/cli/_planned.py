@@ -30,17 +30,24 @@ def say_if_not_run(
     asked = [one for one in planned if _is_meant(from_step, StepPath.parse(one.path))]
     if any(one.verdict in ("runs", "cached") for one in asked):
         return
-    why = "it has no such item or round"
     if asked:
         why = f"it stays {asked[0].verdict}, as {asked[0].reason}"
+    elif set("[@") & set(from_step):
+        why = "there is no such item or round"
+    else:  # it is in a whole whose items are not known yet
+        return
     session.info(f"note: --from {from_step} runs nothing of it: {why}")
 
 
 def _is_meant(text: str, path: StepPath) -> bool:
-    """Return whether a path is one, or inside of one, that a user has named in a valid way."""
-    asked = StepPath.parse(text)
-    is_named = any(part.name == text for part in path)
-    return is_named or covers(asked, path) or covers(path, asked)
+    """Return whether a user means a path, what it is in, or what is in it."""
+    if any(part.name == text for part in path):
+        return True
+    try:
+        asked = StepPath.parse(text)
+    except ValueError:  # the name of a step deep inside, which is no path
+        return False
+    return covers(asked, path) or covers(path, asked)
 
 
 def _counts(planned: Sequence[stages.PlannedStep]) -> str:

@@ -202,7 +202,7 @@ def test_logs_of_a_run_and_of_a_step(couler: Callable, greet: str) -> None:
     assert couler("logs", "latest").out == "hello | hi you\nagain | hi you\n"
     assert couler("logs", "latest", "again").out == "hi you\n"
     told = couler("logs", "latest", "agan")
-    assert (told.code, told.out) == (4, "")
+    assert (told.code, told.out) == (2, "")
     assert 'Did you mean "again"?' in told.err
 
 
