@@ -126,7 +126,7 @@ class SubmittedRun:
         EngineError, ConfigurationError
             The engine cannot be asked, or has no such log.
         """
-        from couler.control.following import read_log
+        from couler.control.log_reading import read_log
 
         with self._open() as (database, run):
             path = StepPath.parse(step)

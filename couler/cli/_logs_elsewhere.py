@@ -122,14 +122,13 @@ def show_logs(
 
     Ends the command where a log could not be read, after all others have been.
     """
-    from couler.control.following import read_log
+    from couler.control.log_reading import LogReader
 
     run, fault = ask(session, run, database, home)
+    reader = LogReader(run, database, session.environment)
 
     def read(path: str) -> Iterator[str]:
-        place = StepPath.parse(path)
-        environment = session.environment
-        return read_log(run, place, database, environment, attempt=attempt, follow=follow)
+        return reader.read(StepPath.parse(path), attempt=attempt, follow=follow)
 
     printer = Printer(session, Prefixes(session, step))
     if follow and fault is None:

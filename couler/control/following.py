@@ -7,17 +7,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
 from couler.backends.remote import Observation, Remote, RemoteRun
 from couler.control import marks
-from couler.control.attempts import engines_number
 from couler.control.connecting import connect, recorded_connection
 from couler.control.keeping import keep_logs
 from couler.control.recording import Recorded, Recorder
 from couler.control.submission import as_place
-from couler.errors import EngineError, LostRunError, RunBusyError
-from couler.ir.paths import StepPath
+from couler.errors import LostRunError, RunBusyError
 from couler.ir.serialize import read_json
 from couler.state import runs
 from couler.state.database import Database
@@ -172,64 +169,3 @@ def _followed(
         with Journal(database, run.id, max(session, 1), is_shared=True) as journal:
             recorder = Recorder(journal, Recorded.read(database, run.id), is_restart=is_restart)
             yield _Followed(asked, remote, recorder, database)
-
-
-# logs ----------------------------------------------------------------------------------------
-
-
-def read_log(
-    run: RunRecord,
-    path: StepPath,
-    database: Database,
-    environment: Mapping[str, str],
-    *,
-    attempt: int | None = None,
-    follow: bool = False,
-) -> Iterator[str]:
-    """Yield the lines that an instance has written.
-
-    Attempts are counted as they are recorded, over all sessions. What the engine has no more is
-    taken from what was kept here when the step failed.
-
-    Raises
-    ------
-    StateError
-        It is not known whether the engine has the run.
-    ConfigurationError, EngineError
-        The engine cannot be asked, or has no log of it.
-    """
-    remote = connect(recorded_connection(run), environment)
-    asked = remote_run(database, run)
-    number = None if attempt is None else _engines_number(remote, asked, path, attempt, database)
-    lines = remote.logs(asked, path, attempt=number, follow=follow)
-    try:
-        yield from lines
-    except LostRunError:
-        kept = _kept_log(run, path, database)
-        if attempt is not None or kept is None:
-            raise
-        yield from kept.read_text(encoding="utf-8").splitlines()
-
-
-def _engines_number(
-    remote: Remote, asked: RemoteRun, path: StepPath, attempt: int, database: Database
-) -> int:
-    """Return how the engine counts an attempt; it may count anew for a run that was taken up."""
-    recorded = runs.attempts_of(database, asked.run_id, path=str(path))
-    if len({record.session for record in recorded}) < 2:  # it has had no reason to count anew
-        return attempt
-    observed = {step.path: step.attempts for step in remote.observe(asked).steps}
-    number = engines_number(recorded, observed.get(path, ()), attempt)
-    if number is None:
-        raise EngineError(
-            f"{asked.run_id}: attempt {attempt} of {path} was before the run was taken up again, "
-            "and its log went with that"
-        )
-    return number
-
-
-def _kept_log(run: RunRecord, path: StepPath, database: Database) -> Path | None:
-    for step in runs.steps_of(database, run.id):
-        if step.path == str(path) and step.log is not None and Path(step.log).is_file():
-            return Path(step.log)
-    return None

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from couler.backends.remote import Observation, Observed, ObservedAttempt, StepState
+from couler.backends.remote import (
+    Connection,
+    Observation,
+    Observed,
+    ObservedAttempt,
+    Remote,
+    StepState,
+)
+from couler.control import log_reading
 from couler.control.ending import cancel, delete_remote, resume
 from couler.control.failing import decide_retry
-from couler.control.following import follow, read_log, refresh, remote_run
+from couler.control.following import follow, refresh, remote_run
 from couler.control.keeping import keep_logs
+from couler.control.log_reading import LogReader, read_log
 from couler.control.restarting import prepare
 from couler.control.results import result_of
 from couler.control.submission import submit
@@ -141,6 +151,25 @@ def test_attempts_are_named_by_their_recorded_numbers(
         list(read_log(run, fit, database, {}, attempt=1))
     list(read_log(run, fit, database, {}))
     assert remote.attempts == [1, 1, 2, None]
+
+
+def test_logs_are_read_over_one_connection(
+    run: RunRecord, remote: ToldRemote, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections: list[Connection] = []
+
+    def connect(connection: Connection, environment: Mapping[str, str]) -> Remote:
+        connections.append(connection)
+        return remote
+
+    monkeypatch.setattr(log_reading, "connect", connect)
+    remote.lines = {"fit": ["one"], "tell": ["two"]}
+    reader = LogReader(run, database, {})
+    assert [*reader.read(StepPath.parse("fit")), *reader.read(StepPath.parse("tell"))] == [
+        "one",
+        "two",
+    ]
+    assert len(connections) == 1
 
 
 @pytest.mark.parametrize("error", [EngineError, ConfigurationError])
