@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,9 +54,13 @@ class Again:
             return None
         return self._command("retry", run, "--file", self.file)
 
-    def resume(self, run: str, step: str) -> str:
-        """Return the command that lets a step go on that waits for a person."""
-        return self._command("resume", run, step)
+    def resume(self, run: str, step: str, entered: Iterable[str] = ()) -> str:
+        """Return the command that lets a step go on that waits for a person.
+
+        Values that must be entered are named, for the person to write.
+        """
+        values = (word for name in entered for word in ("-p", f"{name}=..."))
+        return self._command("resume", run, step, *values)
 
     def _command(self, *words: str) -> str:
         home = () if self.home is None else ("--home", str(self.home))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from couler.cli._again import Again
+from couler.cli._asking import Questions
 from couler.cli._format import seconds_text
 from couler.cli._rows import Row, live_table
 from couler.cli._session import Session
@@ -41,14 +42,14 @@ def show_progress(session: Session, workflow: Workflow, again: Again) -> Iterato
         with _live(session, board), listening(board.hear):
             yield board.tell
     else:
-        yield _Lines(again).tell
+        yield _Lines(Questions(workflow, again)).tell
 
 
 class _Lines:
     """A line for each event, after one with the name of the run."""
 
-    def __init__(self, again: Again) -> None:
-        self._again = again
+    def __init__(self, questions: Questions) -> None:
+        self._questions = questions
         self._is_new = True
         self._started: dict[str, float] = {}
 
@@ -62,9 +63,11 @@ class _Lines:
                 self._started[path] = time.monotonic()
                 _say("started", path)
             case "retrying" | "suspended":
-                _say(event.kind, path, event.message)
-                if event.kind == "suspended":
-                    _say(f"waiting: {self._again.resume(event.run, path)}")
+                is_asked = event.kind == "suspended"
+                text = self._questions.text(event.path) if is_asked else None
+                _say(event.kind, path, event.message or text)
+                if is_asked:
+                    _say(f"waiting: {self._questions.answer(event.run, event.path)}")
             case _:
                 begun = self._started.pop(path, None)
                 waited_s = None if begun is None else time.monotonic() - begun
@@ -118,7 +121,7 @@ class Board:
         names += [f"{HANDLER_PREFIX}{handler.name}" for handler in workflow.exit_handlers]
         self._order = {name: index for index, name in enumerate(names)}
         self._critical = critical_steps(workflow)
-        self._again = again
+        self._questions = Questions(workflow, again)
         paths = [StepPath((PathPart(name),)) for name in names]
         self._entries = {path: _Entry(path) for path in paths}
         self._begun = time.monotonic()
@@ -153,7 +156,7 @@ class Board:
             case "retrying":
                 entry.state, entry.note = "retrying", event.message or ""
             case "suspended":
-                entry.state, entry.note = "suspended", self._again.resume(event.run, str(path))
+                entry.state, entry.note = "suspended", self._questions.note(event.run, path)
             case "reused":
                 entry.state, entry.note = "reused", ""
             case "finished":

@@ -59,6 +59,8 @@ class StepView:
         Largest memory of one of its processes.
     source_run
         The run that its outputs are taken from, if it is cached.
+    asks
+        Names of the values that a person must enter, if it waits for one.
     """
 
     path: StepPath
@@ -73,6 +75,7 @@ class StepView:
     cpu_s: float | None = None
     peak_bytes: int | None = None
     source_run: str | None = None
+    asks: tuple[str, ...] = ()
 
     def elapsed_s(self, now: datetime) -> float | None:
         """Return how long it has taken so far; None if nobody knows."""
@@ -286,7 +289,9 @@ class _Reader:
         waits = isinstance(action, Suspend) and action.seconds is None
         if waits and last.status == "running":
             message = action.message if isinstance(action, Suspend) else None
-            return replace(known, status="suspended", message=message)
+            outputs = () if step is None else step.outputs
+            asks = tuple(one.name for one in outputs if one.default is None)
+            return replace(known, status="suspended", message=message, asks=asks)
         return replace(known, status="running")
 
     def _add_wholes(self, path: StepPath, found: dict[StepPath, StepView]) -> None:

@@ -151,7 +151,8 @@ def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime, base: 
     depth = depth_of(step.path)
     note = step.message or ""
     if step.status == "suspended":
-        note = again.resume(snapshot.run.id, str(step.path))
+        answer = again.resume(snapshot.run.id, str(step.path), step.asks)
+        note = f"{note}  {answer}" if note else answer
     elif step.status == "failed" and snapshot.run.target is not None:
         note = _headline(step, snapshot.run.engine) or note
     elif step.status == "cached" and step.source_run:

@@ -74,7 +74,7 @@ def test_status_asks_the_engine_first(couler: Callable, begun: str, engine) -> N
         ["last", "waiting"],
     ]
     assert lines[-1] == "logs: couler logs mine"
-    assert "couler resume mine ask" in told.out
+    assert "Go on?  couler resume mine ask -p answer=..." in told.out
 
 
 def test_status_has_the_json_of_local_runs(couler: Callable, begun: str, greet: str) -> None:
@@ -119,7 +119,7 @@ def test_status_watches_until_the_end(couler: Callable, begun: str) -> None:
     told = couler("status", begun, "--watch")
     assert told.code == 1
     assert "started    each[1]\n" in told.err
-    assert "waiting: couler resume mine ask\n" in told.err
+    assert "suspended  ask  Go on?\nwaiting: couler resume mine ask -p answer=...\n" in told.err
     assert "failed     each[1]  " in told.err
     assert "OOMKilled" in told.err
     assert told.out.startswith("mine  failed  on away  ")

@@ -15,7 +15,7 @@ from couler.cli._rows import Row, choose_rows, left_out
 from couler.cli._snapshot import critical_steps
 from couler.ir.paths import StepPath
 from couler.ir.policies import Profile
-from couler.ir.workflow import Container, Step, Workflow
+from couler.ir.workflow import Container, Output, Step, Suspend, Workflow
 
 
 @dataclass
@@ -79,6 +79,16 @@ def test_rows_tell_what_runs_and_what_failed_inside() -> None:
     assert rows["d"].state == "waiting"
     tell(board, ("finished", "a[1]", {"status": "failed", "message": "no", "attempt": 2}))
     assert [row.label for row in board.rows() if row.state == "failed"] == ["a[1]"]
+
+
+def test_what_is_asked_is_shown() -> None:
+    question = Suspend(message="Which rate?")
+    outputs = (Output(name="rate", type="float"), Output(name="note", default="none"))
+    asks = Step(name="ask", action=question, outputs=outputs)
+    board = Board(Workflow(name="w", steps=(asks,)), Again())
+    tell(board, ("started", "ask", {"attempt": 1}), ("suspended", "ask", {"attempt": 1}))
+    [row] = board.rows()
+    assert row.note == "Which rate?  couler resume w-1 ask -p rate=..."
 
 
 def test_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
