@@ -377,6 +377,15 @@ class Scheduling(t.Protocol):
 
 
 @t.runtime_checkable
+class ChecksRestarts(t.Protocol):
+    """A `Remote` that can tell what it would refuse to restart, and does nothing."""
+
+    def check_restart(self, run: RemoteRun, restart: Restart) -> None:
+        """Raise what `restart` would for parameters that the run cannot have."""
+        ...
+
+
+@t.runtime_checkable
 class KeepsSecrets(t.Protocol):
     """A `Remote` that can put secrets where the steps of its runs read them."""
 

@@ -227,13 +227,7 @@ class AirflowRemote:
         asked = Look(api, run.workflow)
         if asked.status == "running":
             raise RefusedError(f"airflow: the run {run.run_id} is still under way")
-        conf = _conf(restart.workflow, restart.parameters)
-        had = _with_defaults(restart.workflow, asked.dag_run.get("conf") or {})
-        if _with_defaults(restart.workflow, conf) != had:
-            raise RefusedError(
-                f"airflow: the run {run.run_id} keeps the parameters that it began with; submit "
-                "another run for other ones"
-            )
+        _refuse_parameters(run, restart, asked.dag_run)
         file = self._dags.for_run(restart.workflow, restart.artifact)
         if file is None or self._dags.is_there(file):
             wanted = self._decide(run, restart, asked)
@@ -249,6 +243,10 @@ class AirflowRemote:
                 api.change(note=new)
             api.clear(wanted, dry=False, latest=True)
         return self._place(restart.workflow, restart.artifact, run.run_id)
+
+    def check_restart(self, run: RemoteRun, restart: Restart) -> None:
+        """Refuse parameters that a run cannot have any more; see `ChecksRestarts`."""
+        _refuse_parameters(run, restart, _run_api(self._api, run).get())
 
     def _decide(self, run: RemoteRun, restart: Restart, asked: Look) -> list[Instance]:
         """Return the task instances that are to be cleared, by the DAG as Airflow has it now.
@@ -337,6 +335,19 @@ def _key(run: RemoteRun) -> tuple[str, str]:
 
 def _nothing(run: RemoteRun) -> RefusedError:
     return RefusedError(f"airflow: nothing of the run {run.run_id} is to run again")
+
+
+def _refuse_parameters(run: RemoteRun, restart: Restart, dag_run: Mapping[str, Json]) -> None:
+    """Refuse a restart with other parameters than those that Airflow began the run with."""
+    had = _with_defaults(restart.workflow, dag_run.get("conf") or {})
+    wanted = _with_defaults(restart.workflow, _conf(restart.workflow, restart.parameters))
+    changed = sorted(one for one in {*had, *wanted} if had.get(one) != wanted.get(one))
+    if changed:
+        raise RefusedError(
+            f"airflow: the run {run.run_id} keeps the parameters that it began with, and "
+            f"{', '.join(changed)} would be another. Take it up without, or submit another run "
+            f"with {' '.join(f'-p {one}=...' for one in changed)}"
+        )
 
 
 def _conf(workflow: Workflow, parameters: Mapping[str, str]) -> dict[str, Json]:

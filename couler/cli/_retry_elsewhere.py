@@ -97,7 +97,7 @@ def _restart(
     plan_only: bool,
 ) -> RunRecord | None:
     """Return the run that goes on; None if only its plan was to be shown, or nothing runs."""
-    from couler.control.restarting import restart
+    from couler.control.restarting import check, restart
 
     run, fault = ask(session, run, database, home)
     if fault is not None:
@@ -114,6 +114,7 @@ def _restart(
     )
     say_if_not_run(session, asked.from_step, prepared.plan.steps)
     if plan_only:
+        check(run, prepared, database, session.environment)
         show_plan(session, run.id, prepared.plan.steps, format_)
         return None
     say_what_runs(session, run.id, prepared.plan.steps)

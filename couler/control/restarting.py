@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 
 from couler.backends.base import Artifact, Target, choose_format
 from couler.backends.registry import get_backend
-from couler.backends.remote import Remote, Restart
+from couler.backends.remote import ChecksRestarts, Remote, Restart
 from couler.control import marks
 from couler.control.connecting import connect, recorded_connection
 from couler.control.failing import decide_retry, failed_by_themselves
@@ -146,6 +146,27 @@ def holding(
         for step in steps
         if step.status not in WELL or step.session >= wanted.get(step.path, 0)
     )
+
+
+def check(
+    run: RunRecord, prepared: Prepared, database: Database, environment: Mapping[str, str]
+) -> None:
+    """Refuse a restart that is only planned, as far as its engine would refuse its parameters.
+
+    Raises
+    ------
+    RefusedError, LostRunError, ConfigurationError, EngineError
+        As `restart` does.
+    """
+    had = {name: str(given["text"]) for name, given in run.parameters.items()}
+    connection = recorded_connection(run)
+    if prepared.texts == had:
+        return
+    remote = connect(connection, environment)
+    if isinstance(remote, ChecksRestarts):
+        artifact = _compile(run.engine, prepared.workflow, connection.target)
+        order = Restart(prepared.workflow, artifact, prepared.texts, prepared.plan.again)
+        remote.check_restart(remote_run(database, run), order)
 
 
 def restart(

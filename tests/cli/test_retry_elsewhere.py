@@ -146,6 +146,14 @@ def test_with_a_changed_file_and_parameter(
     assert call["parameters"] == {"who": "me"}
 
 
+def test_a_plan_is_refused_as_the_restart_would_be(couler: Callable, failed: str, engine) -> None:
+    (engine.folder / "fixed").write_text("its parameters stay")
+    told = couler("retry", failed, "-p", "who=me", "--plan")
+    assert (told.code, told.out, told.err) == (4, "", "error: scripted: its parameters stay\n")
+    assert couler("retry", failed, "--plan").code == 0  # nobody is asked for the same ones
+    assert not engine.calls("restart")
+
+
 def test_nothing_to_run(couler: Callable, failed: str, engine) -> None:
     assert couler("retry", failed, "--watch").code == 0
     told = couler("retry", failed)

@@ -3,9 +3,10 @@
 The file `script.json` of its folder has `stages`, which a run goes through, one after the other, as
 it is followed, and `again`, those after a restart. With a number in a file `pace`, it goes on to
 the next stage by being asked, too, after so many questions. A file `fault` makes it refuse
-everything with that text, a file `refusal` restarts alone; a file `deaf` makes it pass over what it
-is to end. `calls.jsonl` has what was asked of it. What it knows lies in files, so that processes
-share it. Its tests copy this file: it imports nothing of them.
+everything with that text, a file `refusal` restarts alone, `fixed` plans of such with other
+parameters; a file `deaf` makes it pass over what it is to end. `calls.jsonl` has what was asked of
+it. What it knows lies in files, so that processes share it. Its tests copy this file: it imports
+nothing of them.
 """
 
 from __future__ import annotations
@@ -139,6 +140,12 @@ class Scripted:
             raise RefusedError(f"{NAME}: {refusal.read_text()}")
         self._write(run.run_id, {"stage": 0, "stages": self._script()["again"]})
         return {"object": f"scripted/{run.run_id}", "restarted": True}
+
+    def check_restart(self, run: RemoteRun, restart: Restart) -> None:
+        """Refuse parameters if a file `fixed` says why."""
+        fixed = self.folder / "fixed"
+        if fixed.exists():
+            raise RefusedError(f"{NAME}: {fixed.read_text()}")
 
     def resume(
         self, run: RemoteRun, path: StepPath, entered: Mapping[str, str] | None = None

@@ -149,8 +149,14 @@ def test_a_restart_that_would_do_more_is_refused(airflow: FakeAirflow) -> None:
 
 def test_a_restart_needs_a_run_that_is_over_and_its_parameters(airflow: FakeAirflow) -> None:
     remote = a_failed_run(airflow, conf={"n": 1})
-    with pytest.raises(RefusedError, match="keeps the parameters that it began with"):
-        remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "2"}, frozenset({"b"})))
+    other = Restart(FLOW, artifact(), {"n": "2"}, frozenset({"b"}))
+    told = (
+        r"keeps the parameters that it began with, and n would be .* another run with -p n=\.\.\."
+    )
+    for refused in (remote.restart, remote.check_restart):  # a plan is refused in the same words
+        with pytest.raises(RefusedError, match=told):
+            refused(the_run(), other)
+    remote.check_restart(the_run(), Restart(FLOW, artifact(), {"n": "1"}, frozenset({"b"})))
     with pytest.raises(RefusedError, match="nothing of the run r1 is to run again"):
         remote.restart(the_run(), Restart(FLOW, artifact(), {"n": "1"}, frozenset()))
     airflow.runs["r1"]["state"] = "running"
