@@ -140,10 +140,11 @@ class Asked(Look):
 
     def observation(self) -> Observation:
         """Return how the run stands."""
+        unsettled = self._unsettled()
         shown = [
             one
-            for one in self.steps.found.values()
-            if one.is_shown and one.stand.status is not None
+            for path, one in self.steps.found.items()
+            if one.is_shown and one.stand.status is not None and path not in unsettled
         ]
         with_failed = {str(around(one.path)) for one in shown if one.stand.status == "failed"}
         steps = [self._observed(one, has_failed=str(one.path) in with_failed) for one in shown]
@@ -159,6 +160,26 @@ class Asked(Look):
             started=min(started, default=time_of(self.dag_run.get("start_date"))),
             finished=time_of(self.dag_run.get("end_date")) if is_over else None,
         )
+
+    def _unsettled(self) -> set[str]:
+        """Return the paths of what was left out before all that it depends on has ended.
+
+        Of a run that goes on: Airflow says so below the first failure, and may know better once
+        what has failed runs again.
+        """
+        unsettled: set[str] = set()
+        for path, found in self.steps.found.items() if self.status == "running" else ():
+            parent = found.path.parent
+            if found.stand.status not in ("omitted", "skipped"):
+                continue
+            if found.path != parent / found.spot.step.name:
+                continue
+            for name in predecessors(found.spot.step):
+                before = str(parent / name)
+                known = self.steps.found.get(before)
+                if before in unsettled or (known and known.stand.status not in ENDS):
+                    unsettled.add(path)
+        return unsettled
 
     def _message(self) -> str | None:
         """Return why a run has failed or does not begin, where no step tells it."""

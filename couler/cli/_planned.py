@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import typing as t
 from collections import Counter
 from collections.abc import Sequence
 
@@ -14,6 +15,11 @@ from couler.cli._rows import COLOURS
 from couler.cli._session import Session
 from couler.ir.evaluation.places import covers
 from couler.ir.paths import StepPath
+
+Verdict: t.TypeAlias = t.Literal["runs", "cached", "reused", "omitted", "skipped"]
+
+_ORDER: t.Final[tuple[Verdict, ...]] = t.get_args(Verdict)
+"""Of what is in a step, the first of these counts for the whole."""
 
 
 def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedStep]) -> None:
@@ -51,7 +57,12 @@ def _is_meant(text: str, path: StepPath) -> bool:
 
 
 def _counts(planned: Sequence[stages.PlannedStep]) -> str:
-    counts = Counter(step.verdict for step in planned)
+    """Count as the end of a run does: all of a foreach or loop is one step."""
+    whole: dict[str, Verdict] = {}
+    for step in planned:
+        name = StepPath.parse(step.path)[0].name
+        whole[name] = min(whole.get(name, step.verdict), step.verdict, key=_ORDER.index)
+    counts = Counter(whole.values())
     told = [f"{counts['reused']} reused", f"{counts['cached']} cached", f"{counts['runs']} to run"]
     if not counts["cached"]:
         del told[1]

@@ -54,7 +54,7 @@ def test_plan_shows_what_is_reused_and_why_all_else_runs(couler: Callable, faile
         ["runs", "many[1]", "it failed"],
         ["runs", "last", "it depends on many, which runs"],
     ]
-    assert told.err == f"{failed}: 2 reused, 2 to run\n"
+    assert told.err == f"{failed}: 1 reused, 2 to run\n"
     told = couler("retry", failed, "--plan", "--format", "json").json
     assert (told["schema_version"], told["run"]) == (1, failed)
     assert told["steps"][2] == {"path": "many[1]", "verdict": "runs", "reason": "it failed"}
@@ -104,7 +104,7 @@ def test_plan_shows_what_the_cache_has(couler: Callable, write: Callable, folder
         ["skipped", "few"],
     ]
     assert [line[2].startswith(made) for line in lines] == [False, True, True, True, False]
-    assert told.err == f"{run}: 0 reused, 3 cached, 1 to run, 1 skipped\n"
+    assert told.err == f"{run}: 0 reused, 2 cached, 1 to run, 1 skipped\n"
     told = couler("retry", run, "--plan", "--format", "json").json
     assert told["schema_version"] == 1
     assert (told["steps"][1]["path"], told["steps"][1]["verdict"]) == ("list", "cached")
@@ -116,7 +116,7 @@ def test_plan_shows_what_the_cache_has(couler: Callable, write: Callable, folder
     told = couler("retry", run, "-p", "n=3")
     assert told.err.startswith(f"{run}: 0 reused, 4 to run\n")
     told = couler("retry", run, "-p", "n=2")
-    assert told.err.startswith(f"{run}: 1 reused, 3 cached, 0 to run, 1 skipped\n")
+    assert told.err.startswith(f"{run}: 1 reused, 2 cached, 0 to run, 1 skipped\n")
 
 
 def test_retry_says_first_what_runs(couler: Callable, failed: str, folder: Path) -> None:
@@ -124,7 +124,7 @@ def test_retry_says_first_what_runs(couler: Callable, failed: str, folder: Path)
     told = couler("retry", failed, "-p", "who=us")
     assert (told.code, told.out) == (0, "greeting = hi us\n")
     lines = told.err.splitlines()
-    assert lines[0] == f"{failed}: 2 reused, 2 to run"
+    assert lines[0] == f"{failed}: 1 reused, 2 to run"
     assert "reused     first" in lines
     assert "started    first" not in lines
     assert "started    many[1]" in lines
@@ -137,7 +137,7 @@ def test_retry_with_a_changed_file(couler: Callable, failed: str, flaky: str, fo
     (folder / "ok").touch()
     told = couler("retry", failed, "--file", flaky)
     assert (told.code, told.out) == (0, "greeting = ho you\n")
-    assert told.err.startswith(f"{failed}: 1 reused, 3 to run\n")
+    assert told.err.startswith(f"{failed}: 1 reused, 2 to run\n")
 
 
 def test_resume_takes_up_what_has_not_succeeded(couler: Callable, flaky: str, folder: Path) -> None:
@@ -150,7 +150,7 @@ def test_resume_takes_up_what_has_not_succeeded(couler: Callable, flaky: str, fo
     assert (told.code, told.out) == (0, "greeting = hi you\n")
     assert told.err.splitlines()[:2] == [
         f"{run['run']} (failed) is taken up",
-        f"{run['run']}: 2 reused, 2 to run",
+        f"{run['run']}: 1 reused, 2 to run",
     ]
     told = couler("run", flaky, "--resume", "-q")
     assert (told.code, told.err) == (0, "")
@@ -237,7 +237,7 @@ def test_from_a_step_on_it_and_what_follows_runs_again(
         (2, False),
     ]
     told = couler("retry", run, "--plan")  # it was asked for once
-    assert told.err == f"{run}: 4 reused, 0 to run\n"
+    assert told.err == f"{run}: 3 reused, 0 to run\n"
 
 
 def test_from_a_step_takes_nothing_of_it_from_the_cache(

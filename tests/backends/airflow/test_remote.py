@@ -340,6 +340,29 @@ def test_tries_are_told_with_their_ends(airflow: FakeAirflow) -> None:
     assert seen["b"].attempts == ()
 
 
+def test_what_is_left_out_is_told_once_it_holds(airflow: FakeAirflow) -> None:
+    whole = flow(
+        "flow",
+        sh("a", "true"),
+        sh("b", "true", depends_on=["a"]),
+        sh("c", "true", depends_on=["b"]),
+        sh("d", "false"),
+        sh("e", "true", depends_on=["d"]),
+    )
+    left = [task(one, "upstream_failed", tries=0) for one in "bce"]
+    airflow.begin("r1", "running")
+    airflow.tasks = [task("a", "running", tries=2), task("d", "failed"), *left]
+    seen = connected(airflow).observe(the_run(workflow=whole))
+    assert {str(one.path): one.status for one in seen.steps} == {
+        "a": "running",
+        "d": "failed",
+        "e": "omitted",
+    }
+    airflow.tasks[0] = task("a", "failed", tries=2)
+    seen = connected(airflow).observe(the_run(workflow=whole))
+    assert {str(one.path) for one in seen.steps if one.status == "omitted"} == {"b", "c", "e"}
+
+
 def test_what_failed_and_left_no_log_names_its_task(airflow: FakeAirflow) -> None:
     airflow.begin("r1", "failed")
     airflow.tasks = [task("a", "success"), task("b", "failed"), task("exit-tell.when", "failed")]
