@@ -94,7 +94,7 @@ def _engines_number(
     number = engines_number(recorded, observed.get(path, ()), attempt)
     if number is None:
         raise EngineError(
-            f"{asked.run_id}: attempt {attempt} of {path} was before the run was taken up again, "
+            f"attempt {attempt} of {path} was before the run was taken up again, "
             "and its log went with that"
         )
     return number
