@@ -185,10 +185,10 @@ class Watched:
         return self.entries
 
     def message(self) -> str | None:
-        """Look at the run, and return what is told of the first step."""
+        """Look at the run, and return what the log of the first step's try tells."""
         seen = Asked(cast("RunApi", self), self._workflow, self._memory).observation()
         [first] = [one for one in seen.steps if str(one.path) == "s0"]
-        return first.message
+        return first.attempts[-1].message
 
 
 KILLED = said("worker lost", "error", "task")
