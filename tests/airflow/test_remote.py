@@ -293,7 +293,7 @@ def test_a_cancel_that_broke_off_is_gone_on_with(
         with pytest.raises(EngineError, match="cut off"):
             elsewhere.remote.cancel(run)
     seen = elsewhere.remote.observe(run)
-    assert seen.status == "cancelled"
+    assert seen.status == "running"  # its exit handlers may be cleared just now
     assert "exit:tell/mail" not in statuses(by_path(seen)) or (
         by_path(seen)["exit:tell/mail"].status == "omitted"
     )
