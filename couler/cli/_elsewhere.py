@@ -144,9 +144,9 @@ def follow(
 
     While another process follows it, this one waits for it.
     """
-    from couler.control.restarting import Watch
-    from couler.control.restarting import watch as watch_run
     from couler.control.results import result_of
+    from couler.control.watching import Watch
+    from couler.control.watching import watch as watch_run
     from couler.state import find_run
 
     reused: set[str] = set()

@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import os
 import socket
-import time
 import typing as t
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from couler.backends.base import Artifact, Target, choose_format
@@ -17,8 +15,7 @@ from couler.backends.registry import get_backend
 from couler.backends.remote import ChecksRestarts, Remote, Restart
 from couler.control import marks
 from couler.control.connecting import connect, recorded_connection
-from couler.control.failing import decide_retry, failed_by_themselves
-from couler.control.following import Tell, follow, remote_run
+from couler.control.following import remote_run
 from couler.control.past import WELL
 from couler.control.restart import Past, RestartPlan, plan_restart
 from couler.control.submission import UNCONFIRMED, as_place, parameter_record
@@ -29,7 +26,6 @@ from couler.errors import (
     RefusedError,
     RunBusyError,
 )
-from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.ir.parameters import parameter_texts
 from couler.ir.serialize import read_json, write_json
 from couler.ir.workflow import Workflow
@@ -260,143 +256,3 @@ def _leave_open(journal: Journal, why: str) -> None:
     """Record that nobody knows whether a run was taken up."""
     journal.run_updated(message=f"restart: {UNCONFIRMED}: {why}")
     journal.flush()
-
-
-_LOOK_S = 3.0
-"""How often it is looked whether a run that waits for its retry is cancelled or taken up."""
-
-_POLL_S = 0.5
-_TRIES = 20
-"""How often a run is tried to be taken up that another process looks at just then."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watch:
-    """How a run is watched.
-
-    Attributes
-    ----------
-    policy
-        Which failures are tried again; None for none.
-    on_event
-        Told of what happens to each step.
-    on_note
-        Told, in a sentence, what the watcher does by itself.
-    sleep
-        Waits for some seconds.
-    retries
-        How often each step has been tried again, by its path.
-    """
-
-    policy: WatchPolicy | None = None
-    on_event: Tell | None = None
-    on_note: Callable[[str], None] | None = None
-    sleep: Callable[[float], None] = time.sleep
-    retries: Counter[str] = field(default_factory=Counter)
-
-    def note(self, told: str) -> None:
-        """Tell what the watcher does."""
-        if self.on_note is not None:
-            self.on_note(told)
-
-
-def watch(
-    run: RunRecord,
-    database: Database,
-    home: Home,
-    environment: Mapping[str, str],
-    how: Watch,
-    *,
-    is_restart: bool = False,
-) -> RunRecord:
-    """Follow a run to its end, and take it up again where its failures are such that pass.
-
-    Only what failed and what depends on it runs again. Where the engine does not take it up, that
-    is a note, and the run ends as it did. The errors are those of `follow`, and an `EngineError`
-    where it is not known whether the engine took it up.
-    """
-    latest = run
-    while True:
-        try:
-            _watch_once(latest, database, home, environment, how, is_restart=is_restart)
-        finally:
-            marks.end_wait(database, run.id)
-        latest = runs.find_run(database, run.id)
-        if latest.status != "running":
-            return latest
-        is_restart = True
-
-
-def _watch_once(
-    run: RunRecord,
-    database: Database,
-    home: Home,
-    environment: Mapping[str, str],
-    how: Watch,
-    *,
-    is_restart: bool,
-) -> None:
-    """Follow a run to its end, and take it up again if that may help."""
-    ended = follow(
-        *(run, database, home, environment),
-        on_event=how.on_event,
-        is_restart=is_restart,
-        may_retry=how.policy is not None,
-    )
-    if how.policy is None or ended.status != "failed" or marks.has_mark(ended, marks.LOST):
-        return
-    steps = runs.steps_of(database, run.id)
-    decision = decide_retry(steps, run.engine, how.retries, how.policy)
-    if how.retries or isinstance(decision, Wait):
-        how.note(decision.reason)
-    if isinstance(decision, GiveUp):
-        return
-    how.retries.update(step.path for step in failed_by_themselves(steps))
-    _try_again(ended, decision, database, home, environment, how)
-
-
-def _try_again(
-    run: RunRecord,
-    wait: Wait,
-    database: Database,
-    home: Home,
-    environment: Mapping[str, str],
-    how: Watch,
-) -> None:
-    """Take a run up after a wait; where that cannot be, it is as it was, and a note says why.
-
-    It may be cancelled, or taken up by another process, until then.
-    """
-    session = runs.standing_of(database, run.id).session
-    if marks.begin_wait(database, run.id, wait.wait_s, wait.reason, session=session):
-        _wait_for_retry(run.id, wait.wait_s, database, how)
-    told = ""
-    for _ in range(_TRIES):
-        latest = runs.find_run(database, run.id)
-        if latest.status != "failed":
-            how.note(_changed(latest))
-            return
-        try:
-            restart(latest, prepare(latest, database), database, home, environment)
-            return
-        except NOT_DONE as error:
-            told = str(error)
-            break
-        except RunBusyError as error:  # somebody looks at it, or has changed it just now
-            told = str(error)
-            how.sleep(_POLL_S)
-    how.note(f"{run.id} was not taken up again: {told}")
-
-
-def _wait_for_retry(run_id: str, wait_s: float, database: Database, how: Watch) -> None:
-    """Wait, but no longer than the run stands as it did: waits for registries take many minutes."""
-    left_s = wait_s
-    while left_s > 0 and runs.find_run(database, run_id).status == "failed":
-        how.sleep(min(left_s, _LOOK_S))
-        left_s -= _LOOK_S
-
-
-def _changed(run: RunRecord) -> str:
-    if run.status == "cancelled":
-        return f"{run.id} was cancelled before it was taken up again"
-    return f"another process has taken {run.id} up meanwhile"

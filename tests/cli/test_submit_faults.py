@@ -194,7 +194,7 @@ def test_a_fault(
 ) -> None:
     # Elsewhere a busy machine must not make answers late: then it would not be known either.
     timeout_s = 0.5 if "slow" in case.fault else 20.0
-    times = f"timeout_s = {timeout_s}\npatience_s = 0.5\n"
+    times = f"timeout_s = {timeout_s}\npatience_s = 0.1\n"
     write("pyproject.toml", f"[tool.couler.targets.there]\n{place.settings}{times}")
     submit = ("submit", greet, "--target", "there", "--name", "mine", "-q")
     place.fail(**case.fault)

@@ -10,9 +10,10 @@ from couler.backends.remote import Observation
 from couler.control import restarting
 from couler.control.ending import cancel
 from couler.control.following import follow
-from couler.control.restarting import Changes, Watch, prepare, restart, watch
+from couler.control.restarting import Changes, prepare, restart
 from couler.control.results import result_of
 from couler.control.submission import submit
+from couler.control.watching import Watch, watch
 from couler.errors import EngineError, ParameterError, RefusedError, RunBusyError, StateError
 from couler.failures import WatchPolicy
 from couler.ir.workflow import Workflow

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from couler.backends.remote import Observation
-from couler.control import marks, restarting
+from couler.control import marks, restarting, watching
 from couler.control.ending import cancel
 from couler.control.following import _followed, follow, refresh
-from couler.control.restarting import Watch, prepare, restart, watch
+from couler.control.restarting import prepare, restart
 from couler.control.submission import submit
+from couler.control.watching import Watch, watch
 from couler.errors import (
     ConfigurationError,
     EngineError,
@@ -304,7 +305,7 @@ def test_a_retry_waits_for_who_looks_at_the_run_just_then(
 def test_a_retry_that_others_hold_up_is_not_dropped_without_a_word(
     remote: ToldRemote, database: Database, home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(restarting, "_TRIES", 2)
+    monkeypatch.setattr(watching, "_TRIES", 2)
     run = submit(order(), database, home, {})
     remote.observations = [BROKEN]
     notes: list[str] = []

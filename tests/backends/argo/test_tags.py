@@ -167,10 +167,12 @@ def test_patterns_of_files_hold_no_tags(text: str) -> None:
     assert not [one for _, one in texts(tree) if "{{" in one]
 
 
-@pytest.mark.parametrize("key", PLACES, ids=".".join)
-def test_a_tag_in_any_field_is_text_or_refused(key: ir_texts.Key) -> None:
-    for text in TAGS:
-        check_place(PLACES[key], text)
+@pytest.mark.parametrize("owner", sorted({key[0] for key in PLACES}))
+def test_a_tag_in_any_field_is_text_or_refused(owner: str) -> None:
+    for key, place in PLACES.items():
+        if key[0] == owner:
+            for text in TAGS:
+                check_place(place, text)
 
 
 @settings(max_examples=60, deadline=None)

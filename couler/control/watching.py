@@ -1,0 +1,158 @@
+"""Runs elsewhere are watched to their end, and taken up again where that may help."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from couler.control import marks
+from couler.control.failing import decide_retry, failed_by_themselves
+from couler.control.following import Tell, follow
+from couler.control.restarting import NOT_DONE, prepare, restart
+from couler.errors import RunBusyError
+from couler.failures import GiveUp, Wait, WatchPolicy
+from couler.state import runs
+from couler.state.database import Database
+from couler.state.home import Home
+from couler.state.records import RunRecord
+
+_LOOK_S = 3.0
+"""How often it is looked whether a run that waits for its retry is cancelled or taken up."""
+
+_POLL_S = 0.5
+_TRIES = 20
+"""How often a run is tried to be taken up that another process looks at just then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """How a run is watched.
+
+    Attributes
+    ----------
+    policy
+        Which failures are tried again; None for none.
+    on_event
+        Told of what happens to each step.
+    on_note
+        Told, in a sentence, what the watcher does by itself.
+    sleep
+        Waits for some seconds.
+    retries
+        How often each step has been tried again, by its path.
+    """
+
+    policy: WatchPolicy | None = None
+    on_event: Tell | None = None
+    on_note: Callable[[str], None] | None = None
+    sleep: Callable[[float], None] = time.sleep
+    retries: Counter[str] = field(default_factory=Counter)
+
+    def note(self, told: str) -> None:
+        """Tell what the watcher does."""
+        if self.on_note is not None:
+            self.on_note(told)
+
+
+def watch(
+    run: RunRecord,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+    how: Watch,
+    *,
+    is_restart: bool = False,
+) -> RunRecord:
+    """Follow a run to its end, and take it up again where its failures are such that pass.
+
+    Only what failed and what depends on it runs again. Where the engine does not take it up, that
+    is a note, and the run ends as it did. The errors are those of `follow`, and an `EngineError`
+    where it is not known whether the engine took it up.
+    """
+    latest = run
+    while True:
+        try:
+            _watch_once(latest, database, home, environment, how, is_restart=is_restart)
+        finally:
+            marks.end_wait(database, run.id)
+        latest = runs.find_run(database, run.id)
+        if latest.status != "running":
+            return latest
+        is_restart = True
+
+
+def _watch_once(
+    run: RunRecord,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+    how: Watch,
+    *,
+    is_restart: bool,
+) -> None:
+    """Follow a run to its end, and take it up again if that may help."""
+    ended = follow(
+        *(run, database, home, environment),
+        on_event=how.on_event,
+        is_restart=is_restart,
+        may_retry=how.policy is not None,
+    )
+    if how.policy is None or ended.status != "failed" or marks.has_mark(ended, marks.LOST):
+        return
+    steps = runs.steps_of(database, run.id)
+    decision = decide_retry(steps, run.engine, how.retries, how.policy)
+    if how.retries or isinstance(decision, Wait):
+        how.note(decision.reason)
+    if isinstance(decision, GiveUp):
+        return
+    how.retries.update(step.path for step in failed_by_themselves(steps))
+    _try_again(ended, decision, database, home, environment, how)
+
+
+def _try_again(
+    run: RunRecord,
+    wait: Wait,
+    database: Database,
+    home: Home,
+    environment: Mapping[str, str],
+    how: Watch,
+) -> None:
+    """Take a run up after a wait; where that cannot be, it is as it was, and a note says why.
+
+    It may be cancelled, or taken up by another process, until then.
+    """
+    session = runs.standing_of(database, run.id).session
+    if marks.begin_wait(database, run.id, wait.wait_s, wait.reason, session=session):
+        _wait_for_retry(run.id, wait.wait_s, database, how)
+    told = ""
+    for _ in range(_TRIES):
+        latest = runs.find_run(database, run.id)
+        if latest.status != "failed":
+            how.note(_changed(latest))
+            return
+        try:
+            restart(latest, prepare(latest, database), database, home, environment)
+            return
+        except NOT_DONE as error:
+            told = str(error)
+            break
+        except RunBusyError as error:  # somebody looks at it, or has changed it just now
+            told = str(error)
+            how.sleep(_POLL_S)
+    how.note(f"{run.id} was not taken up again: {told}")
+
+
+def _wait_for_retry(run_id: str, wait_s: float, database: Database, how: Watch) -> None:
+    """Wait, but no longer than the run stands as it did: waits for registries take many minutes."""
+    left_s = wait_s
+    while left_s > 0 and runs.find_run(database, run_id).status == "failed":
+        how.sleep(min(left_s, _LOOK_S))
+        left_s -= _LOOK_S
+
+
+def _changed(run: RunRecord) -> str:
+    if run.status == "cancelled":
+        return f"{run.id} was cancelled before it was taken up again"
+    return f"another process has taken {run.id} up meanwhile"
