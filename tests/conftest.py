@@ -57,6 +57,11 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     return True if is_program else None
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, so that the others run beside it and none is left to wait."""
+    items.sort(key=lambda item: item.get_closest_marker("longest") is None)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
     """Keep what tests run out of the user's own folder."""

@@ -137,7 +137,11 @@ def test_every_core_requirement_has_a_floor_and_a_cap() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("versions", "tests"), [("latest", ["cli", "docs", "programs"]), ("lowest", [""])]
+    ("versions", "tests"),
+    [
+        ("latest", ["cli", "docs", "programs"]),
+        pytest.param("lowest", [""], marks=pytest.mark.longest),
+    ],
 )
 def test_tests_pass_against_the_installed_wheel(
     built: tuple[Path, Path], versions: str, tests: list[str], tmp_path: Path
