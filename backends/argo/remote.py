@@ -204,10 +204,6 @@ class ArgoRemote:
     def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, Json]:
         """Run parts of a run that has ended again, and return where it is from now on."""
         name = _name(run)
-        if not restart.again:
-            raise RefusedError(
-                f"argo: no step of the run {run.run_id} is to run again; --from STEP names what is"
-            )
         found = objects(
             restart.artifact,
             run_id=run.run_id,

@@ -215,6 +215,7 @@ def test_a_fault(
     assert run["status"] == "running"
 
 
+@pytest.mark.checkout
 def test_the_page_has_the_faults() -> None:
     text = _PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| (.+?) \| (failed|not known) \|$", text, re.MULTILINE)

@@ -59,8 +59,8 @@ def test_a_failed_step_and_what_follows_run_again_and_read_what_was_kept(bench: 
 @pytest.mark.settles
 def test_a_step_that_runs_again_is_not_killed_in_the_place_of_the_pod_before(bench: Bench) -> None:
     # The controller kills by name, so long after the end of the first pod as this says.
-    pod = StepPod(spec_patch=FrozenDict(terminationGracePeriodSeconds=4))
-    workflow = flow("killed", bench.step("fit", f"{bench.mended} && sleep 9", pod=pod))
+    pod = StepPod(spec_patch=FrozenDict(terminationGracePeriodSeconds=1))
+    workflow = flow("killed", bench.step("fit", f"{bench.mended} && sleep 5", pod=pod))
     bench.run(workflow)
     bench.mend()
     bench.restart("fit")

@@ -120,6 +120,14 @@ def test_checkout_without_links_builds_the_same_wheel(tmp_path: Path) -> None:
     assert modules_of_wheel(wheel) == modules_of_checkout()
 
 
+WITH_LOWEST = [
+    *("cli", "control", "corpus", "docs", "dsl", "ir", "locations", "optimizers", "programs"),
+    *("rest", "show", "stages", "state", "steps", "store", "backends/local"),
+    *("backends/airflow/test_corpus.py", "backends/argo/test_corpus.py"),
+]
+"""Tests of what calls other packages; compilers and tables of failures call pydantic alone."""
+
+
 def lowest(requirements: Iterable[str]) -> list[str]:
     """Pin each requirement to its floor: ``click>=8.1,<9`` becomes ``click==8.1``."""
     pinned = []
@@ -139,14 +147,14 @@ def test_every_core_requirement_has_a_floor_and_a_cap() -> None:
 @pytest.mark.parametrize(
     ("versions", "tests"),
     [
-        ("latest", ["cli", "docs", "programs"]),
-        pytest.param("lowest", [""], marks=pytest.mark.longest),
+        ("latest", ["docs", "programs"]),
+        pytest.param("lowest", WITH_LOWEST, marks=pytest.mark.longest),
     ],
 )
 def test_tests_pass_against_the_installed_wheel(
     built: tuple[Path, Path], versions: str, tests: list[str], tmp_path: Path
 ) -> None:
-    """All tests with the lowest versions; with the latest, which the checkout has, those of use."""
+    """With the latest versions, which the checkout has as well, some tests of use are enough."""
     sdist, wheel = built
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     pins = lowest(project["dependencies"]) if versions == "lowest" else []

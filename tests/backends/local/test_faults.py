@@ -37,7 +37,7 @@ def test_workflow_has_60_steps() -> None:
     assert sum(len(scope.steps) for scope in scopes(fault_workflow())) == 60
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(30, marks=SLOW)])
+@pytest.mark.parametrize("kills", [2, pytest.param(12, marks=SLOW)])
 def test_killed_engine(kills: int, campaign: Campaign) -> None:
     figures = campaign.kill_engine(kills)
     assert (figures.faults.total(), figures.broken) == (kills, [])
@@ -58,19 +58,19 @@ def test_engine_killed_at_one_point_of_each_session(
     assert figures.broken == []
 
 
-@pytest.mark.parametrize("kills", [2, pytest.param(20, marks=SLOW)])
+@pytest.mark.parametrize("kills", [2, pytest.param(10, marks=SLOW)])
 def test_killed_steps(kills: int, campaign: Campaign) -> None:
     figures = campaign.kill_steps(kills)
     assert figures.faults.total() >= 1
     assert figures.broken == []
 
 
-@pytest.mark.parametrize("count", [pytest.param(8, marks=SLOW)])
+@pytest.mark.parametrize("count", [pytest.param(4, marks=SLOW)])
 def test_engine_asked_to_end(count: int, campaign: Campaign) -> None:
     assert campaign.send_signals(count).broken == []
 
 
-@pytest.mark.parametrize("count", [1, pytest.param(8, marks=SLOW)])
+@pytest.mark.parametrize("count", [1, pytest.param(4, marks=SLOW)])
 def test_full_disk(count: int, campaign: Campaign) -> None:
     try:
         figures = campaign.fill_disk(count)
