@@ -51,6 +51,11 @@ def pytest_configure(config: pytest.Config) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Run three tests for two processors: many wait for servers, children and clocks."""
+    return -(-3 * (os.cpu_count() or 1) // 2)
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Collect test modules only: looking for doctests would import, and so run, every program."""
     is_program = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
