@@ -23,11 +23,13 @@ PASSING_ERRORS = (
     "PodLaunchTimeoutException",
     "ProtocolError",
     "TimeoutError",
+    "WebSocketException",
     "XComRetrievalError",
 )
 """Classes of exceptions by which operators tell of what passes.
 
-The file of outputs is read from a sidecar, and what is not whole there was cut off.
+The file of outputs is read from a sidecar: what is not whole there was cut off, and a stream that
+cannot be opened is one to a pod that was ended from outside.
 """
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from couler.backends.airflow.policies import PASSING_ERRORS
 from couler.backends.airflow.runtime_retries import end_of, is_passing
 
 
@@ -49,6 +50,14 @@ class XComRetrievalError(Exception):
     pass
 
 
+class WebSocketException(Exception):  # noqa: N818 - named as in the library
+    pass
+
+
+class WebSocketBadStatusException(WebSocketException):
+    pass
+
+
 def while_handling(first: Exception) -> Exception:
     """Return an error that came up while another was handled, as Python chains them."""
     error = ValueError("Pod train-1 returned a failure.")
@@ -73,9 +82,10 @@ GONE = ValueError("Xcom sidecar container is already terminated! Not possible")
         (pod(0), while_handling(while_handling(GONE)), True),
         (pod(0), while_handling(XComRetrievalError("not running! Not possible")), True),
         (pod(0), while_handling(AnswerError(429)), True),
+        (pod(0), while_handling(while_handling(WebSocketBadStatusException("400"))), True),
         (pod(0), while_handling(ValueError("another error")), False),
     ],
 )
 def test_which_errors_pass(found: t.Any, error: Exception, expected: bool) -> None:
-    known = ["ConnectionError", "Evicted", "XComRetrievalError", 429]
+    known = ["Evicted", 429, *PASSING_ERRORS]
     assert is_passing(found, error, known) is expected
