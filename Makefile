@@ -61,20 +61,28 @@ format: $(STAMP) ## Format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Bytecode is kept even where the environment forbids it: tests start hundreds of processes, each of
+# which would compile the package anew, and each worker would rewrite all modules of tests.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest
+
 .PHONY: test
 test: $(STAMP) ## Tests that need no network
-	$(BIN)/python -m pytest -n auto --dist worksteal --manifests=build/manifests/test
+	$(PYTEST) -n auto --dist worksteal --manifests=build/manifests/test
 
 .PHONY: test-slow
 test-slow: argo-oracle containers ## Slow tests, some of which install packages; then argo-lint
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests=build/manifests/test-slow
+	$(PYTEST) -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests=build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
 	@if $(MAKE) --no-print-directory airflow airflow-old; then $(MAKE) --no-print-directory test-airflow; \
 	else echo "Airflow cannot be installed here: its tests are left out"; fi
 
 .PHONY: test-airflow
 test-airflow: $(STAMP) containers airflow airflow-old ## Tests that run DAG files under Airflow, in environments of its own
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m airflow
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "airflow and not by_hand"
+
+.PHONY: airflow-thousand
+airflow-thousand: $(STAMP) airflow ## Run 1,000 steps in parts here and under Airflow with a pod each (about ten minutes)
+	$(BIN)/python -m pytest -n0 -m by_hand
 
 .PHONY: airflow-table
 airflow-table: $(STAMP) containers airflow ## Run the corpus here and under Airflow, write the page of the table and print it

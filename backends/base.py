@@ -15,6 +15,7 @@ from pathlib import Path
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.features import Feature
+from couler.ir.sizes import Footprint, Limits
 from couler.ir.storages import Storages
 from couler.ir.uses import features, find_uses
 from couler.ir.workflow import Workflow
@@ -163,6 +164,33 @@ class Judge(t.Protocol):
             The engine is not installed.
         EngineError
             It gives no answer.
+        """
+        ...
+
+
+@t.runtime_checkable
+class Weigher(t.Protocol):
+    """A backend whose engine has limits of size."""
+
+    def limits(self, target: Target) -> Limits:
+        """Return what one run takes at most.
+
+        Raises
+        ------
+        EngineOptionError
+            The profile, or an option of the target, is unknown. This is asked before any pass runs.
+        """
+        ...
+
+    def footprint(self, workflow: Workflow, target: Target) -> Footprint:
+        """Return what a workflow takes of one run, and what one run takes.
+
+        Parameters
+        ----------
+        workflow
+            Verified, its defaults resolved, with nothing that the engine cannot do.
+        target
+            What it is compiled for.
         """
         ...
 

@@ -18,6 +18,7 @@
     ├── ArtifactError                    a file cannot be stored, or is no reference to one
     │   ├── StoreError                   the store cannot be reached
     │   └── LostArtifactError            what was stored is missing or altered
+    ├── BudgetError (ValueError)         steps cannot be put into parts within a budget
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
@@ -33,13 +34,14 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 if t.TYPE_CHECKING:
     from couler.ir.diagnostics import Diagnostic
 
 __all__ = [
     "ArtifactError",
+    "BudgetError",
     "CacheEntryNotFoundError",
     "ConditionError",
     "ConfigurationError",
@@ -84,10 +86,39 @@ class SeveralWorkflowsError(DefinitionError):
     """A file defines several workflows and none was chosen."""
 
 
+MOST_ALIKE = 5
+"""More diagnostics of one code and one line of the program than these are counted, not told."""
+
+
+def fold(diagnostics: Iterable[Diagnostic]) -> list[tuple[Diagnostic, str]]:
+    """Return what is told of diagnostics: of those that a loop of the program made, a few.
+
+    Returns
+    -------
+    list of (Diagnostic, str)
+        Each that is told, and what is said after it of those like it that are not: mostly nothing.
+    """
+    alike: dict[object, list[Diagnostic]] = {}
+    for number, one in enumerate(diagnostics):
+        place = number if one.source is None else one.source
+        alike.setdefault((place, one.code, one.severity), []).append(one)
+    told: list[tuple[Diagnostic, str]] = []
+    for same in alike.values():
+        rest = len(same) - MOST_ALIKE
+        shown = same if rest <= 1 else same[:MOST_ALIKE]
+        told += [(one, "") for one in shown]
+        if rest > 1:
+            more = f"{same[0].source}  {same[0].code} {same[0].severity}  and {rest:,} more of this"
+            told[-1] = (shown[-1], f"{more} line")
+    return told
+
+
 class _DiagnosticsError(CoulerError):
     def __init__(self, message: str, diagnostics: Sequence[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        lines = [message, *(f"  {diagnostic}" for diagnostic in self.diagnostics)]
+        lines = [message]
+        for one, more in fold(self.diagnostics):
+            lines += [f"  {one}"] + [f"  {more}"] * bool(more)
         super().__init__("\n".join(lines))
 
 
@@ -154,6 +185,23 @@ class LostArtifactError(ArtifactError):
 
     def __init__(self, message: str, digest: str) -> None:
         self.digest = digest
+        super().__init__(message)
+
+
+class BudgetError(CoulerError, ValueError):
+    """Steps cannot be put into parts within a budget.
+
+    Attributes
+    ----------
+    nodes
+        Names of those that do not fit; empty where no single one is to blame.
+    excess
+        What they have over the budget, in words; empty where it is not a sum of theirs.
+    """
+
+    def __init__(self, message: str, nodes: tuple[str, ...] = (), excess: str = "") -> None:
+        self.nodes = nodes
+        self.excess = excess
         super().__init__(message)
 
 

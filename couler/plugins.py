@@ -5,7 +5,7 @@ What comes with Couler is found in the same way as what a third party installs.
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 
 from couler.errors import ConfigurationError
 
@@ -32,6 +32,21 @@ def find_plugins(group: str) -> dict[str, EntryPoint]:
                 f'{entry.name}" of {group} ({other.value}, {entry.value}). Uninstall one of them'
             )
     return found
+
+
+def find_own_plugin(group: str, name: str) -> EntryPoint | None:
+    """Return an entry point of Couler's own distribution, or None if it has none of that name.
+
+    Notes
+    -----
+    Reads one distribution, where `find_plugins` reads all. Whether another one uses the name, too,
+    is found out by `find_plugins`.
+    """
+    try:
+        found = distribution("couler").entry_points.select(group=group, name=name)
+    except PackageNotFoundError:  # a checkout that is on the path and not installed
+        return None
+    return next(iter(found), None)
 
 
 def load_plugin(entry: EntryPoint) -> object:

@@ -12,6 +12,7 @@ from couler import stages
 from couler.backends.base import RunOptions, RuntimeName, Target
 from couler.backends.remote import Connection, Scheduled, Scheduling
 from couler.ir.paths import StepPath
+from couler.ir.serialize import read_json
 from couler.ir.storages import Storages
 
 if t.TYPE_CHECKING:
@@ -117,7 +118,7 @@ class SubmittedRun:
         Parameters
         ----------
         step
-            Its path, such as `train[2]/fit`.
+            Its path, such as `train[2]/fit`, as the program has it or the run.
         attempt
             From 1; None for the last one.
 
@@ -127,8 +128,12 @@ class SubmittedRun:
             The engine cannot be asked, or has no such log.
         """
         from couler.control.log_reading import read_log
+        from couler.ir.evaluation.places import find_place
+        from couler.state import source_map_of, workflow_of
 
         with self._open() as (database, run):
+            if source_map := source_map_of(database, run.id):
+                step = find_place(read_json(workflow_of(database, run.id)), step, source_map)
             path = StepPath.parse(step)
             return "\n".join(read_log(run, path, database, os.environ, attempt=attempt))
 

@@ -96,6 +96,8 @@ CODES: dict[str, str] = {
     "CLR205": "dependencies that cannot both be met",
     "CLR206": "choice among no dependencies",
     "CLR207": "condition with only one result",
+    "CLR208": "parts that wait for each other in a circle",
+    "CLR209": "parts that do not nest",
     "CLR211": "unsafe read of a step that can be skipped",
     "CLR212": "unsafe read of a step that may have failed",
     "CLR213": "output that may have no value",
@@ -118,6 +120,7 @@ CODES: dict[str, str] = {
     "CLR321": "log kept where Argo would look for files",
     "CLR322": "file that Argo would not find again in its archive",
     "CLR323": "files that Argo cannot list",
+    "CLR324": "step that Argo cannot run in its part",
     "CLR340": "foreach of Airflow inside a foreach, both over lists of the run",
     "CLR341": "bound on the items of a group in Airflow",
     "CLR342": "DAG of many tasks",
@@ -152,6 +155,7 @@ CODES: dict[str, str] = {
     "CLR378": "use of a secret that a connection has not",
     "CLR379": "foreach of Airflow over too many items",
     "CLR380": "DAG file that Airflow cannot load",
+    "CLR381": "groups of Airflow too deep for Python",
     "CLR385": "character that no process can be given",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",
@@ -213,5 +217,7 @@ CODES: dict[str, str] = {
     "CLR512": "too many parameters of a template",
     "CLR513": "manifest too large",
     "CLR514": "templates nested too deep",
+    "CLR540": "step that is too large for any part",
+    "CLR541": "budget within which nothing can be split",
 }
 """Code -> what it reports, in a few words."""

@@ -122,6 +122,8 @@ class Feature(enum.StrEnum):
     WORKFLOW_LOCK = "lock-of-workflow"
     MAX_PARALLEL = "max-parallel"
     MAX_PARALLEL_GROUP = "max-parallel-group"
+    PART = "part"
+    PART_RUN = "part-with-run-of-its-own"
     # pods
     RESOURCES = "resources"
     GPU = "gpu"

@@ -11,7 +11,15 @@ from couler.ir.features import Feature
 from couler.ir.policies import AnyOf, Dependency, Foreach, Loop
 from couler.ir.ranges import is_known
 from couler.ir.values import RoundRef, walk
-from couler.ir.walk import LOCAL, Scope, explicit_dependencies, references, scopes, step_values
+from couler.ir.walk import (
+    LOCAL,
+    Scope,
+    ScopeKey,
+    explicit_dependencies,
+    references,
+    scopes,
+    step_values,
+)
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Step, Workflow
 
@@ -34,17 +42,17 @@ class Enclosed:
 
 def enclosed_scopes(workflow: Workflow) -> Iterator[Enclosed]:
     """Yield every scope with what is around it, outer before inner."""
-    outer: dict[tuple[str | None, tuple[str, ...]], Enclosed] = {}
+    outer: dict[ScopeKey, Enclosed] = {}
     for scope in scopes(workflow):
         around = Enclosed(scope)
         if scope.owner is not None:
-            parent = outer[scope.handler, scope.path[:-1]]
+            parent = outer[scope.key_around]
             around = Enclosed(
                 scope,
                 in_foreach=parent.in_foreach or scope.owner.foreach is not None,
                 in_loop=parent.in_loop or scope.owner.loop is not None,
             )
-        outer[scope.handler, scope.path] = around
+        outer[scope.key] = around
         yield around
 
 

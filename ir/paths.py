@@ -80,3 +80,8 @@ class StepPath(tuple[PathPart, ...]):
 
     def __repr__(self) -> str:
         return f"StepPath({str(self)!r})"
+
+
+def without_places(path: StepPath) -> StepPath:
+    """Return a path without items and rounds."""
+    return StepPath(PathPart(part.name) for part in path)

@@ -49,6 +49,21 @@ class Foreach(Node):
     max_parallel: PositiveInt | None = None
 
 
+class Part(Node):
+    """Which part of a split scope a step belongs to: a label that changes no outcome.
+
+    Engines with limits lay the steps of one part together: those of a group in one definition, a
+    DAG template for instance, those of a run in a run of its own, which the first one starts and
+    waits for. A group lies within one run. What a step waits for, and how it ends, is not changed
+    by either.
+    """
+
+    run: str | None = None
+    """Name of the run of its own; None for the run of the workflow."""
+    group: str | None = None
+    """Name of the group of steps within that run; None for none."""
+
+
 class Loop(Node):
     """Run the step, then again while the condition holds on its outputs (`RoundRef`)."""
 

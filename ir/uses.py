@@ -74,7 +74,9 @@ Add: t.TypeAlias = Callable[[Feature], object]
 
 _OF_FLOW = frozenset(("when", "foreach", "loop", "daemon", "metrics", "hooks"))
 _OF_FILES = frozenset(("inputs", "outputs", "logs"))
-_OF_POLICY = frozenset(("retry", "timeout_s", "cache", "mutex", "locks", "max_parallel", "engine"))
+_OF_POLICY = frozenset(
+    ("retry", "timeout_s", "cache", "mutex", "locks", "max_parallel", "part", "engine")
+)
 """The fields of a step that the functions of these names look at."""
 
 
@@ -214,5 +216,10 @@ def _add_policy_features(step: Step, add: Add) -> None:
                 add(feature)
     if step.max_parallel is not None:
         add(Feature.MAX_PARALLEL_GROUP)
+    if step.part is not None:
+        if step.part.group is not None:
+            add(Feature.PART)
+        if step.part.run is not None:
+            add(Feature.PART_RUN)
     if step.engine:
         add(Feature.ENGINE_OVERRIDES)

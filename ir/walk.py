@@ -37,6 +37,9 @@ HOOKS = "hooks"
 
 Outcome: t.TypeAlias = t.Literal["success", "failure", "completion"]
 
+ScopeKey: t.TypeAlias = tuple[str | None, tuple[str, ...]]
+"""What tells a scope of a workflow from others: its `Scope.handler` and `Scope.path`."""
+
 
 class Scope(t.NamedTuple):
     """A closed set of steps: a workflow's own, a group's, or an exit handler's."""
@@ -48,6 +51,16 @@ class Scope(t.NamedTuple):
     """The step whose group this is; None for the workflow and for exit handlers."""
     handler: str | None = None
     """Name of the exit handler that it belongs to."""
+
+    @property
+    def key(self) -> ScopeKey:
+        """What tells it from the other scopes of its workflow."""
+        return self.handler, self.path
+
+    @property
+    def key_around(self) -> ScopeKey:
+        """The key of the scope that its group is a step of."""
+        return self.handler, self.path[:-1]
 
     def path_of(self, step: Step) -> str:
         """Return the path of one of its steps, as messages and `couler.ir.paths` write it."""
@@ -306,6 +319,18 @@ def explicit_dependencies(step: Step) -> Iterator[tuple[str, Outcome]]:
                 yield option.step, option.on
             else:
                 yield option, "success"
+
+
+def told_apart(step: Step) -> Iterator[str]:
+    """Yield the steps of whose end a step asks more than that it be a success.
+
+    They are those of which it needs the failure or the completion, and alternatives.
+    """
+    for entry in step.depends_on:
+        if isinstance(entry, AnyOf):
+            yield from (one if isinstance(one, str) else one.step for one in entry.options)
+        elif isinstance(entry, Dependency):
+            yield entry.step
 
 
 def predecessors(step: Step) -> tuple[str, ...]:

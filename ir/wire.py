@@ -61,6 +61,24 @@ def matches(value: object, value_type: ValueType) -> bool:
     return isinstance(value, _PYTHON_TYPES[value_type])
 
 
+def literal_type(value: object) -> ValueType:
+    """Return the type as which a literal travels: that of its JSON, `json` for null."""
+    match value:
+        case str():
+            return "str"
+        case bool():
+            return "bool"
+        case int():
+            return "int"
+        case float():
+            return "float"
+        case tuple() | list():
+            return "list"
+        case dict():
+            return "dict"
+    return "json"
+
+
 def dump_json(value: object) -> str:
     """Return compact JSON with characters beyond ASCII as they are.
 

@@ -22,6 +22,7 @@ from couler.ir.policies import (
     Dependency,
     Foreach,
     Loop,
+    Part,
     Placement,
     Positive,
     Profile,
@@ -230,6 +231,8 @@ class Step(Node):
     name: str
     action: Action
     depends_on: tuple[str | Dependency | AnyOf, ...] = ()
+    program_order: tuple[str, ...] = ()
+    """Names in `depends_on` that are there only since the program calls those steps before."""
     when: Condition | None = None
     foreach: Foreach | None = None
     loop: Loop | None = None
@@ -264,6 +267,8 @@ class Step(Node):
     """What engines show in place of the name."""
     logs: LogSettings | None = None
     profile: Profile | None = None
+    part: Part | None = None
+    """Which part of its scope it belongs to, where that is split."""
     engine: JsonMap = FrozenDict()
     source: SourceRef | None = None
     origin: str = "user"

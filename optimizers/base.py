@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 
+from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
+
+Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
+"""Gives what a workflow takes of the engine; None for one that it cannot run anyway."""
 
 
 class PassContext:
@@ -18,35 +22,82 @@ class PassContext:
         Name of the engine that the plan is for; None for any.
     profile
         Name of the engine's profile; None for its first.
+    weigh
+        Gives what a workflow takes of one run of the engine, and the limits of it; None if the
+        engine cannot run the workflow anyway. Without it there is no engine, or it has no limits.
+    parts_are_barriers
+        Whether the engine starts the parts of a split scope as a whole (`couler.ir.sizes.Limits`);
+        None without an engine.
 
     Attributes
     ----------
     reason
         The sentence that the pass gave, or an empty text.
+    step_reasons
+        What the pass said of single steps, by the path of the step.
     derived
         For each step that a pass made of others, the paths of those.
+    item_steps
+        Those of them that are foreachs with an item for each of the others, in that order.
+    gave_up
+        What the pass said that it could not do.
 
     Examples
     --------
     >>> context = PassContext(engine="argo")
     >>> context.explain("2 steps of 3 s in sum share a pod.")
     >>> context.derive("load-and-clean", ["load", "clean"])
-    >>> context.reason, dict(context.derived)
-    ('2 steps of 3 s in sum share a pod.', {'load-and-clean': ('load', 'clean')})
+    >>> context.explain("Nothing reads what it waits for.", step="report")
+    >>> context.reason, context.step_reasons["report"], context.derived["load-and-clean"]
+    ('2 steps of 3 s in sum share a pod.', 'Nothing reads what it waits for.', ('load', 'clean'))
     """
 
-    def __init__(self, *, engine: str | None = None, profile: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        engine: str | None = None,
+        profile: str | None = None,
+        weigh: Weigh | None = None,
+        parts_are_barriers: bool | None = None,
+    ) -> None:
         self.engine = engine
         self.profile = profile
+        self.weigh = weigh
+        self.parts_are_barriers = parts_are_barriers
         self.reason = ""
-        self.derived: Mapping[str, tuple[str, ...]] = {}
+        self.step_reasons: dict[str, str] = {}
+        self.derived: dict[str, tuple[str, ...]] = {}
+        self.item_steps: set[str] = set()
+        self.gave_up: list[str] = []
 
-    def explain(self, reason: str) -> None:
-        """Say in one sentence why the pass did what it did; a later sentence is added."""
-        self.reason = f"{self.reason} {reason}".strip()
+    def explain(self, reason: str, *, step: str | None = None) -> None:
+        """Say in one sentence why the pass did what it did; a later sentence is added.
 
-    def derive(self, step: str, sources: Sequence[str]) -> None:
+        Parameters
+        ----------
+        reason
+            The sentence.
+        step
+            Path of the step that it is about, in the workflow that the pass returns, or for a step
+            that it removed in the one that it was given; None for all that the pass did.
+        """
+        if step is None:
+            self.reason = f"{self.reason} {reason}".strip()
+        else:
+            self.step_reasons[step] = f"{self.step_reasons.get(step, '')} {reason}".strip()
+
+    def give_up(self, reason: str) -> None:
+        """Say in a sentence what the pass could not do, and why.
+
+        It is added to the reason, and told again with what the engine then refuses for its size.
+        """
+        self.explain(reason)
+        self.gave_up.append(reason)
+
+    def derive(self, step: str, sources: Sequence[str], *, as_items: bool = False) -> None:
         """Say of which steps a step of the result was made.
+
+        By this the status of a run, its logs and a retry know the steps by their old names.
 
         Parameters
         ----------
@@ -54,8 +105,14 @@ class PassContext:
             Path in the workflow that the pass returns.
         sources
             Paths in the workflow that the pass was given.
+        as_items
+            The step is a foreach, and its n-th item was made of the n-th of them.
         """
-        self.derived = {**self.derived, step: tuple(sources)}
+        self.derived[step] = tuple(sources)
+        if as_items:
+            self.item_steps.add(step)
+        else:
+            self.item_steps.discard(step)
 
 
 @t.runtime_checkable
@@ -63,7 +120,9 @@ class Pass(t.Protocol):
     """A rewriting of workflows; a frozen dataclass whose fields are its options.
 
     Its docstring states what must hold before, what holds after, what is preserved, and the
-    complexity.
+    complexity. It keeps the outcome of every run, unless its class says `keeps_failures = False`:
+    then only of runs in which nothing fails. One that fits the workflow to the limits of its engine
+    says `fits_engine = True`: others that a user adds come before it.
     """
 
     name: t.ClassVar[str]
@@ -77,8 +136,28 @@ class Pass(t.Protocol):
         ...
 
 
+def fits_engine(pass_: Pass) -> bool:
+    """Return whether a pass fits workflows to the limits of an engine, and so comes last."""
+    return bool(getattr(pass_, "fits_engine", False))
+
+
 def options_of(pass_: Pass) -> dict[str, t.Any]:
     """Return the options of a pass by name, as they are set."""
     value: t.Any = pass_
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
     return {field.name: getattr(value, field.name) for field in fields}
+
+
+def defaults_of(pass_: Pass) -> frozenset[str]:
+    """Return the names of the options of a pass that have their default values."""
+    value: t.Any = pass_
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(value) else ()
+    return frozenset(
+        field.name for field in fields if getattr(value, field.name) == _default(field)
+    )
+
+
+def _default(field: dataclasses.Field[t.Any]) -> t.Any:
+    if field.default_factory is not dataclasses.MISSING:
+        return field.default_factory()
+    return field.default

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 
-from couler.ir.walk import scopes
+from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Group, Step, Workflow
 
 
@@ -59,7 +59,8 @@ def diff(
         Two workflows.
     derived
         For steps of `after`, the paths in `before` that they were made of. A step made of one
-        that is gone has moved, as has a step that is the only one of its name to come and to go.
+        that is gone has moved, as has a step that is the only one of its name to come and to go,
+        and a step whose group has moved.
 
     Notes
     -----
@@ -97,12 +98,9 @@ def diff(
     return tuple(changes)
 
 
-def steps_by_path(workflow: Workflow) -> Iterator[tuple[str, Step]]:
-    """Yield every step with its path; `exit:NAME/` leads the paths of an exit handler."""
-    for scope in scopes(workflow):
-        prefix = "" if scope.handler is None else f"exit:{scope.handler}/"
-        for step in scope.steps:
-            yield prefix + "/".join((*scope.path, step.name)), step
+def path_of(change: Change) -> str | None:
+    """Return the path of the step that changed, after the change if it is still there."""
+    return change.to if isinstance(change, Moved) else change.step
 
 
 def change_to_json(change: Change) -> dict[str, t.Any]:
@@ -115,26 +113,61 @@ def _moves(
 ) -> dict[str, str]:
     """Return for each moved step of `new` the path that it had in `old`."""
     came = [path for path in new if path not in old]
-    gone = [path for path in old if path not in new]
+    gone = dict.fromkeys(path for path in old if path not in new)
+    below = {(above, path.rpartition("/")[2]) for path in came for above in _above(path)}
     moves: dict[str, str] = {}
-    by_name = _only_of_their_name(gone)
     for path in came:
         sources = derived.get(path, ())
-        if len(sources) == 1 and sources[0] in old and sources[0] not in new:
-            moves[path] = sources[0]
-    taken = set(moves.values())
-    for name, path in _only_of_their_name(came).items():
-        source = by_name.get(name)
-        if path not in derived and source is not None and source not in taken:
-            moves[path] = source
-    return moves
+        if len(sources) != 1 or sources[0] not in gone:
+            continue
+        if (path, sources[0].rpartition("/")[2]) in below:
+            continue  # a group around the step, which has moved into it
+        moves[path] = sources[0]
+        del gone[sources[0]]
+    free = [path for path in came if path not in derived]
+    while True:
+        found = _same_name(free, gone) | _with_their_group(free, gone, moves)
+        if not found:
+            return moves
+        for path, source in found.items():
+            if source in gone:
+                moves[path] = source
+                del gone[source]
+        free = [path for path in free if path not in moves]
 
 
-def _only_of_their_name(paths: list[str]) -> dict[str, str]:
+def _same_name(came: Iterable[str], gone: Iterable[str]) -> dict[str, str]:
+    """Return the steps whose name is that of one step that is gone, and of no other."""
+    one, other = _only_of_their_name(came), _only_of_their_name(gone)
+    return {path: other[name] for name, path in one.items() if name in other}
+
+
+def _with_their_group(
+    came: Iterable[str], gone: Mapping[str, None], moves: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the steps of groups that have moved."""
+    found: dict[str, str] = {}
+    moved = dict(moves)
+    for path in came:  # outer steps before inner ones
+        group, _, name = path.rpartition("/")
+        source = f"{moved[group]}/{name}" if group in moved else ""
+        if source in gone:
+            found[path] = moved[path] = source
+    return found
+
+
+def _only_of_their_name(paths: Iterable[str]) -> dict[str, str]:
     found: dict[str, list[str]] = {}
     for path in paths:
         found.setdefault(path.rpartition("/")[2], []).append(path)
     return {name: same[0] for name, same in found.items() if len(same) == 1}
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the paths of the groups around a step, the innermost first."""
+    while "/" in path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 def _changed_step_fields(before: Step, after: Step) -> tuple[str, ...]:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.graph import Graph
 from couler.ir.serialize import write_json
-from couler.ir.walk import scopes
+from couler.ir.walk import scopes, steps_by_path
 from couler.ir.workflow import Workflow
-from couler.optimizers.diff import Change, Moved, change_to_json, diff, steps_by_path
+from couler.optimizers.diff import Change, Moved, change_to_json, diff, path_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,18 @@ class PassRecord:
         For steps that the pass made of others, the paths of those.
     before, after
         The workflow that it was given, and the one that it returned.
+    step_reasons
+        What it said of single steps, by their paths.
+    verify_seconds
+        How long the verification of what it returned took.
+    errors
+        What is wrong with what it returned; a pipeline ends with such a pass.
+    defaults
+        Names of the options that have their default values.
+    item_steps
+        Those of `derived` that are foreachs with an item for each of their sources, in that order.
+    gave_up
+        Those sentences of the reason that say what it could not do.
     """
 
     name: str
@@ -63,6 +76,12 @@ class PassRecord:
     derived: Mapping[str, tuple[str, ...]]
     before: Workflow
     after: Workflow
+    step_reasons: Mapping[str, str] = field(default_factory=dict)
+    verify_seconds: float = 0.0
+    errors: tuple[Diagnostic, ...] = ()
+    defaults: frozenset[str] = frozenset()
+    item_steps: frozenset[str] = frozenset()
+    gave_up: tuple[str, ...] = ()
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -94,14 +113,32 @@ class PassRecord:
                 found[path] = (path,) if path in known else ()
         return found
 
+    @cached_property
+    def results(self) -> dict[str, tuple[str, ...]]:
+        """For each step before the pass, the steps after it that come from it."""
+        found: dict[str, list[str]] = {path: [] for path, _ in steps_by_path(self.before)}
+        for path, sources in self.sources.items():
+            for source in sources:
+                found.setdefault(source, []).append(path)
+        return {path: tuple(results) for path, results in found.items()}
+
+    def reason_of(self, change: Change) -> str:
+        """Return what the pass said of one change, or an empty text."""
+        path = path_of(change)
+        return "" if path is None else self.step_reasons.get(path, "")
+
     def to_json(self) -> dict[str, t.Any]:
         """Return the record as JSON, the workflows left out."""
         return {
             "pass": self.name,
             "options": {name: _plain(value) for name, value in self.options.items()},
             "seconds": self.seconds,
+            "verify_seconds": self.verify_seconds,
             "reason": self.reason,
-            "changes": [change_to_json(change) for change in self.changes],
+            "changes": [
+                {**change_to_json(change), **({"reason": why} if why else {})}
+                for change, why in ((one, self.reason_of(one)) for one in self.changes)
+            ],
             "sources": {
                 path: list(sources) for path, sources in self.sources.items() if sources != (path,)
             },
@@ -110,9 +147,18 @@ class PassRecord:
 
 @dataclass(frozen=True)
 class PassLog:
-    """What all passes of a pipeline did, in order."""
+    """What all passes of a pipeline did, in order.
+
+    Attributes
+    ----------
+    records
+        One for each pass.
+    pipeline
+        What the user calls the pipeline; None for one without a name.
+    """
 
     records: tuple[PassRecord, ...] = ()
+    pipeline: str | None = None
 
     def source_steps(self, path: str) -> tuple[str, ...]:
         """Return the steps of the user's workflow that a step of the result comes from.
@@ -130,6 +176,29 @@ class PassLog:
         paths: tuple[str, ...] = (path,)
         for record in reversed(self.records):
             found = (source for name in paths for source in record.sources.get(name, ()))
+            paths = tuple(dict.fromkeys(found))
+        return paths
+
+    def result_steps(self, path: str) -> tuple[str, ...]:
+        """Return what became of a step of the user's workflow.
+
+        Parameters
+        ----------
+        path
+            Path of a step before the first pass.
+
+        Returns
+        -------
+        tuple of str
+            Paths of the steps after the last pass that come from it; none if a pass removed it.
+
+        Notes
+        -----
+        The first call takes O(n) for n steps and each pass, later ones of the same log less.
+        """
+        paths: tuple[str, ...] = (path,)
+        for record in self.records:
+            found = (result for name in paths for result in record.results.get(name, ()))
             paths = tuple(dict.fromkeys(found))
         return paths
 

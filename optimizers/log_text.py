@@ -1,36 +1,212 @@
-"""The log of a pipeline as a table of text."""
+"""The log of a pipeline as text: a table of sizes and estimates, and what each pass did and why."""
 
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
-from couler.optimizers.diff import Added, Change, Changed, Moved, Removed
-from couler.optimizers.log import PassRecord, Size
+from couler.ir.wording import counted
+from couler.ir.workflow import Workflow
+from couler.optimizers.diff import Added, Change, Changed, Moved, Removed, path_of
+from couler.optimizers.estimate import Estimate, Figure, Prices, estimate
+from couler.optimizers.log import PassRecord, Size, measure
+from couler.optimizers.option_types import is_size_name, plain_text
 
-_COLUMNS = ("pass", "seconds", "steps", "edges", "bytes")
-_MOST_CHANGES = 20
-"""More changes of one pass than these are counted, not listed; the JSON has all."""
+COLUMNS = ("", "took", "steps", "edges", "bytes", "critical path", "peak memory", "cost")
+"""Heads of the table; the first column names the pass."""
+
+WHOLE = "all passes"
+"""Name of the last row, from before the first pass to after the last."""
+
+MOST_CHANGES = 20
+"""Of more changes than these, those that are alike share a line; the JSON has all."""
+
+_FEW = 3
+"""So many of changes that are alike are named."""
+
+_UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row of the table: what was before and what is after.
+
+    Attributes
+    ----------
+    name
+        The pass with its options, or `all passes`.
+    seconds
+        How long it took.
+    sizes, estimates
+        Before, and after.
+    """
+
+    name: str
+    seconds: float
+    sizes: tuple[Size, Size]
+    estimates: tuple[Estimate, Estimate]
+
+    def cells(self, currency: str = "") -> tuple[str, ...]:
+        """Return the texts of the row."""
+        before, after = self.sizes
+        cells = [
+            self.name,
+            f"{self.seconds:.3f} s",
+            growth_text(before.steps, after.steps),
+            growth_text(before.edges, after.edges),
+            growth_text(before.size_bytes, after.size_bytes),
+        ]
+        one, other = self.estimates
+        for figures, write in (
+            ((one.seconds, other.seconds), seconds_text),
+            ((one.memory_bytes, other.memory_bytes), bytes_text),
+            ((one.cost, other.cost), lambda value: f"{value:,.4g} {currency}".rstrip()),
+        ):
+            texts = [figure_text(figure, write) for figure in figures]
+            cells.append(" -> ".join(dict.fromkeys(texts)))
+        return tuple(cells)
+
+
+def rows_of(
+    source: Workflow,
+    records: Sequence[PassRecord],
+    prices: Prices | None = None,
+    *,
+    parts_are_barriers: bool = False,
+) -> tuple[Row, ...]:
+    """Return a row for each pass, and one for all of them.
+
+    Parameters
+    ----------
+    source
+        The workflow before the first pass.
+    records
+        What the passes did, in order.
+    prices
+        What compute costs.
+    parts_are_barriers
+        Whether the engine starts the parts of a split scope as a whole.
+    """
+
+    def figures_of(workflow: Workflow) -> Estimate:
+        return estimate(workflow, prices, parts_are_barriers=parts_are_barriers)
+
+    size, figures = measure(source), figures_of(source)
+    first = size, figures
+    rows: list[Row] = []
+    for record in records:
+        before = size, figures
+        if record.after is not record.before:
+            size, figures = record.size_after, figures_of(record.after)
+        name = record.name + options_text(record)
+        rows.append(Row(name, record.seconds, (before[0], size), (before[1], figures)))
+    seconds = sum(record.seconds for record in records)
+    rows.append(Row(WHOLE, seconds, (first[0], size), (first[1], figures)))
+    return tuple(rows)
+
+
+def table_text(rows: Sequence[Row], currency: str = "") -> str:
+    """Return the rows as a table."""
+    cells = [COLUMNS, *(row.cells(currency) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(_line(row, widths) for row in cells)
+
+
+def known_text(figures: Estimate, prices: Prices | None, steps: int | None = None) -> str:
+    """Return of how many steps the estimates know.
+
+    Parameters
+    ----------
+    figures, prices
+        What is estimated, and with which prices.
+    steps
+        How many steps the workflow has: it is told which of them the estimates leave out.
+
+    Examples
+    --------
+    >>> known_text(estimate(Workflow(name="w")), None)
+    'estimates: no step runs anything'
+    """
+    count = figures.seconds.steps
+    if count == 0:
+        return "estimates: no step runs anything"
+    seconds, memory = figures.seconds.known, figures.memory_bytes.known
+    apart = ""
+    if steps is not None and steps != count:
+        apart = " (groups and exit handlers of a failure apart)"
+    known = (
+        f"seconds are known of {seconds:,} of {counted(count, 'step')}{apart}, memory of {memory:,}"
+    )
+    if prices is None or not prices.are_known:
+        return f"estimates: {known}; no prices are set"
+    return f"estimates: {known}, cost of {figures.cost.known:,}"
 
 
 def log_text(records: Sequence[PassRecord]) -> str:
-    """Return a table with a line for each pass, and below it why it did what it did."""
+    """Return for each pass what it did, and why."""
     if not records:
         return "no passes ran"
-    rows = [
-        (
-            record.name + _options_text(record),
-            f"{record.seconds:.3f}",
-            *_sizes(record.size_before, record.size_after),
-        )
-        for record in records
-    ]
-    widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)]
-    lines = [_line(_COLUMNS, widths)]
-    for row, record in zip(rows, records, strict=True):
-        lines.append(_line(row, widths))
-        lines.extend(f"    {line}" for line in _explanation(record))
+    lines: list[str] = []
+    for record in records:
+        lines.append(record.name + options_text(record))
+        if record.reason:
+            lines.append(f"    {record.reason}")
+        lines.extend(f"    {line}" for line in change_lines(record))
     return "\n".join(lines)
+
+
+def change_lines(record: PassRecord, most: int = MOST_CHANGES) -> Iterator[str]:
+    """Yield the changes of a pass, each with its reason if it has one of its own.
+
+    Of more than `most`, those that are alike are told in one line.
+    """
+    changes = record.changes
+    if not changes:
+        yield "nothing changed"
+    if len(changes) <= most:
+        yield from (_told(change, record.reason_of(change)) for change in changes)
+        return
+    alike: dict[tuple[object, ...], list[Change]] = {}
+    for change in changes:
+        fields = () if isinstance(change, Added | Removed) else change.fields
+        kind = change.step is None, type(change), fields, record.reason_of(change)
+        alike.setdefault(kind, []).append(change)
+    left, lines = len(changes), 0
+    for (*_, why), group in alike.items():
+        if lines >= most:
+            break
+        shown = group if len(group) <= _FEW else [group]
+        for one in shown:
+            yield _told(one, str(why)) if not isinstance(one, list) else _many(one, str(why))
+        lines += len(shown)
+        left -= len(group)
+    if left:
+        yield f"... and {counted(left, 'more change')}"
+
+
+def _told(change: Change, why: str) -> str:
+    return change_text(change) + (f" ({why})" if why else "")
+
+
+def _many(changes: Sequence[Change], why: str) -> str:
+    """Return changes that are alike as a line, with the first of them."""
+    first = changes[0]
+    count = f"{len(changes):,} steps"
+    names = ", ".join(path_of(change) or "" for change in changes[:_FEW])
+    match first:
+        case Added():
+            text = f"+ {count}: {names}, ..."
+        case Removed():
+            text = f"- {count}: {names}, ..."
+        case Changed():
+            text = f"~ {', '.join(first.fields)} of {count}: {names}, ..."
+        case Moved():
+            others = f", with another {', '.join(first.fields)}" if first.fields else ""
+            text = f"> {count} have moved{others}: {names}, ..."
+        case _:
+            t.assert_never(first)
+    return text + (f" ({why})" if why else "")
 
 
 def change_text(change: Change) -> str:
@@ -54,17 +230,59 @@ def change_text(change: Change) -> str:
     t.assert_never(change)
 
 
+def options_text(record: PassRecord) -> str:
+    """Return the options of a pass that are not its defaults, as they are written."""
+    told = [
+        f"{name}={plain_text(value, is_size=is_size_name(name))}"
+        for name, value in record.options.items()
+        if name not in record.defaults
+    ]
+    return f"{{{', '.join(told)}}}" if told else ""
+
+
 def growth_text(before: int, after: int) -> str:
     """Return a number, or two with an arrow between them if it changed."""
     return f"{before:,}" if before == after else f"{before:,} -> {after:,}"
 
 
-def _sizes(before: Size, after: Size) -> tuple[str, str, str]:
-    return (
-        growth_text(before.steps, after.steps),
-        growth_text(before.edges, after.edges),
-        growth_text(before.size_bytes, after.size_bytes),
-    )
+def figure_text(figure: Figure, write: Callable[[float], str]) -> str:
+    """Return a figure; of a lower bound, say that it is one.
+
+    Examples
+    --------
+    >>> figure_text(Figure(8.0, 2, 3), seconds_text), figure_text(Figure(None, 0, 3), seconds_text)
+    ('>= 8.0 s', 'unknown')
+    """
+    if figure.value is None:
+        return "unknown"
+    return write(figure.value) if figure.is_whole else f">= {write(figure.value)}"
+
+
+def seconds_text(seconds: float) -> str:
+    """Return seconds.
+
+    Examples
+    --------
+    >>> seconds_text(0.25), seconds_text(12345.6)
+    ('0.2 s', '12,345.6 s')
+    """
+    return f"{seconds:,.1f} s"
+
+
+def bytes_text(count: float) -> str:
+    """Return a number of bytes.
+
+    Examples
+    --------
+    >>> bytes_text(512), bytes_text(3 * 1024**3)
+    ('512 B', '3.0 GiB')
+    """
+    if count < 1024:
+        return f"{count:.0f} B"
+    power = 1
+    while count >= 1024 ** (power + 1) and power < len(_UNITS):
+        power += 1
+    return f"{count / 1024**power:,.1f} {_UNITS[power - 1]}"
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -73,21 +291,3 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
         for number, (cell, width) in enumerate(zip(cells, widths, strict=True))
     )
     return "  ".join((first, *others)).rstrip()
-
-
-def _options_text(record: PassRecord) -> str:
-    if not record.options:
-        return ""
-    return f"({', '.join(f'{name}={value}' for name, value in record.options.items())})"
-
-
-def _explanation(record: PassRecord) -> Iterator[str]:
-    if record.reason:
-        yield record.reason
-    changes = record.changes
-    if not changes:
-        yield "nothing changed"
-    for change in changes[:_MOST_CHANGES]:
-        yield change_text(change)
-    if len(changes) > _MOST_CHANGES:
-        yield f"... and {len(changes) - _MOST_CHANGES:,} more changes"

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from couler.errors import InvalidWorkflowError
+from couler.errors import ConfigurationError, InvalidWorkflowError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import Pass, PassContext, options_of
+from couler.optimizers.base import Pass, PassContext, Weigh, defaults_of, options_of
 from couler.optimizers.log import PassLog, PassRecord
+from couler.optimizers.registry import built_in_pass
+
+_DEFAULT_PASSES: tuple[str, ...] = ("split",)
+"""Names of passes of Couler's own, in order."""
 
 Callback = Callable[[PassRecord], None]
-"""Is called after each pass: for timing, dumps, differences."""
+"""Is called after each pass: for timing, dumps, differences. After a pass that broke the workflow,
+too; the record then has errors."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +32,17 @@ class Pipeline:
         The passes in order.
     callbacks
         Each is called with the record of each pass, in order.
+    name
+        What the user calls it; None for passes that were put together for one call.
     """
 
     passes: tuple[Pass, ...] = ()
     callbacks: tuple[Callback, ...] = ()
+    name: str | None = None
+
+    def __iter__(self) -> Iterator[Pass]:
+        """Yield the passes in order."""
+        return iter(self.passes)
 
     def run(
         self,
@@ -38,6 +50,8 @@ class Pipeline:
         *,
         engine: str | None = None,
         profile: str | None = None,
+        weigh: Weigh | None = None,
+        parts_are_barriers: bool | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -48,6 +62,8 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
+        weigh, parts_are_barriers
+            What the passes are told of the engine (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
 
@@ -61,44 +77,86 @@ class Pipeline:
         ------
         InvalidWorkflowError
             The workflow has errors, or a pass made one that has; the pass is named.
+        ConfigurationError
+            A pass gave something else than a workflow.
+
+        What a pass itself raises gets a note that names it.
         """
         if not self.passes:
-            return workflow, PassLog()
+            return workflow, PassLog(pipeline=self.name)
         if not verified:
-            _refuse_errors("the workflow is not valid", verify(workflow))
+            errors = _errors(verify(workflow))
+            if errors:
+                raise InvalidWorkflowError("the workflow is not valid", errors)
         records: list[PassRecord] = []
         for pass_ in self.passes:
-            record = _run_one(pass_, workflow, PassContext(engine=engine, profile=profile))
+            context = PassContext(
+                engine=engine, profile=profile, weigh=weigh, parts_are_barriers=parts_are_barriers
+            )
+            record = _run_one(pass_, workflow, context)
             records.append(record)
             workflow = record.after
             for callback in self.callbacks:
                 callback(record)
-        return workflow, PassLog(tuple(records))
+            if record.errors:
+                message = f'the pass "{record.name}" made a workflow that is not valid'
+                raise InvalidWorkflowError(message, record.errors)
+        return workflow, PassLog(tuple(records), self.name)
+
+
+def default_names() -> tuple[str, ...]:
+    """Return the names of the passes that a plan runs unless others are asked for."""
+    return _DEFAULT_PASSES
 
 
 def default_pipeline() -> Pipeline:
-    """Return the passes that a plan runs unless others are asked for: none so far."""
-    return Pipeline()
+    """Return the passes that a plan runs unless others are asked for: those of `_DEFAULT_PASSES`.
+
+    Raises
+    ------
+    ConfigurationError
+        One of them cannot be loaded.
+    """
+    return Pipeline(tuple(map(built_in_pass, _DEFAULT_PASSES)))
 
 
 def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecord:
     start = time.perf_counter()
-    after = pass_.run(workflow, context)
-    seconds = time.perf_counter() - start
-    if after is not workflow:
-        _refuse_errors(f'the pass "{pass_.name}" made a workflow that is not valid', verify(after))
+    after = _result(pass_, workflow, context)
+    done = time.perf_counter()
+    errors = () if after is workflow else _errors(verify(after))
     return PassRecord(
         name=pass_.name,
         options=options_of(pass_),
-        seconds=seconds,
+        seconds=done - start,
         reason=context.reason,
         derived=context.derived,
+        gave_up=tuple(context.gave_up),
         before=workflow,
         after=after,
+        step_reasons=context.step_reasons,
+        verify_seconds=time.perf_counter() - done,
+        errors=errors,
+        defaults=defaults_of(pass_),
+        item_steps=frozenset(context.item_steps),
     )
 
 
-def _refuse_errors(message: str, diagnostics: Sequence[Diagnostic]) -> None:
-    errors = [diagnostic for diagnostic in diagnostics if diagnostic.severity == "error"]
-    if errors:
-        raise InvalidWorkflowError(message, errors)
+def _result(pass_: Pass, workflow: Workflow, context: PassContext) -> Workflow:
+    try:
+        after: object = pass_.run(workflow, context)
+    except Exception as error:
+        error.add_note(
+            f'It happened in the pass "{pass_.name}"; --no-pass {pass_.name} leaves it out'
+        )
+        raise
+    if not isinstance(after, Workflow):
+        raise ConfigurationError(
+            f'the pass "{pass_.name}" gave {type(after).__name__}, not a workflow. Mend it, or '
+            f"leave it out: --no-pass {pass_.name}"
+        )
+    return after
+
+
+def _errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    return tuple(diagnostic for diagnostic in diagnostics if diagnostic.severity == "error")

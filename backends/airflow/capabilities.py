@@ -20,6 +20,10 @@ _NO_CACHE = Lowered("nothing: the step runs each time, and a note of the artifac
 _ROUNDS = Lowered("all rounds that can be, of which those after the last are skipped")
 _ONE_MAPPED = Lowered("one mapped foreach along a path of groups; the others are unrolled")
 
+_SHOWN = Lowered(
+    "groups of tasks that are shown, for the workflow's own steps; all tasks are of one DAG"
+)
+
 _RESOURCE = Lowered("a sensor that creates the resource and looks after it until it has ended")
 _REQUEST = Lowered("a function on the worker, by the library requests")
 _NO_METRICS = Unsupported(
@@ -226,6 +230,8 @@ _POLICIES: dict[Feature, Support] = {
         "a pool is held by single tasks, not by a run. Give the lock to the steps that need it"
     ),
     Feature.MAX_PARALLEL: NATIVE,
+    Feature.PART: _SHOWN,
+    Feature.PART_RUN: _SHOWN,
     Feature.MAX_PARALLEL_GROUP: Unsupported(
         "Airflow bounds the tasks of a run and the items of a task, not the tasks of a group. "
         "State max_parallel for the workflow or for the foreach"

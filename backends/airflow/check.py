@@ -9,6 +9,7 @@ from couler.backends.airflow.file_checks import check_files
 from couler.backends.airflow.flow_checks import check_flow
 from couler.backends.airflow.lower import lowered
 from couler.backends.airflow.name_checks import check_names
+from couler.backends.airflow.nesting_checks import check_nesting
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.outputs import declare_results
 from couler.backends.airflow.pod_checks import check_pods
@@ -25,6 +26,7 @@ def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     workflow = declare_results(lowered(workflow))
     yield from check_flow(workflow)
     yield from check_names(workflow)
+    yield from check_nesting(workflow)
     yield from check_steps(workflow, options)
     yield from check_values(workflow, options.version)
     yield from check_texts(workflow)

@@ -6,10 +6,15 @@ import typing as t
 from collections.abc import Callable
 
 from couler.backends.airflow.python import Expression
-from couler.ir.manifests import thawed
-from couler.ir.pods import ContainerSettings, PodContainer, Port, RestartRule
-from couler.ir.policies import Resources
-from couler.ir.storage import EnvFrom, EnvVar, Mount
+from couler.ir.kubernetes_pods import (
+    container_settings,
+    env_from,
+    mount,
+    resources,
+    variable_source,
+)
+from couler.ir.pods import PodContainer
+from couler.ir.storage import EnvVar
 from couler.ir.values import Text
 
 Tree: t.TypeAlias = dict[str, t.Any]
@@ -18,75 +23,11 @@ Write: t.TypeAlias = Callable[[Text], Expression]
 """Returns the expression for a text that the kubelet reads."""
 
 
-def resources(wanted: Resources) -> Tree:
-    """Return the `resources` of a container: what it asks for is its limit, unless it says one."""
-    requests = {"cpu": wanted.cpu, "memory": wanted.memory, "ephemeral-storage": wanted.disk}
-    limits = {**requests, **_given({"cpu": wanted.cpu_limit, "memory": wanted.memory_limit})}
-    requests.update(wanted.other)
-    limits.update(wanted.other)
-    if wanted.gpu is not None:
-        limits[wanted.gpu.resource] = str(wanted.gpu.count)
-    return _given({"requests": _given(requests), "limits": _given(limits)})
-
-
-def mount(wanted: Mount) -> Tree:
-    """Return an entry of `volumeMounts`."""
-    fields = {"subPath": wanted.sub_path, "readOnly": wanted.read_only}
-    return {"name": wanted.volume, "mountPath": wanted.path, **_given(fields)}
-
-
-def env_from(source: EnvFrom) -> Tree:
-    """Return an entry of `envFrom`."""
-    tree: Tree = {"prefix": source.prefix} if source.prefix else {}
-    if source.secret is not None:
-        return {**tree, "secretRef": {"name": source.secret}}
-    return {**tree, "configMapRef": {"name": source.config_map}}
-
-
 def variable(wanted: EnvVar, write: Write) -> Tree:
     """Return an entry of `env`."""
-    if wanted.secret is not None:
-        key = {"name": wanted.secret.secret, "key": wanted.secret.key}
-        kind, optional = "secretKeyRef", wanted.secret.optional
-    elif wanted.config is not None:
-        key = {"name": wanted.config.config_map, "key": wanted.config.key}
-        kind, optional = "configMapKeyRef", wanted.config.optional
-    else:
-        return {"name": wanted.name, "value": write(wanted.value or "")}
-    reference = {**key, "optional": True} if optional else key
-    return {"name": wanted.name, "valueFrom": {kind: reference}}
-
-
-def settings(wanted: ContainerSettings | None) -> Tree:
-    """Return the fields of a container that it is told besides what it runs."""
-    if wanted is None:
-        return {}
-    fields: Tree = {
-        "ports": [_port(port) for port in wanted.ports],
-        "livenessProbe": thawed(wanted.liveness_probe),
-        "readinessProbe": thawed(wanted.readiness_probe),
-        "startupProbe": thawed(wanted.startup_probe),
-        "lifecycle": thawed(wanted.lifecycle),
-        "securityContext": thawed(wanted.security_context),
-        "restartPolicy": wanted.restart_policy,
-        "restartPolicyRules": [_rule(rule) for rule in wanted.restart_rules],
-        "resizePolicy": [
-            {
-                "resourceName": entry.resource,
-                "restartPolicy": "RestartContainer" if entry.restart else "NotRequired",
-            }
-            for entry in wanted.resize
-        ],
-        "stdin": wanted.stdin,
-        "stdinOnce": wanted.stdin_once,
-        "tty": wanted.tty,
-        "terminationMessagePath": wanted.termination_message_path,
-        "terminationMessagePolicy": wanted.termination_message_policy,
-        "volumeDevices": [
-            {"name": device.volume, "devicePath": device.path} for device in wanted.devices
-        ],
-    }
-    return _given(fields)
+    if wanted.secret is not None or wanted.config is not None:
+        return variable_source(wanted)
+    return {"name": wanted.name, "value": write(wanted.value or "")}
 
 
 def container(wanted: PodContainer, write: Write) -> Tree:
@@ -102,26 +43,9 @@ def container(wanted: PodContainer, write: Write) -> Tree:
         "volumeMounts": [mount(one) for one in wanted.mounts],
         "workingDir": wanted.working_dir,
         "imagePullPolicy": wanted.pull_policy,
-        **settings(wanted.settings),
+        **container_settings(wanted.settings),
     }
     return _given(fields)
-
-
-def _port(port: Port) -> Tree:
-    fields = {
-        "name": port.name,
-        "containerPort": port.number,
-        "protocol": port.protocol,
-        "hostPort": port.host_port,
-        "hostIP": port.host_ip,
-    }
-    return _given(fields)
-
-
-def _rule(rule: RestartRule) -> Tree:
-    operator = "NotIn" if rule.others else "In"
-    codes = {"operator": operator, "values": list(rule.exit_codes)}
-    return {"action": "Restart", "exitCodes": codes}
 
 
 def _given(fields: Tree) -> Tree:

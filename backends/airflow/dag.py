@@ -16,6 +16,7 @@ from couler.backends.airflow.parameters import (
     parameter,
     shared_types,
 )
+from couler.backends.airflow.parts import part_ids
 from couler.backends.airflow.places import own_name
 from couler.backends.airflow.pods import Pods
 from couler.backends.airflow.policies import seconds
@@ -39,7 +40,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
         {step.name: step for step in workflow.steps},
         params={one.name: param(one, reader) for one in workflow.parameters},
     )
-    blocks = Scopes(module, tasks)
+    blocks = Scopes(module, tasks, part_ids(workflow))
     objects = RunObjects(workflow, module)
     body = objects.lines(last_tasks(workflow, scope), indent=1)
     indent = 1 + sum(line.endswith(":") for line in body)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from couler.backends.airflow.jobs import belongs_to_run
 from couler.backends.airflow.places import Spot, axis, is_dynamic, item_count
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.wire import MAX_ITEMS
 from couler.ir.workflow import Group, Job, Step, Workflow
 
@@ -27,14 +28,15 @@ def check_flow(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield what the iterations of a workflow ask for in vain, and whether they are many tasks."""
     yield from _problems(workflow.steps, "", within_mapped=False, is_iterated=False)
     for handler in workflow.exit_handlers:
-        path = f"exit:{handler.name}/"
+        path = f"{HANDLER_PREFIX}{handler.name}/"
         yield from _problems(handler.steps, path, within_mapped=False, is_iterated=False)
     steps = [*workflow.steps, *(one for it in workflow.exit_handlers for one in it.steps)]
     count = task_count(steps, within_mapped=False)
     if count > MANY_TASKS:
         message = (
-            f"airflow: the DAG has {count:,} tasks, and the start of each reads the whole file. "
-            "Lower max_iterations, or let lists be made by steps, so that their items are mapped."
+            f"airflow: the DAG has {count:,} tasks. The start of each reads the whole file, and "
+            "the scheduler looks at all of them again and again. Lower max_iterations, let lists "
+            "be made by steps, so that their items are mapped, or let one step do more."
         )
         yield Diagnostic(SIZE_CODE, message, source=workflow.source, severity="warning")
 

@@ -1,13 +1,13 @@
-"""What is known before the run as Python: items of a foreach, plain JSON, types of literals."""
+"""What is known before the run as Python: items of a foreach, and their formats."""
 
 from __future__ import annotations
 
 from couler.backends.airflow.python import Code, Comprehension, Expression, value_of
 from couler.backends.airflow.quoting import quoted
+from couler.ir.manifests import thawed
 from couler.ir.policies import Foreach
 from couler.ir.ranges import known_items, read_format
 from couler.ir.values import Range
-from couler.ir.wire import ValueType
 
 
 def item_rows(foreach: Foreach) -> Expression:
@@ -20,7 +20,7 @@ def item_rows(foreach: Foreach) -> Expression:
         return Comprehension(value_of({name: Code(item)}), Code(repr(numbers)))
     names = [name for name, _ in given]
     rows = zip(*(known_items(items) or () for _, items in given), strict=True)
-    return value_of([dict(zip(names, map(plain_json, row), strict=True)) for row in rows])
+    return value_of([dict(zip(names, map(thawed, row), strict=True)) for row in rows])
 
 
 def form_of(text: str, name: str) -> str:
@@ -29,30 +29,3 @@ def form_of(text: str, name: str) -> str:
     assert form is not None, "verification has read the format"
     width = f"{'0' if form.zeros else ''}{form.width or ''}"
     return f"{form.before}{{{name}:{width}d}}{form.behind}"
-
-
-def plain_json(value: object) -> object:
-    """Return JSON as lists and dicts."""
-    if isinstance(value, tuple | list):
-        return [plain_json(one) for one in value]
-    if isinstance(value, dict):
-        return {key: plain_json(one) for key, one in value.items()}
-    return value
-
-
-def type_of(value: object) -> ValueType:
-    """Return the type of a value."""
-    match value:
-        case str():
-            return "str"
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case tuple() | list():
-            return "list"
-        case dict():
-            return "dict"
-    return "json"

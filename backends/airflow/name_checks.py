@@ -13,6 +13,7 @@ from couler.backends.airflow.places import (
     task_name,
 )
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.workflow import Group, Step, Workflow
 
 LENGTH_CODE = "CLR349"
@@ -25,7 +26,8 @@ def check_names(workflow: Workflow) -> Iterator[Diagnostic]:
     yield from _check(workflow.steps, "", "")
     groups = exit_groups(workflow)
     for handler in workflow.exit_handlers:
-        yield from _check(handler.steps, f"{groups[handler.name]}.", f"exit:{handler.name}/")
+        path = f"{HANDLER_PREFIX}{handler.name}/"
+        yield from _check(handler.steps, f"{groups[handler.name]}.", path)
 
 
 def _check(

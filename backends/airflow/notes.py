@@ -31,6 +31,12 @@ def _entries(need: Need) -> str:
 
 
 def _without_effect(workflow: Workflow) -> Iterator[str]:
+    runs = {step.part.run or "" for step in workflow.steps if step.part is not None} - {""}
+    if runs:
+        yield (
+            f"parts with runs of their own ({len(runs)}): shown as groups of tasks; all are of one "
+            "DAG and run as one"
+        )
     kept = _kept(workflow)
     if kept:
         yield f"{', '.join(kept)}: no effect; Airflow keeps runs until `airflow db clean`"

@@ -234,12 +234,18 @@ def own_name(name: str, around: Group | Workflow | ExitHandler) -> str:
     return free(name, {step.name for step in around.steps})
 
 
+def ids_beside(steps: Iterable[Step]) -> set[str]:
+    """Return the ids of steps in their scope, and of all tasks that can be made beside them."""
+    names = {step.name for step in steps}
+    taken = {task_name(name) for name in names} | names
+    for kind in ("needs", "items", "lists"):
+        taken.update(free(f"{task_name(name)}-{kind}", names) for name in names)
+    return taken
+
+
 def exit_groups(workflow: Workflow) -> dict[str, str]:
     """Return the names of the groups of the exit handlers."""
-    names = {step.name for step in workflow.steps}
-    taken = set(names)
-    for kind in ("needs", "items", "lists"):
-        taken.update(free(f"{name}-{kind}", names) for name in names)
+    taken = ids_beside(workflow.steps)
     groups: dict[str, str] = {}
     for handler in workflow.exit_handlers:
         groups[handler.name] = free(f"exit-{handler.name}", taken)

@@ -19,16 +19,7 @@ from couler.backends.airflow.connections import (
     connections,
     is_connection,
 )
-from couler.backends.airflow.containers import (
-    Tree,
-    Write,
-    container,
-    env_from,
-    mount,
-    resources,
-    settings,
-    variable,
-)
+from couler.backends.airflow.containers import Tree, Write, container, variable
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
 from couler.backends.airflow.overrides import own_arguments
@@ -36,6 +27,7 @@ from couler.backends.airflow.policies import seconds
 from couler.backends.airflow.python import Code, Expression, call, value_of
 from couler.backends.airflow.specs import BASE, patched, patches, pod_spec
 from couler.backends.airflow.texts import untouched_all
+from couler.ir.kubernetes_pods import container_settings, env_from, mount, resources
 from couler.ir.kubernetes_volumes import volume
 from couler.ir.pods import PodContainer, PodSettings
 from couler.ir.storage import EnvVar, SecretKey
@@ -216,7 +208,7 @@ class Pods:
             "env": [variable(one, write) for one in step.env if self._is_reference(one)],
             "envFrom": [env_from(source) for source in step.env_from],
             "volumeMounts": _mounts(step),
-            **settings(step.container),
+            **container_settings(step.container),
         }
         return {"name": BASE, **{name: value for name, value in fields.items() if value}}
 

@@ -8,7 +8,6 @@ last. Texts are written by `repr`, so nothing that a user wrote becomes code.
 from __future__ import annotations
 
 import ast
-import re
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -211,6 +210,8 @@ def _in_lines(expression: Expression, flat: str, indent: int, before: int) -> st
         return f"{inner}{head}{laid_out(one, indent=indent + 1, before=width(head), after=1)},\n"
 
     match expression:
+        case Code() if flat.startswith("*"):  # a name that is unpacked, which is no expression
+            return flat
         case Code():
             read = _read(flat)
             return flat if isinstance(read, Code) else _in_lines(read, flat, indent, before)
@@ -337,17 +338,6 @@ def edge(before: Sequence[str], name: str, *, indent: int = 0) -> str:
         return f"{start}(\n{inner}{given}\n{inner}>> {name}\n{start})"
     listed = laid_out(Listing(tuple(map(Code, before))), indent=indent, after=WIDTH)
     return f"{start}{listed} >> {name}"
-
-
-def variables_of(edges: str) -> list[str]:
-    """Return the variables in a statement that `edge` has made.
-
-    Examples
-    --------
-    >>> variables_of("    [load, check] >> train")
-    ['load', 'check', 'train']
-    """
-    return re.findall(r"\w+", edges)
 
 
 def block(made: Call, name: str, *, indent: int = 0) -> str:

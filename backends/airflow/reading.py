@@ -21,7 +21,7 @@ from couler.backends.airflow.doubts import (
     may_give_more,
 )
 from couler.backends.airflow.inputs import Inputs
-from couler.backends.airflow.literals import form_of, plain_json, type_of
+from couler.backends.airflow.literals import form_of
 from couler.backends.airflow.places import (
     Spot,
     another_round,
@@ -35,6 +35,7 @@ from couler.backends.airflow.places import (
 from couler.backends.airflow.python import Expression, value_of
 from couler.backends.airflow.quoting import quoted, width
 from couler.ir.conditions import And, Compare, Condition, Not, Or
+from couler.ir.manifests import thawed
 from couler.ir.ranges import known_items
 from couler.ir.values import (
     Field,
@@ -51,7 +52,7 @@ from couler.ir.values import (
     Template,
     Value,
 )
-from couler.ir.wire import ValueType, decode, dump_json, encode, is_file
+from couler.ir.wire import ValueType, decode, dump_json, encode, is_file, literal_type
 from couler.ir.workflow import Container, Group, Output, Script, Step
 
 MAY_FAIL = re.compile(r'\b(decoded|numbers|part_of|plain)\(|, kind="')
@@ -97,7 +98,7 @@ class Read:
         if self.type in TEXTS and want == "json":
             if self.constant is not None:
                 return of_text(dump_json(self.constant), "json")
-            return Read(f"quoted({self.code})", "json", is_plain=self.is_plain)
+            return Read(f"json_or_none({self.code})", "json", is_plain=self.is_plain)
         if self.type == "json" and want != "json":
             if self.constant is not None:
                 return of_text(encode(decode(self.constant, "json")), want)
@@ -246,7 +247,7 @@ class Scope:
         """
         match value:
             case Literal():
-                return of_text(encode(value.value), type_of(value.value))
+                return of_text(encode(value.value), literal_type(value.value))
             case ParamRef():
                 return self.params[value.name]
             case StepRef():
@@ -443,7 +444,7 @@ class Scope:
     def _kind(self, value: Value) -> str | None:
         """Return what a value is, if it can be nothing else."""
         if isinstance(value, Literal):
-            found: ValueType = type_of(value.value)
+            found: ValueType = literal_type(value.value)
         else:
             read = self.read(value)
             found = read.type if read.json is None else "json"
@@ -458,7 +459,7 @@ class Scope:
         """Return the expression for a value itself, not for its text."""
         if isinstance(value, Literal):
             return (
-                repr(plain_json(value.value))
+                repr(thawed(value.value))
                 if not isinstance(value.value, str)
                 else quoted(value.value)
             )

@@ -97,18 +97,18 @@ class AirflowApi:
 
     def dag(self, dag_id: str) -> dict[str, Json] | None:
         """Return a DAG; None if it is not known."""
-        found = self.call("GET", f"/dags/{quoted(dag_id)}", absent=(404,))
+        found = self.call("GET", f"/dags/{path_segment(dag_id)}", absent=(404,))
         return found if isinstance(found, dict) else None
 
     def source(self, dag_id: str) -> str | None:
         """Return the text of the file that a DAG was last read from; None if it is not told."""
-        found = self.call("GET", f"/dagSources/{quoted(dag_id)}", absent=(403, 404))
+        found = self.call("GET", f"/dagSources/{path_segment(dag_id)}", absent=(403, 404))
         text = found.get("content") if isinstance(found, dict) else None
         return text if isinstance(text, str) else None
 
     def parse_soon(self, file_token: str) -> None:
         """Have a known DAG file read before others; where that is not allowed, in its turn."""
-        self.call("PUT", f"/parseDagFile/{quoted(file_token)}", absent=(403, 404, 409))
+        self.call("PUT", f"/parseDagFile/{path_segment(file_token)}", absent=(403, 404, 409))
 
     def import_errors(self) -> list[dict[str, Json]]:
         """Return the files that cannot be imported."""
@@ -117,7 +117,7 @@ class AirflowApi:
     def pause(self, dag_id: str, *, paused: bool) -> None:
         """Have nothing of a DAG begin, or have its runs go on."""
         send = {"is_paused": paused}
-        self.call("PATCH", f"/dags/{quoted(dag_id)}", send=send, repeat=True)
+        self.call("PATCH", f"/dags/{path_segment(dag_id)}", send=send, repeat=True)
 
     def scheduled_dags(self) -> Iterator[dict[str, Json]]:
         """Yield the DAGs that are there and have a timetable."""
@@ -127,22 +127,22 @@ class AirflowApi:
 
     def runs(self, dag_id: str, state: str) -> list[str]:
         """Return the names of the runs of a DAG that have a state."""
-        pages = self.pages(f"/dags/{quoted(dag_id)}/dagRuns", "dag_runs", {"state": state})
+        pages = self.pages(f"/dags/{path_segment(dag_id)}/dagRuns", "dag_runs", {"state": state})
         return [str(one["dag_run_id"]) for one in pages]
 
     def last_scheduled(self, dag_id: str) -> datetime | None:
         """Return the time that the last run was for which the schedule has begun."""
         asked: Parameters = {"run_type": "scheduled", "order_by": "-run_after", "limit": 1}
-        found = self.object("GET", f"/dags/{quoted(dag_id)}/dagRuns", params=asked)
+        found = self.object("GET", f"/dags/{path_segment(dag_id)}/dagRuns", params=asked)
         return next((time_of(one.get("run_after")) for one in found.get("dag_runs") or ()), None)
 
     def delete_dag(self, dag_id: str) -> None:
         """Forget a DAG with all its runs."""
-        self.call("DELETE", f"/dags/{quoted(dag_id)}", absent=(404,), repeat=True)
+        self.call("DELETE", f"/dags/{path_segment(dag_id)}", absent=(404,), repeat=True)
 
     def edges(self, dag_id: str) -> dict[str, tuple[str, ...]]:
         """Return the tasks that stand right behind each task of a DAG."""
-        found = self.object("GET", f"/dags/{quoted(dag_id)}/tasks")
+        found = self.object("GET", f"/dags/{path_segment(dag_id)}/tasks")
         return {
             str(task["task_id"]): tuple(task.get("downstream_task_ids") or ())
             for task in found.get("tasks") or ()
@@ -163,8 +163,8 @@ class RunApi:
     def __init__(self, api: AirflowApi, dag_id: str, dag_run_id: str) -> None:
         self.api = api
         self.dag_id, self.dag_run_id = dag_id, dag_run_id
-        self._dag = f"/dags/{quoted(dag_id)}"
-        self._path = f"{self._dag}/dagRuns/{quoted(dag_run_id)}"
+        self._dag = f"/dags/{path_segment(dag_id)}"
+        self._path = f"{self._dag}/dagRuns/{path_segment(dag_run_id)}"
 
     def find(self) -> dict[str, Json] | None:
         """Return the run; None if there is none."""
@@ -314,7 +314,7 @@ class RunApi:
         return found if isinstance(found, dict) else None
 
     def _task(self, task: str) -> str:
-        return f"{self._path}/taskInstances/{quoted(task)}"
+        return f"{self._path}/taskInstances/{path_segment(task)}"
 
 
 def task_of(found: Mapping[str, Json]) -> Task:
@@ -333,6 +333,6 @@ def time_of(text: object) -> datetime | None:
     return datetime.fromisoformat(text) if isinstance(text, str) else None
 
 
-def quoted(text: str) -> str:
+def path_segment(text: str) -> str:
     """Return a name as a part of a path."""
     return quote(text, safe="")

@@ -106,7 +106,7 @@ def gathered(
     """Return the outputs of all items of a step as a JSON list."""
     texts = gather(ti, place, name, rows, default)
     if texts is None or kind == "str":
-        return quoted(texts)
+        return json_or_none(texts)
     return as_json([None if one is None else decoded(one, kind) for one in texts])
 
 
@@ -158,7 +158,7 @@ def first_of(*values: str | None) -> str | None:
     return next((value for value in values if value is not None), None)
 
 
-def quoted(value: Any) -> str | None:
+def json_or_none(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from couler.backends.airflow.runtime import gather, quoted
+from couler.backends.airflow.runtime import gather, json_or_none
 
 if TYPE_CHECKING:
     from airflow.sdk.exceptions import AirflowFailException, AirflowSkipException
@@ -42,7 +42,7 @@ def check_lists(
     for name, kind in kinds.items():
         texts = lists[name] or []
         if kind in ("str", "file", "directory"):
-            texts = [quoted(one) for one in texts]
+            texts = [json_or_none(one) for one in texts]
         size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
         if size > 96 * 1024:
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")

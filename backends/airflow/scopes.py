@@ -10,6 +10,7 @@ from couler.backends.airflow.module import Module
 from couler.backends.airflow.operators import PYTHON
 from couler.backends.airflow.outputs import CHECK_OUTPUTS, check_outputs, run_outputs
 from couler.backends.airflow.parameters import RUN_PARAMETERS
+from couler.backends.airflow.parts import PartIds, laid_out
 from couler.backends.airflow.places import (
     Spot,
     ends_in_any_case,
@@ -32,7 +33,6 @@ from couler.backends.airflow.python import (
     quoted,
     statement,
     value_of,
-    variables_of,
 )
 from couler.backends.airflow.reading import Scope
 from couler.backends.airflow.tasks import NO_GATE, Gate, Place, Tasks
@@ -51,11 +51,14 @@ class Scopes:
         Takes what the tasks need.
     tasks
         Writes the operators.
+    parts
+        The ids of the groups of the parts of the workflow's own steps.
     """
 
-    def __init__(self, module: Module, tasks: Tasks) -> None:
+    def __init__(self, module: Module, tasks: Tasks, parts: PartIds) -> None:
         self._module = module
         self._tasks = tasks
+        self._parts = parts
         self._iterations = Iterations(self, module, tasks)
         self._variables: dict[str, dict[str, str]] = {}
         self._last: dict[str, str] = {}
@@ -88,9 +91,13 @@ class Scopes:
         """
         names = self.name_steps(scope, steps)
         lines: list[str] = []
-        edges: list[str] = []
+        edges: list[tuple[Sequence[str], str]] = []
         waiting = {last for name in names.values() for last in (name, self.last(name))}
-        for step in steps:
+        around = indent
+        for step, opens, depth in laid_out(steps, {} if scope.prefix else self._parts):
+            indent = around + depth
+            for level, group_id in enumerate(opens, indent - len(opens)):
+                lines.append(self._part(group_id, level))
             known = len(edges)
             before, needs = self._before(step, names, scope)
             name = names[step.name]
@@ -101,7 +108,7 @@ class Scopes:
                 start = self._tasks.skip(None, gate.places)
                 lines.append(self._needs(variable, needs_id, needs, start, indent))
                 watched = [self.last(names[one]) for one in needs.watched]
-                edges.append(edge([*watched, *gate.before], variable, indent=indent))
+                edges.append(([*watched, *gate.before], variable))
                 before.append(variable)
                 opened = (scope.spot(step).own("needs"),)
             if gate.can_skip or needs or not before:
@@ -111,13 +118,19 @@ class Scopes:
             if makes_lists(step):
                 lines += self._lists(step, name, scope, indent)
             if before:
-                edges.append(edge(before, self._iterations.makers.get(name, name), indent=indent))
+                edges.append((before, self._iterations.makers.get(name, name)))
             # An edge stands below its later task; Airflow reads ten thousand at the end slowly.
             waiting -= {name, self.last(name)}
-            if not any(waiting.intersection(variables_of(line)) for line in edges[known:]):
-                lines += edges[known:]
+            new = edges[known:]
+            if not any(later in waiting or waiting.intersection(one) for one, later in new):
+                lines += (edge(*one, indent=indent) for one in new)
                 del edges[known:]
-        return [*lines, *edges]
+        return [*lines, *(edge(*one, indent=around) for one in edges)]
+
+    def _part(self, group_id: str, indent: int) -> str:
+        """Return the head of the block of a part; its tasks have the ids that they have outside."""
+        task_group = self._module.take("airflow.sdk", "TaskGroup")
+        return block(call(task_group, group_id, prefix_group_id=False), "", indent=indent)
 
     def name_steps(self, scope: Scope, steps: Sequence[Step]) -> dict[str, str]:
         """Return the variables of the steps of a scope, always the same."""

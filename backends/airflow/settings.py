@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from couler.backends.airflow.flow_checks import task_count
 from couler.backends.airflow.module import Module
 from couler.backends.airflow.options import Options
+from couler.backends.airflow.overrides import own_arguments
 from couler.backends.airflow.python import Call, Code, Expression, call, value_of
+from couler.ir.walk import all_steps
 from couler.ir.workflow import Schedule, Workflow
 
 SCHEDULED_WITHIN_S = 86400
 """How long a pod may wait for a node, unless its step says it: Kubernetes would wait for ever."""
 STARTED_WITHIN_S = 3600
 """How long it may then take to start: images with drivers and models are large."""
+_HEAVY = 2_000
+"""From so many tasks on, none is weighed by those behind it (`benchmarks/airflow_limits.py`)."""
 CLEANUPS = {"pod_completion": "delete_pod", "pod_success": "delete_succeeded_pod"}
 """When pods are deleted, by what the operator calls it."""
 
@@ -73,7 +78,20 @@ def _default_args(workflow: Workflow, options: Options) -> dict[str, object]:
         given["on_finish_action"] = CLEANUPS[runs.pod_cleanup.when]
     if runs is not None and runs.priority is not None:
         given |= {"priority_weight": runs.priority, "weight_rule": "absolute"}
+    elif _is_slow_to_weigh(workflow):
+        given["weight_rule"] = "absolute"
     return given
+
+
+def _is_slow_to_weigh(workflow: Workflow) -> bool:
+    """Return whether Airflow's own weights, which count all tasks behind each, take too long.
+
+    A weight that a step has itself stays within Airflow's own rule.
+    """
+    handled = (step for one in workflow.exit_handlers for step in one.steps)
+    if task_count([*workflow.steps, *handled], within_mapped=False) < _HEAVY:
+        return False
+    return not any("priority_weight" in own_arguments(step) for step in all_steps(workflow))
 
 
 def _annotations(workflow: Workflow) -> Expression | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from couler.backends.airflow.containers import Tree, resources
+from couler.backends.airflow.containers import Tree
+from couler.ir.kubernetes_pods import dns, resources, toleration
 from couler.ir.manifests import thawed
-from couler.ir.pods import Dns, PodOptions, PodSettings, StepPod
-from couler.ir.policies import Placement, Toleration
+from couler.ir.pods import PodOptions, PodSettings, StepPod
+from couler.ir.policies import Placement
 from couler.ir.workflow import Step
 
 BASE = "base"
@@ -35,7 +36,7 @@ def pod_spec(step: Step, shared: PodSettings | None, gpu_type_label: str) -> Tre
         "priorityClassName": place.priority_class or every.priority_class,
         "imagePullSecrets": [{"name": name} for name in every.image_pull_secrets],
         "hostNetwork": every.host_network or None,
-        **(_dns(every.dns) if every.dns is not None else {}),
+        **(dns(every.dns) if every.dns is not None else {}),
         **_options(every),
         **_options(own),
     }
@@ -76,18 +77,6 @@ def patched(tree: Tree, patch: Tree) -> Tree:
     return merged
 
 
-def toleration(accepted: Toleration) -> Tree:
-    """Return an entry of `tolerations`."""
-    fields = {
-        "key": accepted.key,
-        "operator": accepted.operator,
-        "value": accepted.value,
-        "effect": accepted.effect,
-        "tolerationSeconds": accepted.seconds,
-    }
-    return {name: value for name, value in fields.items() if value is not None}
-
-
 def _options(pod: PodOptions) -> Tree:
     fields: Tree = {
         "serviceAccountName": pod.service_account,
@@ -103,16 +92,6 @@ def _options(pod: PodOptions) -> Tree:
     if pod.automount_service_account_token is not None:
         given["automountServiceAccountToken"] = pod.automount_service_account_token
     return given
-
-
-def _dns(wanted: Dns) -> Tree:
-    config: Tree = {
-        "nameservers": list(wanted.nameservers),
-        "searches": list(wanted.searches),
-        "options": [{"name": name, "value": value} for name, value in wanted.options.items()],
-    }
-    config = {name: value for name, value in config.items() if value}
-    return {"dnsPolicy": wanted.policy, "dnsConfig": config}
 
 
 def _with_own_names(patch: Tree) -> Tree:

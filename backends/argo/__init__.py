@@ -24,6 +24,7 @@ if t.TYPE_CHECKING:
     from couler.backends.argo.manifest import Manifest, ManifestOptions
     from couler.backends.argo.remote import ArgoRemote
     from couler.backends.remote import Connection
+    from couler.ir.sizes import Footprint, Limits
 
 __all__ = ["ArgoBackend"]
 
@@ -52,13 +53,35 @@ class ArgoBackend:
     def check(self, workflow: Workflow, target: Target) -> Iterator[Diagnostic]:
         """Yield what Argo would refuse beyond features."""
         from couler.backends.argo.check import check, check_size, check_tags
+        from couler.backends.argo.run_limits import check_runs
 
         profile = choose_profile(self, target)
         yield from check(workflow)
+        yield from check_runs(workflow)
         manifest = self._manifest(workflow, _options(target))
         yield from check_tags(manifest, workflow)
         if workflow.stored is None:
             yield from check_size(manifest, profile)
+
+    def limits(self, target: Target) -> Limits:
+        """Return what one Workflow object takes at most.
+
+        Raises
+        ------
+        EngineOptionError
+            The profile, the version or an option is unknown: before a pass asks for footprints.
+        """
+        from couler.backends.argo.limits import LIMITS
+
+        _options(target)
+        return LIMITS[choose_profile(self, target)]
+
+    def footprint(self, workflow: Workflow, target: Target) -> Footprint:
+        """Return what a workflow takes of one Workflow object."""
+        from couler.backends.argo.footprint import footprint
+
+        manifest = self._manifest(workflow, _options(target))
+        return footprint(workflow, manifest, self.limits(target))
 
     def compile(self, workflow: Workflow, target: Target, *, format: str = "yaml") -> Artifact:
         """Turn a verified workflow into one manifest.
@@ -68,7 +91,8 @@ class ArgoBackend:
         workflow
             Verified, its defaults resolved.
         target
-            Profile, namespace and options: `kind`, `helper_image`, `gpu_type_label`.
+            Profile, namespace and options: `kind`, `helper_image`, `gpu_type_label`,
+            `share_templates`.
         format
             `yaml`, or `json` for Argo's and Kubernetes's API.
 
@@ -132,10 +156,16 @@ class ArgoBackend:
 
 def _write(manifest: Manifest, format: str) -> str:
     if format == "json":
-        return manifest.json
-    from couler.ir.yaml_writer import dump
+        return manifest.json if not manifest.definitions else _as_list(manifest)
+    from couler.ir.yaml_writer import dump_all
 
-    return dump(manifest.tree)
+    return dump_all([*manifest.definitions, manifest.tree])
+
+
+def _as_list(manifest: Manifest) -> str:
+    """Return the objects as one of Kubernetes's lists, in the order in which they are needed."""
+    items = ",".join(manifest.texts)
+    return f'{{"apiVersion":"v1","kind":"List","items":[{items}]}}'
 
 
 def _options(target: Target) -> ManifestOptions:
@@ -149,10 +179,22 @@ def _options(target: Target) -> ManifestOptions:
             raise EngineOptionError(
                 f"argo has no option {name!r}; it has: {', '.join(sorted(known))}.{hint}"
             )
-    options = ManifestOptions(namespace=target.namespace, **target.options)
+    given = dict(target.options)
+    if "share_templates" in given:
+        given["share_templates"] = _truth("share_templates", given["share_templates"])
+    options = ManifestOptions(namespace=target.namespace, **given)
     if options.kind is not None and options.kind not in KINDS:
         raise EngineOptionError(f"argo has no kind {options.kind!r}; it has: {', '.join(KINDS)}")
     return options
+
+
+def _truth(name: str, value: object) -> bool:
+    """Return an option that is true or false, which the command line gives as text."""
+    truths = {"true": True, "false": False}
+    text = str(value).lower()
+    if text not in truths:
+        raise EngineOptionError(f"argo: {name} is true or false, not {value!r}")
+    return truths[text]
 
 
 def _check_version(version: str | None) -> None:
@@ -164,7 +206,15 @@ def _check_version(version: str | None) -> None:
 
 def _notes(workflow: Workflow) -> Iterator[str]:
     """What must exist where the workflow runs."""
+    from couler.backends.argo.family import has_runs
     from couler.ir.needs import needs
 
     for need in needs(workflow):
         yield str(need)
+    if has_runs(workflow):
+        yield (
+            "parts have runs of their own: the account of the pods must be allowed to get, create "
+            "and patch workflows (argoproj.io)"
+        )
+        if workflow.max_parallel is not None:
+            yield "parts have runs of their own: max_parallel holds for each of them by itself"

@@ -186,6 +186,8 @@ _LOWERED = {
     Feature.SCHEDULE_GAP: "an expression on the time of the last run",
     Feature.SCHEDULE_STOP: "an expression on the counts of ended runs",
     Feature.HOOK: "an expression on the state of the task",
+    Feature.PART_RUN: "Workflows of their own that the first one creates and waits for",
+    Feature.PART: "nested DAGs that hand on how their steps ended",
     Feature.WORKFLOW_HOOK: "an expression on the state of the workflow",
 }
 

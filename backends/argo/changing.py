@@ -75,6 +75,21 @@ def change(
     )
 
 
+def owned(found: Json, owner: Json) -> Json | None:
+    """Return an object that has one more owner; None if it has that already.
+
+    Examples
+    --------
+    >>> owned({"metadata": {"name": "a"}}, {"uid": "1"})
+    {'metadata': {'name': 'a', 'ownerReferences': [{'uid': '1'}]}}
+    """
+    metadata = found["metadata"]
+    owners = metadata.get("ownerReferences") or []
+    if any(one["uid"] == owner["uid"] for one in owners):
+        return None
+    return {**found, "metadata": {**metadata, "ownerReferences": [*owners, owner]}}
+
+
 def _read_after(error: RestError, read: Callable[[], Json]) -> Json:
     """Return a Workflow as it is after an error; raise the error where that tells nothing more."""
     if isinstance(error, RefusedError) and error.code != _CONFLICT:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 
 from couler.backends.argo.large import (
     OFFLOAD_BYTES,
@@ -14,9 +15,19 @@ from couler.backends.argo.large import (
     way_of_manifest,
     way_of_script,
 )
+from couler.backends.argo.limits import (
+    MAX_BYTES,
+    MAX_DEPTH,
+    MAX_PARAMETERS,
+    MAX_TASKS,
+    MAX_TEMPLATES,
+    STATUS_BYTES,
+)
 from couler.backends.argo.listing import check_listing
 from couler.backends.argo.manifest import Manifest
 from couler.backends.argo.names import legal
+from couler.backends.argo.node_counts import NodeCounts
+from couler.backends.argo.part_limits import check_groups, check_overrides
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
@@ -45,24 +56,14 @@ from couler.ir.workflow import (
     Workflow,
 )
 
-MAX_TEMPLATES = 200
-MAX_TASKS = 200
-MAX_PARAMETERS = 500
-MAX_BYTES = 1024 * 1024
-"""Largest object that Argo's controller stores, as JSON (`MAX_WORKFLOW_SIZE`)."""
-
-STATUS_BYTES = 81
-"""What the controller adds to the object for one node, compressed."""
-
-MAX_DEPTH = 100
-"""Deepest nesting of templates that the controller follows."""
-
 
 def check(workflow: Workflow) -> Iterator[Diagnostic]:
     """Yield the places of a workflow that Argo could not run as they are meant."""
     workflow = leave_out_local_forms(workflow)
     keys = ("metadata", "spec", "cron")
     yield from _check_overrides(workflow.engine, keys, "the workflow", None, workflow)
+    yield from check_groups(workflow)
+    yield from check_overrides(workflow)
     for scope in scopes(workflow):
         siblings = {step.name: step for step in scope.steps}
         for step in scope.steps:
@@ -253,7 +254,10 @@ def check_tags(manifest: Manifest, workflow: Workflow) -> Iterator[Diagnostic]:
     workflow
         The workflow that it was made of.
     """
-    for place, text in foreign_tags(manifest.tree["spec"]):
+    found = foreign_tags(manifest.tree["spec"])
+    if manifest.definitions:  # which share templates
+        found = iter(dict.fromkeys(chain(found, *(map(foreign_tags, manifest.specs)))))
+    for place, text in found:
         field, path, owner = _find(place, manifest, workflow, text)
         start = max(text.find("{{") - 20, 0)
         shown = text if len(text) <= 60 else f"...{text[start : start + 54]}..."
@@ -327,7 +331,6 @@ def check_size(manifest: Manifest, profile: str) -> Iterator[Diagnostic]:
         Only `argo` limits counts; over the budget of bytes `argo-minimal-crd` warns, as an
         installation may have raised it.
     """
-    templates: list[Tree] = manifest.spec["templates"]
     if manifest.depth > MAX_DEPTH:
         yield Diagnostic(
             "CLR514",
@@ -335,19 +338,39 @@ def check_size(manifest: Manifest, profile: str) -> Iterator[Diagnostic]:
             "Nest fewer groups and loops, or lower max_iterations.",
         )
     full = profile == "argo"
-    if full:
-        yield from _check_counts(templates)
-    size = len(manifest.json.encode())
-    tasks = sum(len(template["dag"]["tasks"]) for template in templates if "dag" in template)
-    total = size + STATUS_BYTES * tasks
-    if total > MAX_BYTES:
+    *parts, main = zip((*manifest.definitions, manifest.tree), manifest.texts, strict=True)
+    for tree, text in (main, *parts):
+        spec = manifest.spec if tree is manifest.tree else tree["spec"]
+        if full:
+            yield from _check_counts(spec["templates"])
+        yield from _check_bytes(len(text.encode()), spec, full=full)
+
+
+def _check_bytes(size: int, spec: Tree, *, full: bool) -> Iterator[Diagnostic]:
+    status = status_bytes(spec)
+    if size + status > MAX_BYTES:
+        advice = (
+            "Use a foreach for steps that differ in their arguments only, or run the workflow in "
+            "parts."
+        )
+        widest = NodeCounts(spec["templates"]).widest()
+        if widest is not None and STATUS_BYTES * widest[2] > MAX_BYTES // 2:
+            name, items, nodes = widest
+            advice = (
+                f'The {items:,} items of "{name}" make {nodes:,} nodes of it: let each do more, or '
+                "run the workflow for some of them at a time."
+            )
         yield Diagnostic(
             "CLR513",
             f"argo: the manifest takes {size:,} bytes as JSON, and its status will take about "
-            f"{STATUS_BYTES * tasks:,}; Argo stores {MAX_BYTES:,}. Use a foreach for steps that "
-            "differ in their arguments only, or run the workflow in parts.",
+            f"{status:,}; Argo stores {MAX_BYTES:,}. {advice}",
             severity="error" if full else "warning",
         )
+
+
+def status_bytes(spec: Tree) -> int:
+    """Return about how many bytes the controller adds for the nodes of a run."""
+    return STATUS_BYTES * NodeCounts.of_run(spec)
 
 
 def _check_counts(templates: list[Tree]) -> Iterator[Diagnostic]:

@@ -12,7 +12,7 @@ from couler.backends.argo.cluster_restart import restarting
 from couler.backends.argo.reset import PutBack
 from couler.backends.argo.secrets import put_secret
 from couler.backends.argo.status_nodes import read_nodes, with_nodes
-from couler.backends.argo.workflow_api import CANCELLED_LABEL, Change, Json
+from couler.backends.argo.workflow_api import CANCELLED_LABEL, PARENT_LABEL, Change, Json
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError
@@ -60,6 +60,8 @@ class ClusterApi:
     namespace
         The namespace.
     """
+
+    puts_back = True
 
     def __init__(self, client: RestClient, namespace: str) -> None:
         self._client = client
@@ -130,6 +132,10 @@ class ClusterApi:
         if lacks is not None:
             raise self._error(path, None, f"a change that is none: it lacks {lacks}")
         return event["type"], event["object"]
+
+    def children(self, uid: str) -> Sequence[Json]:
+        """Return the Workflows that one has made of its parts."""
+        return _all(self._client, self._path("Workflow"), f"{PARENT_LABEL}={uid}")
 
     def replace(self, workflow: Json) -> Json:
         """Put a whole Workflow in the place of the one with its name."""
@@ -237,6 +243,21 @@ class ClusterApi:
             repeat=True,
             expect=_OBJECT,
         )
+
+    def own(self, manifest: Json, owner: Json) -> None:
+        """Let an object go when all have gone that own it."""
+        path = self._path_of(manifest)
+
+        def read() -> Json:
+            found = self._client.call("GET", path, absent=[404], expect=_VERSION)
+            return self.apply(manifest) if found is None else found
+
+        def write(wanted: Json) -> Json:
+            params = _params(fieldManager=FIELD_MANAGER)
+            return self._client.call("PUT", path, send=wanted, params=params, expect=_OBJECT)
+
+        name = manifest["metadata"]["name"]
+        changing.change(name, lambda found: changing.owned(found, owner), read=read, write=write)
 
     def cron_workflow(self, name: str) -> Json | None:
         """Return a CronWorkflow; None if there is none."""

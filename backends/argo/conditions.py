@@ -78,6 +78,8 @@ class Conditions:
         if all(kind in TEXTS for kind in kinds) or kinds == ("bool", "bool"):
             return f"{self._values.expression(left)} {op} {self._values.expression(right)}"
         if any(kind in NUMBERS for kind in kinds):
+            if op in ("==", "!=") and "json" in kinds:
+                return self._is_number(left, right, negated=op == "!=")
             return f"{self._number(left)} {op} {self._number(right)}"
         if "bool" in kinds and any(kind in TEXTS for kind in kinds):
             return f"{self._bool(left)} {op} {self._bool(right)}"
@@ -109,6 +111,15 @@ class Conditions:
                 read = f"float(trim({text})) == float({other})"
                 same = f"{is_text} && type({other}) in ['int', 'float'] ? {read} : {same}"
         return f"!({same})" if negated else f"({same})"
+
+    def _is_number(self, left: Value, right: Value, *, negated: bool) -> str:
+        """Equality of a value of any kind with a number, which is unequal to lists and the like."""
+        is_left = self._values.view.type_of(left) == "json"
+        value, number = (left, right) if is_left else (right, left)
+        is_one = "type(#) in ['string', 'int', 'float']"
+        equal = f"float(#) == {self._number(number)}"
+        same = f"any([{self._values.json_value(value)}], {is_one} && {equal})"
+        return f"!{same}" if negated else same
 
     def _same(self, left: str, op: Operator, right: str) -> str:
         return f"{self._to_json}({left}) {op} {self._to_json}({right})"

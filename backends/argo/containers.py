@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from couler.backends.argo.pods import Tree, env_from, mount, resources, thaw, variable_source
+from couler.backends.argo.pods import Tree
 from couler.backends.argo.text import BRACE_VARIABLE, protect, uses_brace_variable
-from couler.ir.pods import (
-    ContainerSettings,
-    PodContainer,
-    Port,
-    RestartRule,
-    container_texts,
+from couler.ir.kubernetes_pods import (
+    container_settings,
+    env_from,
+    mount,
+    resources,
+    variable_source,
 )
+from couler.ir.pods import PodContainer, container_texts
 
 
 def container_place(container: PodContainer, index: int) -> str:
@@ -24,56 +25,6 @@ def container_place(container: PodContainer, index: int) -> str:
     'container_my_db_0'
     """
     return f"container_{container.name.replace('-', '_')}_{index}"
-
-
-def container_settings(settings: ContainerSettings | None) -> Tree:
-    """Return the fields of a container that it is told besides what it runs."""
-    if settings is None:
-        return {}
-    fields: Tree = {
-        "ports": [_port(port) for port in settings.ports],
-        "livenessProbe": thaw(settings.liveness_probe),
-        "readinessProbe": thaw(settings.readiness_probe),
-        "startupProbe": thaw(settings.startup_probe),
-        "lifecycle": thaw(settings.lifecycle),
-        "securityContext": thaw(settings.security_context),
-        "restartPolicy": settings.restart_policy,
-        "restartPolicyRules": [_rule(rule) for rule in settings.restart_rules],
-        "resizePolicy": [
-            {
-                "resourceName": entry.resource,
-                "restartPolicy": "RestartContainer" if entry.restart else "NotRequired",
-            }
-            for entry in settings.resize
-        ],
-        "stdin": settings.stdin,
-        "stdinOnce": settings.stdin_once,
-        "tty": settings.tty,
-        "terminationMessagePath": settings.termination_message_path,
-        "terminationMessagePolicy": settings.termination_message_policy,
-        "volumeDevices": [
-            {"name": device.volume, "devicePath": device.path} for device in settings.devices
-        ],
-    }
-    return _given(fields)
-
-
-def _port(port: Port) -> Tree:
-    return _given(
-        {
-            "name": port.name,
-            "containerPort": port.number,
-            "protocol": port.protocol,
-            "hostPort": port.host_port,
-            "hostIP": port.host_ip,
-        }
-    )
-
-
-def _rule(rule: RestartRule) -> Tree:
-    operator = "NotIn" if rule.others else "In"
-    codes = {"operator": operator, "values": list(rule.exit_codes)}
-    return {"action": "Restart", "exitCodes": codes}
 
 
 def pod_container(

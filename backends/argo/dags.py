@@ -6,15 +6,20 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from couler.backends.argo import pods
+from couler.backends.argo.child_runs import RunPart
 from couler.backends.argo.depends import StartRules
+from couler.backends.argo.divided_scope import DividedScope
 from couler.backends.argo.expressions import tag
 from couler.backends.argo.hooks import hooks
-from couler.backends.argo.items import fan_out
+from couler.backends.argo.items import NO_ITEMS, fan_out
 from couler.backends.argo.leaves import Hole, Leaves
 from couler.backends.argo.loops import ROUND, LoopPlan, initial, loop_template
 from couler.backends.argo.lower import writes_gather_files
 from couler.backends.argo.names import Names
+from couler.backends.argo.output_checks import check_task, shown_value
 from couler.backends.argo.overrides import merge
+from couler.backends.argo.part_dags import ScopeTemplates
+from couler.backends.argo.parts import is_divided, task_names
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import (
     AT,
@@ -29,7 +34,7 @@ from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_o
 from couler.backends.argo.tags import Tagged, tag_in, variable
 from couler.backends.argo.templates import file_outputs, key_parameter
 from couler.ir.actions import TemplateCall
-from couler.ir.values import Literal, OrElse, ParamRef, StepRef, walk
+from couler.ir.values import ParamRef, StepRef, walk
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Input, Output, Step
 
@@ -63,6 +68,14 @@ class Scopes:
         self._has_files: dict[int, bool] = {}
         self._plans: dict[int, LoopPlan] = {}
         self.templates: list[Tree] = []
+        self._tells_kinds = False
+        """Whether a group around is tried again after failures or errors alone."""
+        self.runs: list[RunPart] = []
+        """The parts that are to have runs of their own."""
+        self.is_divided = False
+        """Whether a scope is divided into parts, which takes templates that run nothing."""
+        self.checks_outputs = False
+        """Whether a task checks the outputs of a scope, which takes one of them."""
 
     def collect(self, view: ScopeView, steps: Iterable[Step], *, loops_around: int = 0) -> int:
         """Take in the steps of a scope and of all groups in it, before anything is emitted.
@@ -119,6 +132,7 @@ class Scopes:
         gathers: bool = False,
         parallelism: int | None = None,
         kept: Mapping[str, str] | None = None,
+        is_followed: bool = True,
     ) -> None:
         """Add the template of a scope, then those of the groups in it.
 
@@ -141,18 +155,39 @@ class Scopes:
         kept
             For outputs that are kept for exit handlers: their global names. Argo keeps them from
             templates of steps only, not from DAGs; the scope then has one step.
+        is_followed
+            Something may run after the scope.
         """
         location = ROOT_LOCATION if view.owner is None else INNER_LOCATION
-        names = Names()
-        task_names = {name: names.take(name) for name in view.steps}
         nodes: t.Literal["tasks", "steps"] = "tasks" if kept is None else "steps"
-        renderer = Renderer(view, task_names, location, nodes)
-        rules = StartRules(view.steps, task_names)
+        divided: ScopeTemplates | None = None
+        if is_divided(steps):
+            given = inputs if view.owner is not None else ()
+            divided = ScopeTemplates(
+                DividedScope(
+                    view,
+                    steps,
+                    location,
+                    given,
+                    self._names,
+                    self._task,
+                    tells_kinds=self._tells_kinds,
+                )
+            )
+            tasks, after_all = divided.tasks(), divided.after_all
+            renderer: Renderer = divided.renderer()
+            shown: Renderer = divided.outputs()
+        else:
+            names, _ = task_names(tuple(view.steps.values()))
+            renderer = Renderer(view, names, location, nodes)
+            rules = StartRules(view.steps, names)
+            after_all = rules.after_all
+            shown = OutputRenderer(view, names, location, nodes)
+            tasks = [self._task(step, names[step.name], rules, renderer) for step in steps]
         template: Tree = {"name": name}
-        shown = OutputRenderer(view, task_names, location, nodes)
         inputs = [*inputs, *_parameters_in(outputs)] if view.owner is None else inputs
         if inputs:
-            template["inputs"] = {"parameters": [{"name": given} for given in inputs]}
+            template["inputs"] = {"parameters": [{"name": one} for one in inputs]}
         if outputs:
             template["outputs"] = {
                 "parameters": [
@@ -160,16 +195,25 @@ class Scopes:
                 ]
             }
         if parallelism is not None:
-            template["parallelism"] = parallelism
+            # All of the tasks of a part count as one: one part at a time keeps the bound.
+            template["parallelism"] = parallelism if divided is None else 1
         if view.owner is not None and view.owner.retry is not None and view.owner.retry.limit:
             template["retryStrategy"] = pods.retry_strategy(view.owner.retry)
-        tasks = [self._task(step, task_names[step.name], rules, renderer) for step in steps]
+        if is_followed and kept is None:
+            check = check_task(outputs, after_all, renderer)
+            if check is not None:
+                tasks.append(check)
+                self.checks_outputs = True
         if kept is None:
             template["dag"] = {"failFast": False, "tasks": tasks}
         else:
             template["steps"] = [[task] for task in tasks]
         engine = {} if view.owner is None else view.owner.engine
+        parts = [] if divided is None else divided.parts(parallelism)
+        self.is_divided |= bool(parts)
+        self.runs += [] if divided is None else divided.runs()
         self.templates.append(merge(template, engine.get("argo", {}).get("template", {})))
+        self.templates += parts
         for step in steps:
             if isinstance(step.action, Group):
                 self._emit_group(step, step.action, view)
@@ -191,6 +235,8 @@ class Scopes:
                     inputs=inputs,
                 )
             )
+        told_around = self._tells_kinds
+        self._tells_kinds |= _tells_kinds(step)
         self.emit(
             inside,
             group.steps,
@@ -201,6 +247,7 @@ class Scopes:
             parallelism=step.max_parallel,
             kept=self._kept_names(step, view),
         )
+        self._tells_kinds = told_around
 
     def _kept_names(self, step: Step, view: ScopeView) -> dict[str, str] | None:
         in_workflow = view.owner is None and not view.outer
@@ -233,6 +280,8 @@ class Scopes:
         arguments: Tree = {}
         parameters = self._arguments(step, renderer)
         if parameters:
+            if task.get("withParam") == NO_ITEMS:  # Argo evaluates what no item will read
+                parameters = [{**given, "value": ""} for given in parameters]
             arguments["parameters"] = parameters
         if step.action.__class__ is TemplateCall:
             artifacts = [
@@ -295,6 +344,11 @@ def _argument(given: Hole | Input, step: Step, renderer: Renderer) -> str:
     return renderer.text(value, step, given.type)
 
 
+def _tells_kinds(step: Step) -> bool:
+    retry = step.retry
+    return retry is not None and retry.limit > 0 and not {"failure", "error"} <= {*retry.on}
+
+
 def _suffix(step: Step) -> str:
     """What tells the template of a group that was made here from that of the step in it."""
     if not isinstance(step.action, Group) or not step.action.transparent:
@@ -325,10 +379,7 @@ def _parameters_in(outputs: Iterable[Output]) -> list[str]:
 def _output(
     output: Output, renderer: Renderer, *, gathers: bool, kept: Mapping[str, str] | None
 ) -> Tree:
-    value = output.value
-    assert value is not None, "the outputs of a scope have values"
-    if output.default is not None:
-        value = OrElse(value=value, default=Literal(value=output.default))
+    value = shown_value(output, renderer.view)
     expression = renderer.expression_as(value, None, output.type)
     if gathers:
         is_text = output.type == "str" or is_file(output.type)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from couler.ir.policies import AnyOf, Dependency
-from couler.ir.walk import implied_dependencies
+from couler.ir.walk import implied_dependencies, predecessors
 from couler.ir.workflow import Step
 
 ENDED = ("Succeeded", "Skipped", "Daemoned", "Failed", "Errored", "Omitted")
@@ -25,10 +26,14 @@ class StartRules:
     def __init__(self, steps: Mapping[str, Step], task_names: Mapping[str, str]) -> None:
         self._steps = steps
         self._task_names = task_names
-        self._asks_for_failure = {
+        self._asks_for_failure = self._asking(steps)
+
+    def _asking(self, steps: Mapping[str, Step]) -> AbstractSet[str]:
+        """The steps that Argo may call omitted when they are skipped."""
+        return {
             name
             for name, step in steps.items()
-            if step.depends_on and any(not _is_success(entry) for entry in step.depends_on)
+            if step.depends_on and any(not is_success(entry) for entry in step.depends_on)
         }
 
     def depends(self, step: Step) -> str:
@@ -39,17 +44,30 @@ class StartRules:
             clauses += [self._success(name) for name in read if name in self._steps]
         if len(clauses) == 1:
             return clauses[0]
-        return " && ".join(dict.fromkeys(clauses))
+        return " && ".join(dict.fromkeys(filter(None, clauses)))
+
+    def after_all(self) -> str:
+        """Return the `depends` of a task that runs when all steps of the scope have ended well."""
+        waited_for = {name for step in self._steps.values() for name in predecessors(step)}
+        return " && ".join(self._success(name) for name in self._steps if name not in waited_for)
 
     def _clause(self, entry: str | Dependency | AnyOf) -> str:
         if isinstance(entry, str):
             return self._success(entry)
         if isinstance(entry, AnyOf):
-            return "(" + " || ".join(map(self._clause, entry.options)) + ")"
-        name = self._task_names[entry.step]
-        if entry.on == "failure":
-            return f"({name}.Failed || {name}.Errored)"
-        return "(" + " || ".join(f"{name}.{state}" for state in ENDED) + ")"
+            return self._any_of([self._clause(option) for option in entry.options])
+        return self._failure(entry.step) if entry.on == "failure" else self._end(entry.step)
+
+    def _any_of(self, clauses: Sequence[str]) -> str:
+        return "(" + " || ".join(clauses) + ")"
+
+    def _failure(self, name: str) -> str:
+        task = self._task_names[name]
+        return f"({task}.Failed || {task}.Errored)"
+
+    def _end(self, name: str) -> str:
+        task = self._task_names[name]
+        return "(" + " || ".join(f"{task}.{state}" for state in ENDED) + ")"
 
     def _success(self, name: str) -> str:
         """Met by success and by a skip.
@@ -61,7 +79,7 @@ class StartRules:
         if name not in self._asks_for_failure:
             return task
         step = self._steps[name]
-        needs = [self._clause(entry) for entry in step.depends_on if _is_success(entry)]
+        needs = [self._clause(entry) for entry in step.depends_on if is_success(entry)]
         needs += [
             self._success(other) for other in implied_dependencies(step) if other in self._steps
         ]
@@ -72,7 +90,8 @@ class StartRules:
         return f"({states} || {omitted})"
 
 
-def _is_success(entry: str | Dependency | AnyOf) -> bool:
+def is_success(entry: str | Dependency | AnyOf) -> bool:
+    """Return whether an entry of `depends_on` asks for nothing but successes."""
     if isinstance(entry, str):  # most are, and an isinstance that says no takes longer
         return True
     return isinstance(entry, AnyOf) and all(isinstance(option, str) for option in entry.options)

@@ -28,6 +28,7 @@ from couler.ir.artifacts import (
     is_in_repository,
     location_texts,
 )
+from couler.ir.manifests import thawed
 from couler.ir.storage import ConfigKey, SecretKey
 from couler.ir.values import Text
 from couler.ir.workflow import Input, Output, Step
@@ -281,7 +282,7 @@ def _key(key: SecretKey | ConfigKey | None) -> Tree | None:
 
 
 def _json(value: t.Any) -> str | None:
-    return json.dumps(pods.thaw(value), ensure_ascii=False, sort_keys=True) if value else None
+    return json.dumps(thawed(value), ensure_ascii=False, sort_keys=True) if value else None
 
 
 def _without_nothing(tree: Tree) -> Tree:

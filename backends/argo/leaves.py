@@ -126,10 +126,18 @@ class Leaves:
     """All templates of steps that run something.
 
     First `add` every step, then `name_all`, then ask for `template_name` and `arguments`.
+
+    Parameters
+    ----------
+    options
+        Settings that reach into templates.
+    shares
+        Whether steps share templates; without it each has one of its own.
     """
 
-    def __init__(self, options: TemplateOptions) -> None:
+    def __init__(self, options: TemplateOptions, *, shares: bool = True) -> None:
         self._options = options
+        self._shares = shares
         self._shapes: dict[t.Any, _Shape] = {}
         self._of_step: dict[int, tuple[_Shape, list[Hole]]] = {}
 
@@ -149,7 +157,7 @@ class Leaves:
             return
         holes = holes_of(step)
         key = shape_key(step, hostile_texts(holes), gathers, self._options.volumes)
-        place = (key, step.source or step.name)
+        place = (key, (step.source or step.name) if self._shares else len(self._shapes))
         shape = self._shapes.get(place)
         if shape is None:
             shape = self._shapes[place] = _Shape(key, step, view, holes, gathers)
@@ -159,9 +167,10 @@ class Leaves:
 
     def name_all(self, names: Names) -> None:
         """Choose what is shared, and the names of the templates, in the order of the steps."""
-        self._merge(lambda shape: None if None in shape.texts else (shape.key, *shape.texts))
-        if len(self._final()) > SHARE_ALL_ABOVE:
-            self._merge(lambda shape: (shape.key,))
+        if self._shares:
+            self._merge(lambda shape: None if None in shape.texts else (shape.key, *shape.texts))
+            if len(self._final()) > SHARE_ALL_ABOVE:
+                self._merge(lambda shape: (shape.key,))
         for shape in self._final():
             shape.name = names.take(_template_name(shape.step, shared=shape.count > 1))
 

@@ -11,7 +11,8 @@ the user's path. What is rewritten, and why:
 - a foreach with hooks, which look at the state of one task: the hooked step inside of each item;
 - a foreach with a bound on how many run at once: Argo bounds templates, not tasks;
 - a step that exit handlers read from: Argo keeps outputs for them only from processes and from
-  templates of steps, so a template of one step goes around it.
+  templates of steps, so a template of one step goes around it; with a DAG in between where a list
+  or a value of a loop can only be evaluated inside.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Collection, Iterator, Sequence
 
+from couler.backends.argo.beginnings import may_not_begin
 from couler.backends.argo.metrics import is_hole
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
@@ -139,7 +141,11 @@ def _is_plain(step: Step) -> bool:
 
 def _lower_step(step: Step, view: ScopeView, read: set[str], *, keep: bool) -> Step:
     lowered = _lower_iteration(step, view, read)
-    return _enclose(lowered, view, read, around=()) if keep else lowered
+    if not keep:
+        return lowered
+    if may_not_begin(lowered):
+        lowered = _enclose(lowered, view, read, around=())
+    return _enclose(lowered, view, read, around=())
 
 
 def _lower_iteration(step: Step, view: ScopeView, read: set[str]) -> Step:
@@ -228,8 +234,10 @@ def _enclose(step: Step, view: ScopeView, read: set[str], around: tuple[Around, 
     declared = {output.name: output for output in step.outputs}
     if STDOUT in read and STDOUT not in declared:
         declared[STDOUT] = Output()
-    outputs = tuple(_shown(step, output) for name, output in declared.items() if name in read)
-    moved: dict[str, t.Any] = {"depends_on": (), "when": None, "origin": ORIGIN}
+    outputs = tuple(
+        _shown(step, output, around) for name, output in declared.items() if name in read
+    )
+    moved: dict[str, t.Any] = {"depends_on": (), "when": None, "part": None, "origin": ORIGIN}
     if "foreach" in around:
         moved["foreach"] = None
     else:
@@ -248,6 +256,7 @@ def _enclose(step: Step, view: ScopeView, read: set[str], around: tuple[Around, 
         loop=loop if "loop" in around else None,
         inputs=tuple(capture.inputs),
         outputs=outputs,
+        part=step.part,
         source=step.source,
         origin=ORIGIN,
     )
@@ -267,12 +276,15 @@ def _with_condition_of(loop: Loop | None, inputs: Sequence[Input]) -> Loop | Non
     return loop.model_copy(update={"condition": map_operands(loop.condition, outside)})
 
 
-def _shown(step: Step, output: Output) -> Output:
-    value_type: ValueType = output.type
+def _shown(step: Step, output: Output, around: tuple[Around, ...]) -> Output:
+    """Return the output of a group around a step that stands for one of the step."""
+    is_list = step.foreach is not None and "foreach" not in around
+    value_type: ValueType = "list" if is_list else output.type
     return Output(
         name=output.name,
         type=value_type,
         value=StepRef(step=step.name, output=output.name),
+        default=None if is_list else output.default,  # a foreach that did not run has no list
     )
 
 

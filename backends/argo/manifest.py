@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import math
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from couler.backends.argo import files, pods
+from couler.backends.argo.child_runs import RunPart, divide
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.expressions import json_literal, tag
 from couler.backends.argo.hooks import hooks
@@ -22,6 +23,8 @@ from couler.backends.argo.metrics import metrics
 from couler.backends.argo.names import Names, TemplateNames
 from couler.backends.argo.overrides import merge
 from couler.backends.argo.own import facts_of_run
+from couler.backends.argo.part_helpers import helper_templates
+from couler.backends.argo.parts import ends_template
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.runs import pod_settings, run_settings, scheduled_metadata
@@ -51,6 +54,8 @@ class ManifestOptions(t.NamedTuple):
     helper_image: str = "busybox:1.37"
     """Image with a shell, for the task that fails a loop over its bound."""
     gpu_type_label: str = pods.GPU_TYPE_LABEL
+    share_templates: bool = True
+    """Whether steps of one shape share a template; else each has its own."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class Manifest:
     """How many templates deep it nests at run time."""
     owners: Mapping[str, Step]
     """The templates by name, each with the first of the steps that use it."""
+    definitions: tuple[Tree, ...] = ()
+    """The WorkflowTemplates of parts with runs of their own, which must be there before it."""
 
     @property
     def spec(self) -> Tree:
@@ -69,10 +76,26 @@ class Manifest:
         spec: Tree = self.tree["spec"]
         return t.cast("Tree", spec.get("workflowSpec", spec))
 
+    @property
+    def specs(self) -> Iterator[Tree]:
+        """The specs of the workflow, and of the runs of its parts."""
+        yield self.spec
+        for definition in self.definitions:
+            yield definition["spec"]
+
     @cached_property
     def json(self) -> str:
         """The manifest as compact JSON: what the API takes and what is stored."""
-        return json.dumps(self.tree, ensure_ascii=False, separators=(",", ":"))
+        return _compact(self.tree)
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """All objects as compact JSON, the workflow last."""
+        return (*map(_compact, self.definitions), self.json)
+
+
+def _compact(tree: Tree) -> str:
+    return json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
 
 
 def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
@@ -106,6 +129,10 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
     if workflow.stored is None:
         own["templates"] = body.templates
     spec = merge(own, overrides.pop("spec", {}))
+    definitions: tuple[Tree, ...] = ()
+    if body.runs:
+        divided = divide(spec, body.runs, name=workflow.name, namespace=options.namespace)
+        spec, definitions = divided
     if kind == "CronWorkflow":
         if workflow.schedule is None:
             raise EngineOptionError(
@@ -120,7 +147,7 @@ def manifest(workflow: Workflow, options: ManifestOptions) -> Manifest:
         head["spec"] = {**cron, "workflowSpec": spec}
     else:
         head["spec"] = spec
-    return Manifest(merge(head, overrides), body.depth, body.owners)
+    return Manifest(merge(head, overrides), body.depth, body.owners, definitions)
 
 
 def _metadata(workflow: Workflow) -> Tree:
@@ -229,6 +256,7 @@ class _Body(t.NamedTuple):
     depth: int
     hooks: Tree
     owners: Mapping[str, Step]
+    runs: tuple[RunPart, ...] = ()
 
 
 _NO_BODY = _Body([], 1, {}, {})
@@ -242,7 +270,9 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     entrypoint = names.take(ENTRYPOINT)
     on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT
     volumes = {volume.name: volume for volume in workflow.volumes}
-    leaves = Leaves(TemplateOptions(options.gpu_type_label, volumes))
+    leaves = Leaves(
+        TemplateOptions(options.gpu_type_label, volumes), shares=options.share_templates
+    )
     scopes = Scopes(leaves, names, kept)
     view = ScopeView.of_workflow(workflow)
     depth = scopes.collect(view, workflow.steps)
@@ -259,17 +289,23 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
         workflow.steps,
         entrypoint,
         outputs=workflow.outputs,
+        is_followed=bool(workflow.exit_handlers or workflow.hooks),
     )
     if workflow.exit_handlers:
         scopes.templates.append(_on_exit(workflow.exit_handlers, on_exit, handler_names))
     for handler in workflow.exit_handlers:
         scopes.emit(view.of_handler(handler.steps), handler.steps, handler_names[handler.name])
     templates = [*scopes.templates, *leaves.templates()]
+    if scopes.is_divided:
+        templates += helper_templates()
+    elif scopes.checks_outputs:
+        templates.append(ends_template())
     if any(step.loop is not None for step in all_steps(workflow)):
         templates.append(limit_template(options.helper_image))
     state = Renderer(view, {}, "")
     own_hooks = hooks(workflow.hooks, "workflow.status", state, leaves)
-    return _Body(templates, depth, own_hooks, {**dict(scopes.owners()), **dict(leaves.owners())})
+    owners = {**dict(scopes.owners()), **dict(leaves.owners())}
+    return _Body(templates, depth, own_hooks, owners, tuple(scopes.runs))
 
 
 def _on_exit(handlers: tuple[ExitHandler, ...], name: str, templates: dict[str, str]) -> Tree:

@@ -6,6 +6,12 @@ import re
 
 _LEGAL = re.compile(r"[a-zA-Z](?:[-a-zA-Z0-9]*[a-zA-Z0-9])?")
 _ILLEGAL = re.compile(r"[^a-zA-Z0-9-]+")
+_WORDS = frozenset(
+    {"and", "contains", "else", "endsWith", "false", "if", "in", "let", "matches", "nil", "not"}
+    | {"or", "startsWith", "true"}
+)
+"""Words of the language of expressions, in which `depends` is written."""
+
 _TEXT_PLACE = re.compile(
     r"(?:arg|header|value|word)_[0-9]+|(?:container|couler|env|input|metric)_.*|body|cache_salt|url"
 )
@@ -28,11 +34,11 @@ def legal(name: str) -> str:
 
     Examples
     --------
-    >>> legal("train_model"), legal("2nd"), legal("évaluer")
-    ('train-model', 's-2nd', 'valuer')
+    >>> legal("train_model"), legal("2nd"), legal("évaluer"), legal("not")
+    ('train-model', 's-2nd', 'valuer', 's-not')
     """
     if _LEGAL.fullmatch(name):
-        return name
+        return f"s-{name}" if name in _WORDS else name
     name = _ILLEGAL.sub("-", name).strip("-") or "step"
     # Argo refuses a leading digit where `depends` is used.
     return f"s-{name}" if name[0].isdigit() else name

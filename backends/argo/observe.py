@@ -15,7 +15,9 @@ from couler.backends.argo.attempts import attempts_of, is_child_message, told
 from couler.backends.argo.kept import read_where_kept
 from couler.backends.argo.lower import lower
 from couler.backends.argo.names import Names
+from couler.backends.argo.output_checks import CHECK_TASK
 from couler.backends.argo.outputs import gather, own_outputs, run_outputs
+from couler.backends.argo.parts import PartOf, divide, is_divided, task_names
 from couler.backends.argo.scope_order import ScopeOrders
 from couler.backends.argo.status_nodes import Node, NodeTree, read_time
 from couler.backends.argo.workflow_api import CANCELLED_LABEL
@@ -56,13 +58,16 @@ class Observer:
         status = run.get("status") or {}
         state = run_state(run)
         outputs: Mapping[str, Json] = {}
+        message = _run_message(run)
+        if message is None and state == "failed" and found.tree.root is not None:
+            message = found.why_no_outputs(found.tree.root)
         if state == "succeeded" and found.tree.root is not None:
             outputs = run_outputs(self._workflow, found.tree.root)
         return Observation(
             status=state,
             steps=tuple(sorted(found.steps.values(), key=_by_end)),
             outputs=outputs,
-            message=_run_message(run),
+            message=message,
             started=read_time(status.get("startedAt")),
             finished=read_time(status.get("finishedAt")),
         )
@@ -149,14 +154,26 @@ class Look:
     def scope(self, steps: tuple[Step, ...], path: StepPath, boundary: Node) -> None:
         """See the steps of a scope."""
         children = self.tree.inside(boundary)
+        if is_divided(steps):
+            _, names = task_names(steps)
+            for part in divide(steps, names).parts:
+                self._look_into(part, children)
         items = _Items(children)
-        states: dict[str, StepState] = {}
+        states: dict[str, StepState] = dict.fromkeys((step.name for step in steps), "waiting")
         for step, task in self._orders.of(steps):  # its state may depend on what it waits for
             node = children.get(task)
             if node is not None:
                 is_several = step.foreach is not None or node.type == "TaskGroup"
                 found = items.of(task) if is_several else {}
                 states[step.name] = self._step(step, path / step.name, node, found, states)
+
+    def _look_into(self, part: PartOf, children: dict[str, Node]) -> None:
+        """Add what is in a part: names of tasks are unique in all of a scope."""
+        node = children.get(part.task)
+        if node is not None:
+            children.update(self.tree.inside(node))
+            for inner in part.inside.parts:
+                self._look_into(inner, children)
 
     def _step(
         self,
@@ -233,7 +250,8 @@ class Look:
         boundary, state = self._last(node), _state(node)
         if not group.transparent:
             self.scope(group.steps, path, boundary)
-            return self._note(path, node, state, outputs=outputs)
+            why = self.why_no_outputs(boundary)
+            return self._note(path, node, state, outputs=outputs, message=why)
         [inner] = group.steps
         children = self.tree.inside(boundary)
         task = Names().take(inner.name)
@@ -246,7 +264,14 @@ class Look:
         if state != "running" and not (state == "succeeded" and inside == "cached"):
             inside = state
         seen = self.steps[str(path)]
-        return self._note(path, node, inside, outputs={**seen.outputs, **outputs}, inner=seen)
+        is_each = _holds_items(inner)
+        outputs = seen.outputs if is_each else {**seen.outputs, **outputs}
+        return self._note(path, node, inside, outputs=outputs, inner=seen, is_each=is_each)
+
+    def why_no_outputs(self, boundary: Node) -> str | None:
+        """Return why the outputs of a scope could not be evaluated, None if they could."""
+        check = self.tree.inside(boundary).get(CHECK_TASK)
+        return told(check, self._stopped) if check is not None and check.has_failed else None
 
     def _rounds(self, step: Step, group: Group, path: StepPath, node: Node, *, first: int) -> None:
         children = self.tree.inside(node)
@@ -317,9 +342,19 @@ def _state(node: Node) -> StepState:
     return "failed"
 
 
+def _holds_items(step: Step) -> bool:
+    """Whether a group that was made here stands for a foreach."""
+    while isinstance(step.action, Group) and step.action.transparent:
+        [step] = step.action.steps
+        if step.foreach is not None:
+            return True
+    return False
+
+
 def _not_begun(step: Step, states: Mapping[str, StepState]) -> tuple[StepState, str | None]:
     """Return how a step ended that Argo left out; Argo knows one word for two ends."""
-    if any(states.get(before) not in ENDS for before in predecessors(step)):
+    # An exit handler's step may read from steps of another scope, which it does not wait for.
+    if any(states[before] not in ENDS for before in predecessors(step) if before in states):
         return "omitted", None  # the run was ended before it was its turn
     refusal = refuse_start(step, t.cast("Mapping[str, State]", states))
     return ("omitted", None) if refusal is None else (refusal.state, refusal.reason)

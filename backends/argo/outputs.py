@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from couler.backends.argo.kept import COPY
 from couler.backends.argo.lower import writes_gather_files
-from couler.backends.argo.pods import thaw
 from couler.backends.argo.scope import find_output, is_stdout
 from couler.backends.argo.status_nodes import Node
 from couler.backends.remote import Json
 from couler.errors import WireError
+from couler.ir.manifests import thawed
 from couler.ir.wire import decode, dump_json, is_file
 from couler.ir.workflow import Group, Output, Step, Workflow
 
@@ -74,7 +74,7 @@ def decoded(text: str, output: Output) -> Json:
     That fails who reads it, not who made it.
     """
     try:
-        return thaw(decode(text, "str" if is_file(output.type) else output.type))
+        return thawed(decode(text, "str" if is_file(output.type) else output.type))
     except WireError:
         return text
 

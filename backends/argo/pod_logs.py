@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from couler.backends.argo.family import home_of
 from couler.backends.argo.status_nodes import Node, place
 from couler.backends.argo.workflow_api import MAIN_CONTAINER, Json, WorkflowApi
 from couler.errors import EngineError
@@ -39,6 +40,7 @@ def pod_name(workflow: Json, node: Node) -> str:
     >>> pod_name({"metadata": {"name": "run"}}, node)
     'run-fit-1529410579'
     """
+    workflow, node = home_of(workflow, node)
     metadata = workflow["metadata"]
     if (metadata.get("annotations") or {}).get(_NAME_FORMAT) == "v1":
         return node.id

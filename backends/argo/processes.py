@@ -6,12 +6,13 @@ import shlex
 from collections.abc import Iterator
 
 from couler.backends.argo import pods
-from couler.backends.argo.containers import container_settings, pod_container
+from couler.backends.argo.containers import pod_container
 from couler.backends.argo.large import argument_flag, way_of_arguments, way_of_script
 from couler.backends.argo.names import input_place
 from couler.backends.argo.places import Places
 from couler.backends.argo.pods import Tree
 from couler.backends.argo.text import BRACE_VARIABLE, protect, uses_brace_variable
+from couler.ir import kubernetes_pods
 from couler.ir.actions import MAIN, ContainerSet
 from couler.ir.packages import install_command
 from couler.ir.pods import container_texts
@@ -101,12 +102,12 @@ class Processes:
             environment.insert(0, {"name": BRACE_VARIABLE, "value": "{"})
         fields: Tree = {
             "env": environment,
-            "envFrom": [pods.env_from(source) for source in step.env_from],
-            "resources": pods.resources(step.resources) if step.resources else None,
+            "envFrom": [kubernetes_pods.env_from(source) for source in step.env_from],
+            "resources": kubernetes_pods.resources(step.resources) if step.resources else None,
             "volumeMounts": self._mounts(),
             "workingDir": step.working_dir and work_path(step.working_dir),
             "imagePullPolicy": step.pull_policy,
-            **container_settings(step.container),
+            **kubernetes_pods.container_settings(step.container),
         }
         tree.update((name, value) for name, value in fields.items() if value)
         return tree
@@ -162,7 +163,7 @@ class Processes:
         return {name: containers for name, containers in fields.items() if containers}
 
     def _mounts(self) -> list[Tree]:
-        mounts = [pods.mount(wanted) for wanted in self._step.mounts]
+        mounts = [kubernetes_pods.mount(wanted) for wanted in self._step.mounts]
         if self.mounts_work_dir:
             mounts.insert(0, {"name": WORK_VOLUME, "mountPath": WORK_DIR})
         return mounts
@@ -175,7 +176,7 @@ class Processes:
         environment += self._input_variables()
         for given in step.env:
             if given.value is None:
-                environment.append(pods.variable_source(given))
+                environment.append(kubernetes_pods.variable_source(given))
             else:
                 value = self._places.text(f"env_{given.name}")
                 environment.append({"name": given.name, "value": value})

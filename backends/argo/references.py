@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import typing as t
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.expressions import json_literal, member, quote, tag
@@ -18,8 +18,10 @@ from couler.backends.argo.scope import (
     TEXTS,
     ScopeView,
     can_be_skipped,
+    can_be_survived,
     is_stdout,
     json_text,
+    may_be_unmade,
     wire_text,
 )
 from couler.backends.argo.tags import Tagged, tag_in, variable
@@ -136,6 +138,8 @@ class Renderer:
                 producer = self.view.steps.get(value.step)
                 if producer is None or producer.foreach is not None or self._is_location(value):
                     return None
+                if self._default_of(value) is not None and may_be_unmade(producer, step):
+                    return None  # a tag would wait for it for ever
                 outputs = f"{self._nodes}.{self._task_names[value.step]}.outputs"
                 if is_stdout(producer, self.view.output(value)):
                     return f"{outputs}.result"
@@ -221,21 +225,33 @@ class Renderer:
 
     def _reference(self, value: StepRef, *, optional: bool = False) -> str:
         if value.step not in self.view.steps:
-            return member("workflow", "outputs", "parameters", global_name(value), optional=True)
+            kept = member("workflow", "outputs", "parameters", global_name(value), optional=True)
+            default = self._default_of(value)
+            return kept if default is None else f"({kept} ?? {quote(default)})"
         producer = self.view.steps[value.step]
         if self._is_location(value):
             return self._quoted_location(self.location_of(value))
+        kept = self._kept(value, optional=optional)
+        if producer.foreach is not None:
+            return f"'[' + join(map(fromJSON({kept}), fromJSON(#)), ',') + ']'"
+        return kept
+
+    def _kept(self, value: StepRef, *, optional: bool = False) -> str:
+        """An expression for what Argo keeps of an output: of a foreach a list of texts."""
+        producer = self.view.steps[value.step]
         task = member(self._nodes, self._task_names[value.step])
         if producer.foreach is not None:
             listed = member(task, "outputs", "parameters", value.output, optional=True)
-            return f"'[' + join(map(fromJSON({listed} ?? '[]'), fromJSON(#)), ',') + ']'"
+            return f"{listed} ?? '[]'"
         default = self._default_of(value)
         may_miss = optional or self._guarded or default is not None
         if not is_stdout(producer, self.view.output(value)):
             text = member(task, "outputs", "parameters", value.output, optional=may_miss)
         elif may_miss:
-            # Argo keeps standard output only where it finds this very name in the template.
-            text = f"({task}.outputs == nil ? nil : {task}.outputs.result)"
+            # Argo keeps standard output only where it finds this very name in the template. It
+            # keeps that of a process that failed, which has its default.
+            failed = "" if default is None else f"{task}.status != 'Succeeded' || "
+            text = f"({failed}{task}.outputs == nil ? nil : {task}.outputs.result)"
         else:
             text = member(task, "outputs", "result")
         if default is not None:
@@ -244,10 +260,9 @@ class Renderer:
 
     def _default_of(self, value: StepRef) -> str | None:
         """The text that stands for an output that was not made."""
-        producer = self.view.steps.get(value.step)
-        if producer is None or producer.foreach is not None:
-            return None
-        default = self.view.output(value).default
+        producer = self.view.steps.get(value.step) or self.view.outer.get(value.step)
+        is_one = producer is not None and producer.foreach is None
+        default = self.view.output(value).default if is_one else None
         return None if default is None else wire_text(default)
 
     def status_of(self, step: Step) -> str:
@@ -280,9 +295,12 @@ class Renderer:
         Argo wants every output that an expression names, also in a branch that is not taken, and
         waits for it for ever, unless the expression says what stands for it (`??`).
         """
+        return self._guard().expression_as(value, step, want)
+
+    def _guard(self) -> t.Self:
         guarded = copy.copy(self)
         guarded._guarded = True
-        return guarded.expression_as(value, step, want)
+        return guarded
 
     def expression_as(self, value: Value, step: Step | None, want: ValueType) -> str:
         """Return an expression for the text by which a value travels to a reader of a type."""
@@ -325,10 +343,10 @@ class Renderer:
 
     def _ran(self, value: StepRef) -> str:
         producer = self.view.steps.get(value.step)
-        if producer is None:
-            return f"({self._reference(value)} ?? nil) != nil"
         if self._default_of(value) is not None:
             return "true"
+        if producer is None:
+            return f"({self._reference(value)} ?? nil) != nil"
         status = member(self._nodes, self._task_names[value.step], "status")
         if producer.foreach is None:
             return f"{status} == 'Succeeded'"
@@ -450,15 +468,6 @@ def keeps_files(step: Step) -> bool:
         keeps_files(inner)
         or any(is_file(output.type) and output.value is None for output in inner.outputs)
         for inner in step.action.steps
-    )
-
-
-def can_be_survived(name: str, steps: Iterable[Step]) -> bool:
-    """Return whether some step runs also after a step has failed."""
-    return any(
-        before == name and on != "success"
-        for step in steps
-        for before, on in explicit_dependencies(step)
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
-from couler.backends.argo.following import AWAY, POLLING, changes
+from couler.backends.argo.family import Family, has_runs, home_of, stop_children
+from couler.backends.argo.family_restart import FamilyRestart
+from couler.backends.argo.following import AWAY, POLLING, Watched, changes
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.pod_logs import containers_of, gone, pod_lines, pod_name, without_executor
 from couler.backends.argo.restarting import is_same, putting_back
@@ -13,7 +15,7 @@ from couler.backends.argo.schedules import cron_of, kept_paused, scheduled
 from couler.backends.argo.seen import Seen
 from couler.backends.argo.status_nodes import is_over
 from couler.backends.argo.submission import label_value, objects, refuse_other, with_mark
-from couler.backends.argo.workflow_api import WORKFLOW_LABEL, WorkflowApi
+from couler.backends.argo.workflow_api import PART_LABEL, WORKFLOW_LABEL, WorkflowApi
 from couler.backends.base import Artifact
 from couler.backends.remote import (
     Json,
@@ -32,7 +34,7 @@ from couler.rest.client import RestError
 from couler.rest.latest import Latest
 from couler.rest.patience import Patience
 
-_INVALID, _ABSENT, _CONFLICT = (400, 422), 404, 409
+_INVALID, _FORBIDDEN, _ABSENT, _CONFLICT = (400, 422), 403, 404, 409
 
 
 class ArgoRemote:
@@ -66,6 +68,7 @@ class ArgoRemote:
             self._create(wanted, dry_run=True)
             self.put(found.others)
         created = self._create(wanted)
+        self._own(found.others, created)
         return {
             "name": created["metadata"]["name"],
             "namespace": self.api.namespace,
@@ -93,6 +96,22 @@ class ArgoRemote:
             found = self._found_after(error, name)
             refuse_other(found, workflow, self.api.namespace)
             return found
+
+    def _own(self, manifests: Sequence[Json], owner: Json) -> None:
+        """Let the definitions of runs of parts go with the last Workflow that needs them."""
+        reference = {
+            "apiVersion": "argoproj.io/v1alpha1",
+            "kind": owner.get("kind") or "Workflow",
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"].get("uid"),
+        }
+        for manifest in manifests:
+            if PART_LABEL in (manifest["metadata"].get("labels") or {}):
+                try:
+                    self.api.own(manifest, reference)
+                except RestError as error:
+                    if error.code != _FORBIDDEN:  # then it stays, and does no harm
+                        raise
 
     def _found_after(self, error: RestError, name: str) -> Json:
         """Return the Workflow that may have been created though an error was answered."""
@@ -134,7 +153,7 @@ class ArgoRemote:
         """Yield how a run stands, now and whenever something has changed, until it is over."""
         observer = self._observer(run.workflow)
         last: Observation | None = None
-        for workflow in changes(self.api, _name(run), away=self._away):
+        for workflow in changes(self._source(run), _name(run), away=self._away):
             self._latest.note(self._key(run), Seen(workflow, observer))
             now = observer.observe(workflow)
             if now != last:
@@ -153,7 +172,11 @@ class ArgoRemote:
         return _name(run), run.place.get("uid"), self._observer(run.workflow)
 
     def _ask(self, run: RemoteRun) -> Seen:
-        return Seen(self.api.get(_name(run)), self._observer(run.workflow))
+        return Seen(self._source(run).get(_name(run)), self._observer(run.workflow))
+
+    def _source(self, run: RemoteRun) -> Watched:
+        """Return what tells of a run as a whole: of one whose parts have runs, of these as well."""
+        return Family(self.api) if has_runs(run.workflow) else self.api
 
     def logs(
         self, run: RemoteRun, path: StepPath, *, attempt: int | None = None, follow: bool = False
@@ -184,9 +207,10 @@ class ArgoRemote:
             now = seen().look.tree.find(chosen.id)
             return now is None or now.has_ended
 
-        pod = pod_name(found.workflow, chosen)
+        home, _ = home_of(found.workflow, chosen)
+        place, pod = home["metadata"]["name"], pod_name(found.workflow, chosen)
         for container in containers_of(step):
-            lines = pod_lines(self.api, _name(run), pod, container, follow=follow, is_over=is_ended)
+            lines = pod_lines(self.api, place, pod, container, follow=follow, is_over=is_ended)
             try:
                 yield from without_executor(lines)
             except RestError as error:
@@ -198,8 +222,11 @@ class ArgoRemote:
         """End a run; its exit handlers run. Nothing happens to one that has ended."""
         name = _name(run)
         with self._latest.changing():
-            if not is_over(self.api.get(name)):
+            found = self.api.get(name)
+            if not is_over(found):
                 self.api.stop(name)
+            if has_runs(run.workflow):
+                stop_children(self.api, found)
 
     def restart(self, run: RemoteRun, restart: Restart) -> Mapping[str, Json]:
         """Run parts of a run that has ended again, and return where it is from now on."""
@@ -210,15 +237,26 @@ class ArgoRemote:
             workflow=restart.workflow.name,
             parameters=restart.parameters,
         )
-        put_back = putting_back(self._observer(run.workflow), found.workflow, restart)
+        observer = self._observer(run.workflow)
+        family: FamilyRestart | None = None
+        if has_runs(run.workflow) or has_runs(restart.workflow):
+            family = FamilyRestart(self.api, observer, run.workflow, found, restart)
+        put_back = (
+            putting_back(observer, found.workflow, restart) if family is None else (family.put_back)
+        )
+
+        def first() -> None:
+            self.put(found.others)
+            if family is not None:
+                family.hold()
+
         is_changed = not is_same(run.workflow, restart.workflow)
         try:
             with self._latest.changing():
-                self.api.restart(
-                    name, put_back, is_changed=is_changed, first=lambda: self.put(found.others)
-                )
+                begun = self.api.restart(name, put_back, is_changed=is_changed, first=first)
         except RestError as error:
             raise self._refused("Workflow", name, error) from error
+        self._own(found.others, begun)
         return run.place
 
     def resume(
@@ -234,9 +272,10 @@ class ArgoRemote:
         if look.steps[str(path)].status != "suspended":
             raise EngineError(f"argo: {path} does not wait to be resumed")
         check_entered(step.outputs, entered or {})
-        waiting = look.tree.attempts(node)[-1].id
+        waiting = look.tree.attempts(node)[-1]
+        home, _ = home_of(seen.workflow, waiting)
         with self._latest.changing():
-            self.api.resume(_name(run), waiting, entered or {})
+            self.api.resume(home["metadata"]["name"], waiting.id, entered or {})
 
     def delete(self, run: RemoteRun) -> None:
         """Take a run away from the engine; nothing happens if it has it no more."""
@@ -262,7 +301,7 @@ class ArgoRemote:
         before, cron = cron_of(workflow, artifact)
         name = cron["metadata"]["name"]
         cron = kept_paused(cron, self.api.cron_workflow(name))
-        self.put([*before, cron])
+        self._own(before, {"kind": "CronWorkflow", **self.put([*before, cron])})
         return {"name": name, "namespace": self.api.namespace}
 
     def put(self, manifests: Sequence[Json]) -> Json:

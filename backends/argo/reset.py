@@ -6,16 +6,15 @@ import copy
 import json
 import typing as t
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from couler.backends.argo.restart import Fates, decide
 from couler.backends.argo.status_nodes import Json, read_nodes, with_nodes
-from couler.backends.argo.workflow_api import CANCELLED_LABEL
+from couler.backends.argo.workflow_api import CANCELLED_LABEL, COMPLETED_LABEL
 
-_COMPLETED = "workflows.argoproj.io/completed"
 _DROPPED_LABELS = (
-    _COMPLETED,
+    COMPLETED_LABEL,
     "workflows.argoproj.io/phase",
     "workflows.argoproj.io/workflow-archiving-status",
     CANCELLED_LABEL,
@@ -55,7 +54,7 @@ PutBack: t.TypeAlias = Callable[[Json], Reset]
 def has_ended(workflow: Json) -> bool:
     """Return whether Argo's controller is done with a Workflow."""
     labels = (workflow.get("metadata") or {}).get("labels") or {}
-    return labels.get(_COMPLETED) == "true"
+    return labels.get(COMPLETED_LABEL) == "true"
 
 
 def reset(
@@ -93,11 +92,25 @@ def reset(
     Argo's own retry (`FormulateRetryWorkflow`, workflow/util/util.go) makes the same changes to
     other nodes; it has no way to change the templates.
     """
-    name: str = workflow["metadata"]["name"]
-    nodes = read_nodes(workflow)
     before = effective_spec(workflow)
     after = before if "workflowTemplateRef" in spec else spec
-    fates = decide(name, nodes, before, after, paths, again)
+    name: str = workflow["metadata"]["name"]
+    fates = decide(name, read_nodes(workflow), before, after, paths, again)
+    return reset_by(fates, workflow, spec, now=now)
+
+
+def reset_by(fates: Fates, workflow: Json, spec: Json, *, now: datetime | None = None) -> Reset:
+    """Return what begins an ended run again of whose nodes it is known what becomes of them.
+
+    Parameters
+    ----------
+    fates
+        That.
+    workflow, spec, now
+        As of `reset`.
+    """
+    name: str = workflow["metadata"]["name"]
+    nodes = read_nodes(workflow)
     surgery = _Surgery(name, nodes, fates, _time(now or datetime.now(UTC)))
     pods = sorted(
         pod_name(name, node)
@@ -107,6 +120,28 @@ def reset(
     status = _status(workflow["status"], surgery)
     new = {**_metadata_cleared(workflow), "spec": spec, "status": status}
     return Reset(_packed(new, surgery.result()), frozenset(surgery.gone), tuple(pods))
+
+
+_GC_FINALIZER = "workflows.argoproj.io/artifact-gc"
+
+
+def held(found: Reset) -> Reset:
+    """Return the same for a Workflow that is not to begin before the label of its end is taken off.
+
+    Its controller then sees it as one that has just been made, but for its nodes: it reads the
+    definition and the arguments anew. Of Workflows that have files to remove it looks at ended ones
+    as well; so it is told of these files again when it takes the Workflow up.
+    """
+    metadata = found.workflow["metadata"]
+    labels = {**metadata["labels"], COMPLETED_LABEL: "true"}
+    finalizers = [one for one in metadata.get("finalizers") or () if one != _GC_FINALIZER]
+    metadata = {**metadata, "labels": labels, "finalizers": finalizers}
+    status = {
+        key: value
+        for key, value in found.workflow["status"].items()
+        if key != "storedWorkflowTemplateSpec"
+    }
+    return replace(found, workflow={**found.workflow, "metadata": metadata, "status": status})
 
 
 def effective_spec(workflow: Json) -> Json:

@@ -8,6 +8,10 @@ nothing that has failed but is followed by a success; here the caller says what 
 
 The tasks and their order are those of the manifest that the run goes on with, so steps that were
 added, removed or changed are seen as well.
+
+A part of a scope waits for others as a whole, its steps do not: what is in it may be kept though
+parts before it open again. It then opens as well, so that the controller looks behind it, and
+takes in anew what it is given; so does every part between two of which something is kept.
 """
 
 from __future__ import annotations
@@ -18,7 +22,14 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
-from couler.backends.argo.restart_tasks import Task, expands, item_count, stages_of
+from couler.backends.argo.restart_tasks import (
+    Task,
+    enclosing,
+    expands,
+    item_count,
+    role_of,
+    stages_of,
+)
 from couler.backends.argo.status_nodes import Json, Node
 from couler.errors import RefusedError
 
@@ -38,6 +49,19 @@ class _Verdict(t.NamedTuple):
     """The path of an instance in it that keeps its end; None if there is none."""
     failed: bool = False
     """Whether something in it has failed and stays so."""
+
+
+class _Given(t.NamedTuple):
+    """What is known of a task before it is looked at."""
+
+    may_open: bool
+    """Whether what is new in it may run: nothing that follows is kept."""
+    is_same: bool
+    """Whether it is written as it was."""
+    anew: bool
+    """Whether the template that it is in may be given something else than before."""
+    stays: bool
+    """Whether something behind it is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +84,7 @@ class Fates:
 
     def goes(self, name: str) -> bool:
         """Return whether a node goes."""
-        return any(part in self.gone for part in _enclosing(name))
+        return any(part in self.gone for part in enclosing(name))
 
 
 def decide(
@@ -70,6 +94,7 @@ def decide(
     spec: Json,
     paths: Mapping[str, str],
     again: Collection[str],
+    remade: Collection[str] = (),
 ) -> Fates:
     """Return what becomes of the nodes of a run.
 
@@ -85,6 +110,8 @@ def decide(
         The paths of instances of steps that run something, by the ids of their nodes.
     again
         Ids of the nodes that are to go, with all that is in them.
+    remade
+        Names of nodes of parts that are made anew where they open.
 
     Raises
     ------
@@ -92,12 +119,12 @@ def decide(
         What is to be kept cannot be: it waits for what runs again, or Argo now runs it in another
         form.
     """
-    decision = _Decision(name, nodes, before, spec, paths, frozenset(again))
+    decision = _Decision(name, nodes, before, spec, paths, frozenset(again), frozenset(remade))
     decision.decide()
     # Groups of which nothing is kept go as a whole, though they were found open before.
     gone = frozenset(decision.gone)
-    opened = {one for one in decision.opened if not any(p in gone for p in _enclosing(one))}
-    first = {one for one in decision.first if not any(p in gone for p in _enclosing(one))}
+    opened = {one for one in decision.opened if not any(p in gone for p in enclosing(one))}
+    first = {one for one in decision.first if not any(p in gone for p in enclosing(one))}
     return Fates(gone, frozenset(opened), frozenset(first))
 
 
@@ -109,6 +136,7 @@ class _Decision:
     spec: Json
     paths: Mapping[str, str]
     again: frozenset[str]
+    remade: frozenset[str]
     gone: set[str] = field(default_factory=set)
     opened: set[str] = field(default_factory=set)
     first: set[str] = field(default_factory=set)
@@ -138,7 +166,7 @@ class _Decision:
         found: dict[str, str] = {}
         for node in every:
             path = self.paths.get(node.id)
-            around = list(_enclosing(node.name))
+            around = list(enclosing(node.name))
             if path is not None and node.has_run and unwanted.isdisjoint(around):
                 found.update(dict.fromkeys(around, path))
         return found
@@ -155,12 +183,17 @@ class _Decision:
 
     # scopes ----------------------------------------------------------------------------------
 
-    def _scope(self, boundary: Node, template: Json, *, may_open: bool) -> _Verdict:
-        """Decide on what a template has made; `open` tells that something in it is not settled."""
+    def _scope(
+        self, boundary: Node, template: Json, *, may_open: bool, anew: bool = False
+    ) -> _Verdict:
+        """Decide on what a template has made; `open` tells that something in it is not settled.
+
+        With `anew` what the template is given may be other than it was.
+        """
         verdicts: dict[str, _Verdict] = {}
         stages = stages_of(boundary.name, template)
         for stage in stages:
-            found = self._stage(boundary, stage.tasks, verdicts, may_open=may_open)
+            found = self._stage(boundary, stage.tasks, verdicts, may_open=may_open, anew=anew)
             verdicts.update(found)
             if stage.node is not None:
                 self._step_group(stage.node, list(found.values()))
@@ -175,6 +208,7 @@ class _Decision:
         before: Mapping[str, _Verdict],
         *,
         may_open: bool,
+        anew: bool,
     ) -> dict[str, _Verdict]:
         """Decide on tasks in an order in which each comes after those it waits for."""
         by_name = {task.name: task for task in tasks}
@@ -186,18 +220,23 @@ class _Decision:
                 followers.setdefault(one, []).append(task.name)
         old = self._old_tasks(boundary)
         found = dict(before)
+        stays: set[str] = set()
+        for task in reversed(order):
+            after = followers.get(task.name, ())
+            if any(one in self._keeping or one in stays for one in after):
+                stays.add(task.name)
         for task in order:
             # What follows it runs again whenever it does.
             is_free = all(one not in self._keeping for one in followers.get(task.name, ()))
             is_same = not self._has_other_arguments and old.get(task.name) == task.tree
-            found[task.name] = self._task(
-                boundary, task, found, may_open=may_open and is_free, is_same=is_same
-            )
+            given = _Given(may_open and is_free, is_same, anew, task.name in stays)
+            found[task.name] = self._task(boundary, task, found, by_name, given)
         own = {name: found[name] for name in by_name}
         opens = any(one.state in _UNSETTLED for one in own.values())
         for task in reversed(order):
             is_same = not self._has_other_arguments and old.get(task.name) == task.tree
-            if own[task.name].state != "idle" or not (opens or (may_open and not is_same)):
+            may_go = opens or anew or (may_open and not is_same)
+            if own[task.name].state != "idle" or not may_go:
                 continue
             # Its condition may be another one now; if it is not, it ends as it did.
             if all(own[one].state in ("gone", "new") for one in followers.get(task.name, ())):
@@ -226,7 +265,7 @@ class _Decision:
         """Let nodes go whose tasks are no more."""
         dropped = False
         for node in self._made_by.get(boundary.id, ()):
-            if node.type == "StepGroup" or any(part in known for part in _enclosing(node.name)):
+            if node.type == "StepGroup" or any(part in known for part in enclosing(node.name)):
                 continue
             self._replaced(node)
             dropped = True
@@ -239,23 +278,68 @@ class _Decision:
         boundary: Node,
         task: Task,
         found: Mapping[str, _Verdict],
-        *,
-        may_open: bool,
-        is_same: bool,
+        tasks: Mapping[str, Task],
+        given: _Given,
     ) -> _Verdict:
-        if expands(task.tree):
-            verdict = self._expanded(boundary, task, may_open=may_open, is_same=is_same)
-        else:
-            verdict = self._instance(task.name, task.tree, may_open=may_open)
         unsettled = [one for one in task.waits_for if found[one].state in _UNSETTLED]
+        role = role_of(task.tree)
+        if role == "part":
+            loose = [one for one in unsettled if one not in tasks or not _is_part(tasks[one])]
+            return self._part(
+                task, given._replace(anew=given.anew or bool(unsettled)), next(iter(loose), None)
+            )
+        if role == "helper":
+            verdict = self._helper(task.name)
+        elif expands(task.tree):
+            verdict = self._expanded(boundary, task, may_open=given.may_open, is_same=given.is_same)
+        else:
+            verdict = self._instance(task.name, task.tree, may_open=given.may_open)
         if not unsettled or verdict.state in ("new", "gone"):
+            return verdict
+        # A part opens for the sake of others too; the steps in it that this waits for have ended.
+        blocking = [
+            one
+            for one in unsettled
+            if found[one].state != "open" or one not in tasks or not _is_part(tasks[one])
+        ]
+        if not blocking and (given.stays or verdict.keeps is not None):
             return verdict
         if verdict.keeps is not None:
             raise RefusedError(
                 f'argo: "{verdict.keeps}" cannot keep its end, since it waits for '
-                f'"{self._shown(unsettled[0])}", which runs again or is new. Let it run again, too'
+                f'"{self._shown(blocking[0])}", which runs again or is new. Let it run again, too'
             )
         return self._let_go(task.name)
+
+    def _helper(self, name: str) -> _Verdict:
+        """Decide on a task that runs nothing."""
+        node = self._by_name.get(name)
+        return _Verdict("new") if node is None else _Verdict("idle", failed=node.has_failed)
+
+    def _part(self, task: Task, given: _Given, loose: str | None = None) -> _Verdict:
+        """Decide on a part of a scope: a task whose end says nothing of what is in it.
+
+        `loose` is a step that it waits for and that is to begin: Argo would not wait for its end
+        with a node that is open (`executeDAGTask`).
+        """
+        node = self._by_name.get(task.name)
+        template = self._template(task.tree)
+        if node is None or template is None:
+            return _Verdict("new")
+        if node.type not in _GROUPS:  # it could not begin, or what was in it is known no more
+            if node.has_failed or given.anew:
+                return self._let_go(node.name)
+            path = self.paths.get(node.id)
+            return _Verdict("idle") if path is None else _Verdict("kept", path)
+        inside = self._scope(node, template, may_open=given.may_open, anew=given.anew)
+        is_lost = not node.has_ended or node.has_failed or given.anew
+        if inside.state == "kept" and not is_lost:
+            return _Verdict("kept", inside.keeps, inside.failed)
+        if inside.keeps is None and not given.stays:
+            return self._let_go(node.name)
+        if loose is not None and task.name not in self.remade:
+            raise cannot_wait(self._shown(task.name), self._shown(loose))
+        return self._open(node, inside)
 
     def _expanded(self, boundary: Node, task: Task, *, may_open: bool, is_same: bool) -> _Verdict:
         """Decide on the items of a foreach and on the node that stands for all of them."""
@@ -385,21 +469,17 @@ class _Decision:
         return path or name.removeprefix(f"{self.name}.")
 
 
-def _enclosing(name: str) -> Iterator[str]:
-    """Yield the name of a node and those of all that it is in, by the way names are made.
+def cannot_wait(part: str, loose: str) -> RefusedError:
+    """Return why a part cannot open that waits for a step which is in none."""
+    return RefusedError(
+        f'argo: the part {part} cannot keep the ends of its steps, since it waits for "{loose}", '
+        "which is in no part and runs again or is new. Submit the workflow as a new run; steps "
+        "with a cache are not repeated"
+    )
 
-    Examples
-    --------
-    >>> list(_enclosing("run.each(0:a).fit"))
-    ['run', 'run.each', 'run.each(0:a)', 'run.each(0:a).fit']
-    """
-    in_item = False
-    for position, character in enumerate(name):
-        if character in ".([" and not in_item and position:
-            yield name[:position]
-        if character in "()":  # Argo leaves parentheses out of the texts of items
-            in_item = character == "("
-    yield name
+
+def _is_part(task: Task) -> bool:
+    return role_of(task.tree) == "part"
 
 
 def _all_of(verdicts: Collection[_Verdict], state: State) -> _Verdict:

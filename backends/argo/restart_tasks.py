@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections.abc import Iterator
 
+from couler.backends.argo.parts import HELPER_TEMPLATES, PART_TEMPLATE
 from couler.backends.argo.status_nodes import Json
 
 _TASK = re.compile(r"([a-zA-Z][-a-zA-Z0-9]*)(?:\.[a-zA-Z]+)?")
@@ -74,6 +76,14 @@ def _waits_for(task: Json) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*named, *(task.get("dependencies") or ()))))
 
 
+def role_of(task: Json) -> t.Literal["part", "helper"] | None:
+    """Return what a task is for that is none of the steps of the workflow."""
+    template = task.get("template") or ""
+    if template in HELPER_TEMPLATES:
+        return "helper"
+    return "part" if template.startswith(PART_TEMPLATE) else None
+
+
 def expands(task: Json) -> bool:
     """Return whether a task has an instance an item."""
     return any(task.get(name) is not None for name in _LISTS)
@@ -87,3 +97,20 @@ def item_count(task: Json) -> int | None:
 
 def _is_computed(items: list[Json]) -> bool:
     return len(items) == 1 and isinstance(items[0], str) and "{{" in items[0]
+
+
+def enclosing(name: str) -> Iterator[str]:
+    """Yield the name of a node and those of all that it is in, by the way names are made.
+
+    Examples
+    --------
+    >>> list(enclosing("run.each(0:a).fit"))
+    ['run', 'run.each', 'run.each(0:a)', 'run.each(0:a).fit']
+    """
+    in_item = False
+    for position, character in enumerate(name):
+        if character in ".([" and not in_item and position:
+            yield name[:position]
+        if character in "()":  # Argo leaves parentheses out of the texts of items
+            in_item = character == "("
+    yield name

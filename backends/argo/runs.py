@@ -8,10 +8,12 @@ from collections.abc import Mapping
 
 from couler.backends.argo import pods
 from couler.backends.argo.containers import pod_container
-from couler.backends.argo.pods import Tree, thaw
+from couler.backends.argo.pods import Tree
 from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView
 from couler.backends.argo.tags import Tagged
+from couler.ir import kubernetes_pods
+from couler.ir.manifests import thawed
 from couler.ir.pods import ExecutorPlugin, PodCleanup, PodOptions, PodSettings, RunSettings, StepPod
 from couler.ir.workflow import Workflow
 
@@ -36,9 +38,9 @@ def pod_options(pod: PodOptions) -> Tree:
             {"ip": alias.ip, "hostnames": list(alias.names)} for alias in pod.host_aliases
         ],
         "schedulerName": pod.scheduler,
-        "securityContext": thaw(pod.security_context),
-        "podResources": None if pod.resources is None else pods.resources(pod.resources),
-        "resourceClaims": thaw(pod.resource_claims),
+        "securityContext": thawed(pod.security_context),
+        "podResources": None if pod.resources is None else kubernetes_pods.resources(pod.resources),
+        "resourceClaims": thawed(pod.resource_claims),
         "podSpecPatch": spec_patch(pod),
     }
     found = _given(fields)
@@ -58,7 +60,7 @@ def spec_patch(pod: PodOptions) -> str | None:
     """Return the patch of the specification of pods as the text that Argo takes."""
     if not pod.spec_patch:
         return None
-    return json.dumps(thaw(pod.spec_patch), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(thawed(pod.spec_patch), ensure_ascii=False, separators=(",", ":"))
 
 
 def pod_settings(pod: PodSettings) -> Tree:
@@ -66,12 +68,12 @@ def pod_settings(pod: PodSettings) -> Tree:
     fields: Tree = {
         "imagePullSecrets": [{"name": name} for name in pod.image_pull_secrets],
         "nodeSelector": dict(pod.node_selector),
-        "tolerations": [pods.toleration(accepted) for accepted in pod.tolerations],
-        "affinity": thaw(pod.affinity),
+        "tolerations": [kubernetes_pods.toleration(accepted) for accepted in pod.tolerations],
+        "affinity": thawed(pod.affinity),
         "podPriorityClassName": pod.priority_class,
         "hostNetwork": pod.host_network,
         "podMetadata": pods.metadata(pod.labels.items(), pod.annotations.items()),
-        **(pods.dns(pod.dns) if pod.dns is not None else {}),
+        **(kubernetes_pods.dns(pod.dns) if pod.dns is not None else {}),
     }
     return {**pod_options(pod), **_given(fields)}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from couler.ir.policies import AnyOf, Dependency, Foreach
 from couler.ir.values import (
@@ -21,7 +21,8 @@ from couler.ir.values import (
     Template,
     Value,
 )
-from couler.ir.wire import ValueType, dump_json, is_file
+from couler.ir.walk import explicit_dependencies, told_apart
+from couler.ir.wire import ValueType, dump_json, is_file, literal_type
 from couler.ir.workflow import STDOUT, Group, Input, Output, Step, Workflow
 
 NUMBERS: tuple[ValueType, ...] = ("int", "float")
@@ -183,24 +184,6 @@ def is_stdout(step: Step, output: Output) -> bool:
     )
 
 
-def literal_type(value: object) -> ValueType:
-    """Return the type as which a literal travels."""
-    match value:
-        case str():
-            return "str"
-        case bool():
-            return "bool"
-        case int():
-            return "int"
-        case float():
-            return "float"
-        case tuple() | list():
-            return "list"
-        case dict():
-            return "dict"
-    return "json"
-
-
 def wire_text(value: object) -> str:
     r"""Return the text by which a literal travels, safe against Argo's tags where JSON allows.
 
@@ -226,3 +209,18 @@ def can_be_skipped(step: Step) -> bool:
         if any(isinstance(option, Dependency) and option.on == "failure" for option in options):
             return True
     return False
+
+
+def may_be_unmade(producer: Step, reader: Step | None) -> bool:
+    """Return whether Argo may have no text for an output with a default, when a step reads it."""
+    is_group = producer.action.__class__ is Group
+    return is_group or reader is None or producer.name in told_apart(reader)
+
+
+def can_be_survived(name: str, steps: Iterable[Step]) -> bool:
+    """Return whether some step runs also after a step has failed."""
+    return any(
+        before == name and on != "success"
+        for step in steps
+        for before, on in explicit_dependencies(step)
+    )

@@ -10,13 +10,14 @@ import typing as t
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
+from couler.backends.argo import changing
 from couler.backends.argo.argo_retry import runs_the_same
 from couler.backends.argo.cluster_restart import refuse_running
 from couler.backends.argo.reset import PutBack, has_ended
 from couler.backends.argo.secrets import secret
 from couler.backends.argo.server_stream import results
 from couler.backends.argo.status_nodes import read_nodes
-from couler.backends.argo.workflow_api import Change, Json
+from couler.backends.argo.workflow_api import PARENT_LABEL, Change, Json
 from couler.errors import ConfigurationError, LostRunError, RefusedError
 from couler.rest.answers import Shape, lacking
 from couler.rest.client import RestClient, RestError
@@ -56,6 +57,8 @@ class ServerApi:
     namespace
         The namespace.
     """
+
+    puts_back = False
 
     def __init__(self, client: RestClient, namespace: str) -> None:
         self._client = client
@@ -127,6 +130,18 @@ class ServerApi:
         if told.isdecimal() and version.isdecimal():
             return int(version) > int(told)
         return version != told
+
+    def children(self, uid: str) -> Sequence[Json]:
+        """Return the Workflows that one has made of its parts."""
+        found: list[Json] = []
+        for one in _all(
+            self._client, self._workflows, f"{PARENT_LABEL}={uid}", fields="metadata,items.metadata"
+        ):
+            try:
+                found.append(self.get(one["metadata"]["name"]))
+            except LostRunError:  # it has gone meanwhile
+                continue
+        return found
 
     def restart(
         self,
@@ -268,6 +283,23 @@ class ServerApi:
         path = f"{path}/{quote(name)}"
         return self._client.call("PUT", path, send=sent, repeat=False, expect=stored)
 
+    def own(self, manifest: Json, owner: Json) -> None:
+        """Let an object go when all have gone that own it."""
+        collection, field = _COLLECTIONS[manifest["kind"]]
+        name = manifest["metadata"]["name"]
+        path = f"/api/v1/{collection}/{quote(self.namespace)}/{quote(name)}"
+        stored: Shape = {"metadata.resourceVersion": str}
+
+        def read() -> Json:
+            found = self._client.call("GET", path, absent=[404], expect=stored)
+            return self.apply(manifest) if found is None else found
+
+        def write(wanted: Json) -> Json:
+            sent = {"namespace": self.namespace, "name": name, field: wanted}
+            return self._client.call("PUT", path, send=sent, repeat=False, expect=stored)
+
+        changing.change(name, lambda found: changing.owned(found, owner), read=read, write=write)
+
     def cron_workflow(self, name: str) -> Json | None:
         """Return a CronWorkflow; None if there is none."""
         path = f"{self._crons}/{quote(name)}"
@@ -310,10 +342,13 @@ class ServerApi:
         )
 
 
-def _all(client: RestClient, path: str, selector: str) -> list[Json]:
+def _all(client: RestClient, path: str, selector: str, *, fields: str | None = None) -> list[Json]:
     """Return all objects of a path that have labels, page by page."""
     found: list[Json] = []
-    params = _params(**{"listOptions.labelSelector": selector, "listOptions.limit": str(_PAGE)})
+    params = _params(
+        fields=fields,
+        **{"listOptions.labelSelector": selector, "listOptions.limit": str(_PAGE)},
+    )
     while True:
         answer = client.call("GET", path, params=params, expect=_LIST)
         found += answer.get("items") or ()
@@ -335,6 +370,9 @@ def _renewed(manifest: Json, found: Json) -> Json:
         own = {key: value for key, value in before.items() if key.startswith(_OWN)}
         if own:
             metadata[kind] = {**own, **(metadata.get(kind) or {})}
+    owners = found["metadata"].get("ownerReferences")
+    if owners:
+        metadata["ownerReferences"] = owners
     status = {"status": found["status"]} if "status" in found else {}
     return {**manifest, "metadata": metadata, **status}
 

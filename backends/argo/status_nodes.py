@@ -225,15 +225,8 @@ class NodeTree:
 
     @classmethod
     def of(cls, workflow: Json) -> NodeTree:
-        """Return the nodes of a Workflow; of one that is over, all have ended.
-
-        Argo leaves nodes as they were that it had no time for, when a workflow is stopped.
-        """
-        nodes = read_nodes(workflow)
-        if is_over(workflow):
-            end = workflow["status"].get("finishedAt")
-            nodes = {key: _ended(tree, end) for key, tree in nodes.items()}
-        return cls(_name(workflow), nodes)
+        """Return the nodes of a Workflow; of one that is over, all have ended."""
+        return cls(_name(workflow), settled_nodes(workflow))
 
     @cached_property
     def _by_boundary(self) -> dict[str, list[Node]]:
@@ -277,6 +270,18 @@ class NodeTree:
             return (node,)
         found = [self._nodes[child] for child in node.children if child in self._nodes]
         return tuple(sorted((one for one in found if not one.is_hook), key=_attempt_number))
+
+
+def settled_nodes(workflow: Json) -> dict[str, Json]:
+    """Return the nodes of a Workflow by their ids; of one that is over, all have ended.
+
+    Argo leaves nodes as they were that it had no time for, when a workflow is stopped.
+    """
+    nodes = read_nodes(workflow)
+    if not is_over(workflow):
+        return dict(nodes)
+    end = workflow["status"].get("finishedAt")
+    return {key: _ended(tree, end) for key, tree in nodes.items()}
 
 
 def is_over(workflow: Json) -> bool:

@@ -21,10 +21,12 @@ from couler.backends.argo.resources import resource_manifest
 from couler.backends.argo.runs import DISPLAY_NAME, step_pod
 from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.tags import variable
+from couler.ir import kubernetes_pods
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.cachekey import definition_digest
 from couler.ir.listing import ListFiles
 from couler.ir.locks import locks_of
+from couler.ir.manifests import thawed
 from couler.ir.storage import Volume
 from couler.ir.wire import is_file
 from couler.ir.workflow import (
@@ -271,7 +273,7 @@ class _Builder:
             case ContainerSet():
                 return {"containerSet": self._processes.container_set(action)}
             case Plugin():
-                return {"plugin": {action.name: pods.thaw(action.body)}}
+                return {"plugin": {action.name: thawed(action.body)}}
             case TemplateCall() | Group():
                 raise AssertionError("they have no template of their own")
         t.assert_never(action)
@@ -294,7 +296,7 @@ class _Builder:
         headers: list[Tree] = []
         for index, header in enumerate(action.headers):
             if header.value is None:
-                headers.append(pods.variable_source(header))
+                headers.append(kubernetes_pods.variable_source(header))
             else:
                 headers.append(
                     {"name": header.name, "value": self._places.plain(f"header_{index}")}

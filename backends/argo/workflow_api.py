@@ -28,6 +28,18 @@ those that it was taken up with since, by which a submission is told from others
 CANCELLED_LABEL = "couler/cancelled"
 """Label of a workflow that was ended from here by its time, see `ClusterApi.stop`."""
 
+COMPLETED_LABEL = "workflows.argoproj.io/completed"
+"""Label that Argo gives to Workflows; of one that its controller is done with it is `true`."""
+
+PARENT_LABEL = "couler/parent"
+"""Label of a Workflow that is a part of another: the `uid` of that one."""
+
+PART_LABEL = "couler/part"
+"""Label of such a Workflow, and of its WorkflowTemplate: the name of the part's run."""
+
+TEMPLATE_MARK = "couler/template"
+"""Annotation of such a Workflow: the template that stands for it in the other one."""
+
 MAIN_CONTAINER = "main"
 """Name of the container of a pod that does the work of a step, unless the step names its own."""
 
@@ -57,6 +69,11 @@ class WorkflowApi(t.Protocol):
     @property
     def address(self) -> str:
         """Where it is, without credentials, for messages."""
+        ...
+
+    @property
+    def puts_back(self) -> bool:
+        """Whether a Workflow that has ended can be put back in any way, not in Argo's own alone."""
         ...
 
     def create(self, workflow: Json, *, dry_run: bool = False) -> Json:
@@ -121,6 +138,16 @@ class WorkflowApi(t.Protocol):
         """
         ...
 
+    def children(self, uid: str) -> Sequence[Json]:
+        """Return the Workflows that one has made of its parts.
+
+        Parameters
+        ----------
+        uid
+            The `metadata.uid` of the parent.
+        """
+        ...
+
     def delete(self, name: str) -> None:
         """Delete a Workflow and what belongs to it; nothing happens if there is none."""
         ...
@@ -161,6 +188,18 @@ class WorkflowApi(t.Protocol):
 
     def apply(self, manifest: Json, *, dry_run: bool = False) -> Json:
         """Create an object that is no Workflow, or change the one with its kind and name."""
+        ...
+
+    def own(self, manifest: Json, owner: Json) -> None:
+        """Let an object go when all have gone that own it, of which a Workflow is from now on one.
+
+        Parameters
+        ----------
+        manifest
+            The object; it is made where it has just gone with its last owner.
+        owner
+            The Workflow, as an entry of `metadata.ownerReferences`.
+        """
         ...
 
     def put_secret(self, name: str, entries: Mapping[str, str]) -> None:

@@ -28,6 +28,7 @@ from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.local_forms import local_form, use_local_forms
 from couler.ir.serialize import read_json, write_json, write_yaml
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step, Workflow
 
@@ -113,6 +114,7 @@ class LocalBackend:
         environ: Mapping[str, str] | None = None,
         program: str | None = None,
         secrets: GivenSecrets | None = None,
+        source_map: SourceMap | None = None,
     ) -> RunResult:
         """Run a verified workflow on this machine and return how it ended.
 
@@ -138,6 +140,9 @@ class LocalBackend:
         secrets
             Values of secrets that are not in the environment, by name and key; they are kept
             nowhere.
+        source_map
+            Where in the workflow the steps of the program are that passes have given another place;
+            it is kept with the run.
 
         Raises
         ------
@@ -154,7 +159,11 @@ class LocalBackend:
 
         around = _surroundings(options, on_event, environ, secrets)
         workflow = self._accept(workflow, around.options)
-        return begin(workflow, parameters or {}, around, program=program)
+        return begin(
+            *(workflow, parameters or {}, around),
+            program=program,
+            source_map=source_map or NO_CHANGE,
+        )
 
     def retry(
         self,
@@ -166,6 +175,7 @@ class LocalBackend:
         on_event: Callable[[Event], None] | None = None,
         environ: Mapping[str, str] | None = None,
         secrets: GivenSecrets | None = None,
+        source_map: SourceMap | None = None,
         from_step: str | None = None,
     ) -> RunResult:
         """Take up a run again: what failed, what was cut off, what has changed.
@@ -183,6 +193,8 @@ class LocalBackend:
             Values that take the place of those that it was started with.
         options, on_event, environ, secrets
             As in `run`.
+        source_map
+            As in `run`, of a changed workflow; that of the recorded one is recorded.
         from_step
             Name or path of a step that runs again with all that comes after it, whatever became of
             it. A path without an item or a round stands for all of them.
@@ -206,8 +218,10 @@ class LocalBackend:
         with listen() as interrupts, open_database(around.home.database_url) as database:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
+            names = _recorded_map(database, record) if workflow is None else source_map
             return take_up(
                 *(record, wanted, parameters or {}, around, database, interrupts),
+                source_map=names or NO_CHANGE,
                 from_step=from_step,
             )
 
@@ -220,6 +234,7 @@ class LocalBackend:
         options: RunOptions | None = None,
         environ: Mapping[str, str] | None = None,
         secrets: GivenSecrets | None = None,
+        source_map: SourceMap | None = None,
         from_step: str | None = None,
     ) -> tuple[PlannedStep, ...]:
         """Return what `retry` would do with each step, without doing it.
@@ -233,7 +248,12 @@ class LocalBackend:
         with open_database(around.home.database_url) as database:
             record, recorded = _find(database, run)
             wanted = self._accept(recorded if workflow is None else workflow, around.options)
-            return plan(record, wanted, parameters or {}, around, database, from_step=from_step)
+            names = _recorded_map(database, record) if workflow is None else source_map
+            return plan(
+                *(record, wanted, parameters or {}, around, database),
+                source_map=names or NO_CHANGE,
+                from_step=from_step,
+            )
 
     def cancel(
         self,
@@ -318,6 +338,12 @@ def _find(database: Database, text: str) -> tuple[RunRecord, Workflow]:
     if record.engine != LocalBackend.name:
         raise RunNotFoundError(f"{record.id} ran on {record.engine}, not on this machine")
     return record, read_json(workflow_of(database, record.id))
+
+
+def _recorded_map(database: Database, run: RunRecord) -> SourceMap:
+    from couler.state.source_maps import source_map_of
+
+    return source_map_of(database, run.id)
 
 
 def _ignore(_event: Event) -> None:

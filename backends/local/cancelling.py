@@ -14,7 +14,7 @@ from couler.backends.base import RUNTIMES
 from couler.backends.local.limits import CANCELLED
 from couler.backends.local.locations.exchange import clear_scratch
 from couler.backends.local.orphans import begun_in, end_orphans
-from couler.backends.local.recording import now
+from couler.backends.local.recording import now, record_lost
 from couler.backends.local.runtimes import make_runtime
 from couler.errors import RunBusyError, StateError
 from couler.state import runs
@@ -84,14 +84,7 @@ def _bury(run: RunRecord, around: Surroundings, database: Database) -> None:
             make_runtime(name, around.environ).end_orphans(run.id)
     number = sessions[-1].number if sessions else 1
     with Journal(database, run.id, number) as journal:
-        for attempt in lost:
-            journal.attempt_ended(
-                attempt.path,
-                attempt.number,
-                status="interrupted",
-                finished=now(),
-                message="the engine ended before it",
-            )
+        record_lost(journal, lost)
         journal.run_updated(status="cancelled", finished=now(), message=CANCELLED)
         journal.session_ended("interrupted")
         journal.flush()

@@ -198,6 +198,8 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.FILE_REPOSITORY: Lowered("the store and the repository of this machine"),
     Feature.KEEP_LOGS: Lowered("keeping all logs in the folder of the run"),
     Feature.LOG_LOCATION: Lowered("keeping all logs in the folder of the run"),
+    Feature.PART: Lowered("doing without: all steps are of one run"),
+    Feature.PART_RUN: Lowered("doing without: all steps are of one run"),
     Feature.ENGINE_OVERRIDES: Lowered("leaving out what is meant for other engines"),
 }
 

@@ -51,6 +51,7 @@ from couler.ir.locks import Lock, locks_of
 from couler.ir.paths import StepPath
 from couler.ir.policies import Foreach, Loop
 from couler.ir.status import State
+from couler.ir.wording import counted
 
 Ended: t.TypeAlias = Callable[[End], None]
 
@@ -247,10 +248,11 @@ class Interpreter:
                     return ended("succeeded", previous)
             except VALUE_ERRORS as error:
                 return ended("failed", message=f"the condition after round {number}: {error}")
+        rounds = counted(loop.max_iterations, "round")
         return ended(
             "failed",
-            message=f"its condition still holds after {loop.max_iterations} rounds, the most "
-            "that max_iterations allows",
+            message=f"its condition still holds after {rounds}, the most that max_iterations "
+            "allows",
         )
 
     async def _run_round(self, round_: Instance, around: Around) -> End:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,7 +26,7 @@ from couler.state.results import Event, EventKind, StepResult
 
 if t.TYPE_CHECKING:
     from couler.state.journal import Journal
-    from couler.state.records import AttemptStatus, CacheDecision, StepRecord
+    from couler.state.records import AttemptRecord, AttemptStatus, CacheDecision, StepRecord
 
 IDLE_FLUSH_S = 0.02
 """How long an end may wait to be written where no start follows it."""
@@ -352,6 +352,18 @@ def _size(log: str) -> int:
 
 def _items(path: StepPath) -> tuple[int, ...] | None:
     return tuple(part.item for part in path if part.item is not None) or None
+
+
+def record_lost(journal: Journal, lost: Iterable[AttemptRecord]) -> None:
+    """Record the attempts that an engine left when it died."""
+    for attempt in lost:
+        journal.attempt_ended(
+            attempt.path,
+            attempt.number,
+            status="interrupted",
+            finished=now(),
+            message="the engine ended before it",
+        )
 
 
 def now() -> datetime:

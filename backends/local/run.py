@@ -29,7 +29,7 @@ from couler.backends.local.masking import masked
 from couler.backends.local.orphans import begun_in, end_orphans, end_run
 from couler.backends.local.parameters import Parameters, merge_parameters, with_entries
 from couler.backends.local.place import Place
-from couler.backends.local.recording import Recorder, now
+from couler.backends.local.recording import Recorder, now, record_lost
 from couler.backends.local.replay import plan_retry
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
@@ -46,6 +46,7 @@ from couler.ir.evaluation.stored import read_outputs
 from couler.ir.evaluation.values import RunFacts, Single, View
 from couler.ir.paths import StepPath
 from couler.ir.serialize import write_json
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.wire import is_file
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import (
@@ -57,7 +58,8 @@ from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
 from couler.state.records import AttemptStatus, Json, RunRecord, StepRecord
-from couler.state.results import RunResult
+from couler.state.results import RunResult, StepResults
+from couler.state.signals import take_signals
 from couler.store import ObjectStore
 
 ENGINE = "local"
@@ -69,6 +71,7 @@ def begin(
     around: Surroundings,
     *,
     program: str | None = None,
+    source_map: SourceMap = NO_CHANGE,
 ) -> RunResult:
     """Run a workflow that has not run before.
 
@@ -82,6 +85,8 @@ def begin(
         What the run is given.
     program
         The file that defines the workflow.
+    source_map
+        Where in the workflow the steps of the program are.
 
     Raises
     ------
@@ -119,8 +124,9 @@ def begin(
         open_database(home.database_url) as database,
         own_run(home.run_folder(run_id)),
     ):
-        runs.create_run(database, run, text)
-        return _Work(workflow, text, run, around, database, store, interrupts).to_end()
+        runs.create_run(database, run, text, source_map=source_map)
+        work = _Work(workflow, text, run, around, database, store, interrupts, source_map)
+        return work.to_end()
 
 
 def take_up(
@@ -131,6 +137,7 @@ def take_up(
     database: Database,
     interrupts: Interrupts,
     *,
+    source_map: SourceMap = NO_CHANGE,
     from_step: str | None = None,
 ) -> RunResult:
     """Run what an earlier session has left: what failed, what was cut off, what has changed.
@@ -149,6 +156,8 @@ def take_up(
         Where the run is recorded.
     interrupts
         Tell that the run is to end.
+    source_map
+        Where in the workflow the steps of the program are.
     from_step
         Name or path of a step that runs again with all that comes after it.
 
@@ -159,7 +168,7 @@ def take_up(
     RunBusyError
         Another process works on the run.
     """
-    asked = _asked(workflow, from_step)
+    asked = _asked(workflow, from_step, source_map)
     bound = _bind(workflow, around, parameters, run.parameters)
     _require_files(bound)
     require_surroundings(workflow, around)
@@ -168,7 +177,9 @@ def take_up(
     text = _text(workflow)
     with own_run(_folder(run, around)):
         again = replace(run, parameters=bound.to_record(), workflow_digest=_digest(text))
-        work = _Work(workflow, text, again, around, database, store, interrupts, asked)
+        work = _Work(
+            *(workflow, text, again, around, database, store, interrupts, source_map), asked
+        )
         return work.to_end()
 
 
@@ -179,6 +190,7 @@ def plan(
     around: Surroundings,
     database: Database,
     *,
+    source_map: SourceMap = NO_CHANGE,
     from_step: str | None = None,
 ) -> tuple[PlannedStep, ...]:
     """Return what `take_up` would do with each step; the arguments are the same.
@@ -192,7 +204,7 @@ def plan(
     StateError
         What is recorded of the run cannot be read, or there is no such step.
     """
-    asked = _asked(workflow, from_step)
+    asked = _asked(workflow, from_step, source_map)
     bound = _bind(workflow, around, parameters, run.parameters)
     _require_files(bound)
     store = ObjectStore(around.home.store_url, read_only=True)
@@ -220,6 +232,7 @@ class _Work:
     database: Database
     store: ObjectStore
     interrupts: Interrupts
+    source_map: SourceMap
     again: tuple[StepPath, ...] = ()
     """What is to run again, whatever became of it."""
 
@@ -241,17 +254,11 @@ class _Work:
             options=self.around.options.as_json(),
             workflow_digest=run.workflow_digest,
             ir_json=self.text,
+            source_map=self.source_map,
             parameters=run.parameters,
         )
         with Journal(database, run.id, number) as journal:
-            for attempt in lost:
-                journal.attempt_ended(
-                    attempt.path,
-                    attempt.number,
-                    status="interrupted",
-                    finished=now(),
-                    message="the engine ended before it",
-                )
+            record_lost(journal, lost)
             try:
                 try:
                     result = run_coroutine(lambda: self._run(journal), self.interrupts.ring)
@@ -279,7 +286,10 @@ class _Work:
             )
             journal.session_ended(result.status)
             journal.flush()
-        return result
+        if not self.source_map:
+            return result
+        steps = StepResults(result.steps, self.source_map, result.finished)
+        return replace(result, steps=steps, source_map=self.source_map)
 
     def _end_attempts(self, journal: Journal, status: AttemptStatus, message: str) -> None:
         """Record the end of the attempts that the session has cut off."""
@@ -360,7 +370,7 @@ class _Work:
         )
 
     def _resumed(self) -> Iterator[tuple[str, Entered]]:
-        for signal in runs.take_signals(self.database, self.run.id):
+        for signal in take_signals(self.database, self.run.id):
             yield signal.path, signal.entered or {}
 
 
@@ -387,8 +397,10 @@ def _known(
     )
 
 
-def _asked(workflow: Workflow, from_step: str | None) -> tuple[StepPath, ...]:
-    return () if from_step is None else find_places(workflow, from_step)
+def _asked(
+    workflow: Workflow, from_step: str | None, source_map: SourceMap
+) -> tuple[StepPath, ...]:
+    return () if from_step is None else find_places(workflow, from_step, source_map)
 
 
 def _folder(run: RunRecord, around: Surroundings) -> Path:

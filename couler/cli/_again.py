@@ -20,11 +20,14 @@ class Again:
         The FILE that was given, as it was written; None for a run that goes by its record.
     is_elsewhere
         Whether the run goes on without this process.
+    with_file
+        What is said besides with FILE: the passes that it goes through.
     """
 
     home: Path | None = None
     file: str | None = None
     is_elsewhere: bool = False
+    with_file: tuple[str, ...] = ()
 
     def broken_off(self, run: str) -> str:
         """Return what to do after this process has ended before the run."""
@@ -52,7 +55,7 @@ class Again:
         """Return the command that does so with FILE as it is then, if that can be read again."""
         if self.file is None or self.file == "-":
             return None
-        return self._command("retry", run, "--file", self.file)
+        return self._command("retry", run, "--file", self.file, *self.with_file)
 
     def resume(self, run: str, step: str, entered: Iterable[str] = ()) -> str:
         """Return the command that lets a step go on that waits for a person.

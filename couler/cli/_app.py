@@ -40,6 +40,7 @@ COMMANDS = {
     "validate": "Report everything that is wrong with a workflow.",
     "show": "Draw a workflow.",
     "plan": "Show what the passes did to a workflow, and why.",
+    "passes": "Show the passes that are installed, with their options.",
     "engines": "Show what each engine can do.",
     "failures": "Show what failures of engines mean, and what helps.",
     "cache": "Show and clean what steps can reuse.",
@@ -159,8 +160,13 @@ class App(click.Group):
             click.echo("".join(traceback.format_exception(error)), err=True, nl=False)
         if defect:
             session.error(
-                f"a defect of couler {couler.__version__}: {type(error).__name__}: {error}\n"
-                "Please report it, with what --debug prints"
+                "\n".join(
+                    (
+                        f"a defect of couler {couler.__version__}: {type(error).__name__}: {error}",
+                        *_notes(error),
+                        "Please report it, with what --debug prints",
+                    )
+                )
             )
         else:
             session.error("\n".join((str(error), *_notes(error))))

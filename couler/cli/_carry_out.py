@@ -19,6 +19,7 @@ from couler.cli._format import seconds_text
 from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli._session import Session
+from couler.ir.source_map import SourceMap
 from couler.ir.workflow import Workflow
 from couler.show.text import shorten
 from couler.stages import RunEvent, RunResult
@@ -39,6 +40,7 @@ def carry_out(
     workflow: Workflow,
     start: Callable[[Tell], RunResult],
     *,
+    source_map: SourceMap,
     again: Again,
     events: str | None,
     format_: str,
@@ -51,7 +53,9 @@ def carry_out(
     session
         The call.
     workflow
-        What runs.
+        What runs: after the passes.
+    source_map
+        Where in it the steps of the program are.
     start
         Runs it, or follows it, to its end, and tells of each event.
     again
@@ -69,8 +73,11 @@ def carry_out(
     if not shown and sys.stdout.isatty():
         session.quiet = True  # a table between the lines could not be read
     begun = time.monotonic()  # a run that is taken up again began long ago
-    with open_events(session, events, workflow.name) as log:
-        result = _watch(session, workflow, start, again, log, None if run is None else run.id)
+    with (
+        open_events(session, events, workflow.name, source_map) as log,
+        show_progress(session, workflow, again, source_map) as show,
+    ):
+        result = _watch(show, start, again, log, None if run is None else run.id)
     if shown:
         _show_outputs(result, format_)
     for note in result.notes:
@@ -85,30 +92,27 @@ def carry_out(
 
 
 def _watch(
-    session: Session,
-    workflow: Workflow,
+    show: Tell,
     start: Callable[[Tell], RunResult],
     again: Again,
     log: EventLog | None,
     run: str | None,
 ) -> RunResult:
-    with show_progress(session, workflow, again) as show:
+    def tell(event: RunEvent) -> None:
+        nonlocal run
+        run = event.run
+        if log is not None:
+            log.tell(event)
+        show(event)
 
-        def tell(event: RunEvent) -> None:
-            nonlocal run
-            run = event.run
-            if log is not None:
-                log.tell(event)
-            show(event)
-
-        try:
-            result = start(tell)
-        except BaseException as error:
-            if run is not None:
-                error.add_note(again.broken_off(run))
-            if log is not None:
-                log.break_off(str(error) or "interrupted")
-            raise
+    try:
+        result = start(tell)
+    except BaseException as error:
+        if run is not None:
+            error.add_note(again.broken_off(run))
+        if log is not None:
+            log.break_off(str(error) or "interrupted")
+        raise
     if log is not None:
         log.end(result)
     return result
@@ -164,7 +168,8 @@ def _failure_lines(result: RunResult, again: Again, elsewhere: str | None) -> It
         step = result.steps[path]
         if result.status == "cancelled" and step.message == result.message:
             continue
-        yield f'step "{path}" failed: {_reason(step, elsewhere) or "no reason is known"}'
+        label = result.source_map.label(path)
+        yield f'step "{label}" failed: {_reason(step, elsewhere) or "no reason is known"}'
         if step.log is not None and step.log.is_file():
             yield from _last_lines(step.log)
             yield f"  log: {step.log}"

@@ -88,7 +88,7 @@ def watch(
     What fails and is known to pass is tried again, each step as often as `retries` says.
     """
     from couler.failures import WatchPolicy
-    from couler.state import workflow_of
+    from couler.state import source_map_of, workflow_of
 
     workflow = read_json(workflow_of(database, run.id))
     policy = WatchPolicy() if retries is None else WatchPolicy(tries=retries)
@@ -105,17 +105,25 @@ def watch(
         )
 
     with heeding_requests_to_end():
-        carry_out(session, workflow, start, again=again, events=events, format_=format_, run=run)
+        carry_out(
+            *(session, workflow, start),
+            source_map=source_map_of(database, run.id),
+            again=again,
+            events=events,
+            format_=format_,
+            run=run,
+        )
 
 
 def follow_shown(
     session: Session, run: RunRecord, database: Database, home: Home, again: Again
 ) -> Unreached | None:
     """Follow a run until it is over, show how it goes, and return why that broke off if it did."""
-    from couler.state import workflow_of
+    from couler.state import source_map_of, workflow_of
 
     workflow = read_json(workflow_of(database, run.id))
-    with heeding_requests_to_end(), show_progress(session, workflow, again) as tell:
+    names = source_map_of(database, run.id)
+    with heeding_requests_to_end(), show_progress(session, workflow, again, names) as tell:
         try:
             follow(session, run, database, home, tell)
         except (EngineError, ConfigurationError) as error:

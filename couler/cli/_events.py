@@ -15,6 +15,7 @@ import click
 
 from couler.cli._format import time_text
 from couler.cli._session import Session
+from couler.ir.source_map import SourceMap
 from couler.stages import RunEvent, RunResult
 
 SCHEMA_VERSION = 1
@@ -40,6 +41,8 @@ class EventLog:
         Where to.
     workflow
         Name of the workflow.
+    source_map
+        Where in it the steps of the program are.
 
     Attributes
     ----------
@@ -51,6 +54,7 @@ class EventLog:
 
     file: t.TextIO
     workflow: str
+    source_map: SourceMap
     run: str | None = None
     fault: OSError | None = None
 
@@ -68,6 +72,7 @@ class EventLog:
             attempt=event.attempt,
             message=event.message,
             log=None if event.log is None else str(event.log),
+            source_steps=list(self.source_map.sources(event.path)),
         )
 
     def end(self, result: RunResult) -> None:
@@ -116,17 +121,19 @@ class EventLog:
 
 
 @contextmanager
-def open_events(session: Session, file: str | None, workflow: str) -> Iterator[EventLog | None]:
+def open_events(
+    session: Session, file: str | None, workflow: str, source_map: SourceMap
+) -> Iterator[EventLog | None]:
     """Give what writes events to a file, None if nobody wants them."""
     if file is None:
         yield None
         return
     if file == STANDARD_OUTPUT:
-        log = EventLog(sys.stdout, workflow)
+        log = EventLog(sys.stdout, workflow, source_map)
         yield log
     else:
         stream = open(file, "w", encoding="utf-8")  # noqa: SIM115  # closed below
-        log = EventLog(stream, workflow)
+        log = EventLog(stream, workflow, source_map)
         try:
             yield log
         finally:

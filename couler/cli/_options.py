@@ -79,14 +79,6 @@ engine_settings_option = click.option(
     help="A further setting of the engine; can be given several times.",
 )
 
-passes_option = click.option(
-    "--pass",
-    "passes",
-    multiple=True,
-    metavar="NAME",
-    help="Run this pass instead of the default ones; can be given several times.",
-)
-
 
 def output_option(what: str) -> t.Callable[[t.Any], t.Any]:
     """Return the option `-o`, with what it writes."""

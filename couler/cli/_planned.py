@@ -15,6 +15,7 @@ from couler.cli._rows import COLOURS
 from couler.cli._session import Session
 from couler.ir.evaluation.places import covers
 from couler.ir.paths import StepPath
+from couler.ir.source_map import NO_CHANGE, SourceMap
 
 Verdict: t.TypeAlias = t.Literal["runs", "cached", "reused", "omitted", "skipped"]
 
@@ -28,12 +29,18 @@ def say_what_runs(session: Session, run: str, planned: Sequence[stages.PlannedSt
 
 
 def say_if_not_run(
-    session: Session, from_step: str | None, planned: Sequence[stages.PlannedStep]
+    session: Session,
+    from_step: str | None,
+    planned: Sequence[stages.PlannedStep],
+    source_map: SourceMap = NO_CHANGE,
 ) -> None:
     """Say that a step that is to run again does not."""
     if from_step is None:
         return
-    asked = [one for one in planned if _is_meant(from_step, StepPath.parse(one.path))]
+    there = [from_step, *map(str, source_map.find(from_step) or source_map.named(from_step))]
+    asked = [
+        one for one in planned if any(_is_meant(text, StepPath.parse(one.path)) for text in there)
+    ]
     if any(one.verdict in ("runs", "cached") for one in asked):
         return
     if asked:
@@ -71,12 +78,22 @@ def _counts(planned: Sequence[stages.PlannedStep]) -> str:
 
 
 def show_plan(
-    session: Session, run: str, planned: Sequence[stages.PlannedStep], format_: str
+    session: Session,
+    run: str,
+    planned: Sequence[stages.PlannedStep],
+    source_map: SourceMap,
+    format_: str,
 ) -> None:
     """Print what would become of each step."""
     if format_ == "json":
         steps = [
-            {"path": step.path, "verdict": step.verdict, "reason": step.reason} for step in planned
+            {
+                "path": step.path,
+                "verdict": step.verdict,
+                "reason": step.reason,
+                "source_steps": list(source_map.sources(StepPath.parse(step.path))),
+            }
+            for step in planned
         ]
         tree = {"schema_version": stages.SCHEMA_VERSION, "run": run, "steps": steps}
         click.echo(json.dumps(tree, ensure_ascii=False, indent=2))
@@ -85,7 +102,7 @@ def show_plan(
     rows = [
         (
             session.style(step.verdict, err=False, fg=colours[step.verdict]),
-            step.path,
+            source_map.label(step.path),
             step.reason or "",
         )
         for step in planned

@@ -17,6 +17,7 @@ from couler.cli._rows import Row, live_table
 from couler.cli._session import Session
 from couler.cli._snapshot import critical_steps, depth_of
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.workflow import Workflow
 from couler.rest.notices import listening
 from couler.stages import RunEvent
@@ -33,23 +34,26 @@ def is_live(session: Session) -> bool:
 
 
 @contextmanager
-def show_progress(session: Session, workflow: Workflow, again: Again) -> Iterator[Tell]:
+def show_progress(
+    session: Session, workflow: Workflow, again: Again, source_map: SourceMap
+) -> Iterator[Tell]:
     """Give what is to be told of a run's events, and show them on standard error."""
     if session.quiet:
         yield lambda event: None
     elif is_live(session):
-        board = Board(workflow, again)
+        board = Board(workflow, again, source_map)
         with _live(session, board), listening(board.hear):
             yield board.tell
     else:
-        yield _Lines(Questions(workflow, again)).tell
+        yield _Lines(Questions(workflow, again), source_map).tell
 
 
 class _Lines:
     """A line for each event, after one with the name of the run."""
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: Questions, source_map: SourceMap) -> None:
         self._questions = questions
+        self._source_map = source_map
         self._is_new = True
         self._started: dict[str, float] = {}
 
@@ -57,7 +61,7 @@ class _Lines:
         if self._is_new:
             self._is_new = False
             _say("run", event.run)
-        path = str(event.path)
+        path = self._source_map.label(event.path)
         match event.kind:
             case "started":
                 self._started[path] = time.monotonic()
@@ -114,11 +118,14 @@ class Board:
         What runs.
     again
         How to resume a step that waits for a person.
+    source_map
+        Where in the workflow the steps of the program are.
     """
 
-    def __init__(self, workflow: Workflow, again: Again) -> None:
+    def __init__(self, workflow: Workflow, again: Again, source_map: SourceMap = NO_CHANGE) -> None:
         names = [step.name for step in workflow.steps]
         names += [f"{HANDLER_PREFIX}{handler.name}" for handler in workflow.exit_handlers]
+        self._source_map = source_map
         self._order = {name: index for index, name in enumerate(names)}
         self._critical = critical_steps(workflow)
         self._questions = Questions(workflow, again)
@@ -170,7 +177,7 @@ class Board:
         entries = sorted(self._entries.values(), key=self._place)
         return [
             Row(
-                str(entry.path),
+                self._source_map.label(entry.path),
                 depth_of(entry.path),
                 entry.state,
                 entry.elapsed_s,

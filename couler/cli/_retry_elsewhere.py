@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import click
@@ -15,6 +15,7 @@ from couler.cli._elsewhere import ask, report_begun, watch
 from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._session import Session
 from couler.errors import RunBusyError
+from couler.optimizers.base import Pass
 
 if t.TYPE_CHECKING:
     from couler.state import Database, Home, RunRecord
@@ -29,7 +30,7 @@ class Asked:
 
     workflow: stages.AnyWorkflow | None
     parameters: Mapping[str, str]
-    passes: tuple[str, ...] | None
+    passes: Iterable[Pass] | None
     from_step: str | None
 
 
@@ -87,6 +88,13 @@ def retry_elsewhere(
     report_begun(session, begun, shown.again, shown.format_)
 
 
+def target_of_run(run: RunRecord) -> str | None:
+    """Return the name of the target that a run was submitted to, if it has one."""
+    from couler.control.connecting import recorded_connection
+
+    return None if run.target is None else recorded_connection(run).name
+
+
 def _restart(
     session: Session,
     run: RunRecord,
@@ -112,10 +120,10 @@ def _restart(
         passes=asked.passes,
         from_step=asked.from_step,
     )
-    say_if_not_run(session, asked.from_step, prepared.plan.steps)
+    say_if_not_run(session, asked.from_step, prepared.plan.steps, prepared.source_map)
     if plan_only:
         check(run, prepared, database, session.environment)
-        show_plan(session, run.id, prepared.plan.steps, format_)
+        show_plan(session, run.id, prepared.plan.steps, prepared.source_map, format_)
         return None
     say_what_runs(session, run.id, prepared.plan.steps)
     if not prepared.plan.again and not prepared.failed_around_steps:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError
 
-NAMES = ("engine", "target", "profile", "format", "home", "jobs", "runtime")
+NAMES = ("engine", "target", "profile", "pipeline", "format", "home", "jobs", "runtime")
 """The settings that exist; each is text."""
 
 STORAGE = "storage"
@@ -20,7 +20,19 @@ STORAGE = "storage"
 TARGETS = "targets"
 """A setting that is a table: engines elsewhere, by the names that the user gives them."""
 
-_ALL = (*NAMES, STORAGE, TARGETS)
+PIPELINES = "pipelines"
+"""A setting that is a table: rows of passes, by the names that the user gives them."""
+
+PRICES = "prices"
+"""A setting that is a table: what compute costs."""
+
+_ALL = (*NAMES, STORAGE, TARGETS, PIPELINES, PRICES)
+
+_AMOUNTS = ("cpu_hour", "memory_gib_hour", "gpu_hour")
+_CURRENCY = "currency"
+
+_NAMES_OF_OURS = ("default", "none")
+"""Pipelines that are always there, so that none of the settings is called so."""
 
 _NUMBERS = ("jobs",)
 """Those that a file may write as a number."""
@@ -39,6 +51,15 @@ class Stated(t.NamedTuple):
     table: Mapping[str, t.Any]
 
 
+class StatedPasses(t.NamedTuple):
+    """A pipeline of the settings, as it was found."""
+
+    origin: str
+    """Where it stands, for messages."""
+    passes: tuple[str, ...]
+    """Texts of passes in order."""
+
+
 @dataclass(frozen=True)
 class Settings:
     """The value of each setting that is set, and where it comes from."""
@@ -48,6 +69,10 @@ class Settings:
     """What is stated of storages: by kind, or by engine and kind."""
     targets: Mapping[str, Stated] = field(default_factory=dict)
     """What is stated of engines elsewhere, by their names."""
+    pipelines: Mapping[str, StatedPasses] = field(default_factory=dict)
+    """Rows of passes, by their names."""
+    prices: Mapping[str, t.Any] = field(default_factory=dict)
+    """What compute costs: the fields of `couler.optimizers.estimate.Prices` that are stated."""
 
     def get(self, name: str, flag: str | None = None) -> str | None:
         """Return the flag if it is given, else the setting, else None."""
@@ -93,6 +118,8 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     values: dict[str, tuple[str, str]] = {}
     storages: dict[str, dict[str, t.Any]] = {}
     targets: dict[str, Stated] = {}
+    pipelines: dict[str, StatedPasses] = {}
+    prices: dict[str, t.Any] = {}
     for origin, base, table in _tables(folder, environment):
         if table.get("engine", _value(values, "engine")) != _value(values, "engine"):
             values.pop("profile", None)
@@ -103,6 +130,12 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
             if name == TARGETS:
                 targets |= dict(_read_targets(origin, base, value))
                 continue
+            if name == PIPELINES:
+                pipelines |= dict(_read_pipelines(origin, value))
+                continue
+            if name == PRICES:
+                prices |= _read_prices(origin, value)
+                continue
             if name not in NAMES:
                 near = difflib.get_close_matches(name, _ALL, n=1)
                 hint = f' Did you mean "{near[0]}"?' if near else ""
@@ -110,7 +143,7 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
                     f'{origin}: there is no setting "{name}"; there are: {", ".join(_ALL)}.{hint}'
                 )
             values[name] = (_text(origin, base, name, value), origin)
-    return Settings(values, storages, targets)
+    return Settings(values, storages, targets, pipelines, prices)
 
 
 def _add_storages(found: dict[str, dict[str, t.Any]], origin: str, table: object) -> None:
@@ -138,6 +171,45 @@ def _read_targets(origin: str, base: Path | None, tables: object) -> Iterator[tu
                 f"[tool.couler.{TARGETS}.production], not {table!r}"
             )
         yield name, Stated(f'{origin}, target "{name}"', base, table)
+
+
+def _read_pipelines(origin: str, table: object) -> Iterator[tuple[str, StatedPasses]]:
+    """Yield the rows of passes; one takes the place of another of its name."""
+    for name, passes in (table if isinstance(table, Mapping) else {"": table}).items():
+        if name in _NAMES_OF_OURS:
+            raise ConfigurationError(
+                f'{origin}: a pipeline "{name}" is there already. Give it another name, and choose '
+                'it with pipeline = "NAME"'
+            )
+        if not isinstance(passes, list) or not all(isinstance(one, str) for one in passes):
+            raise ConfigurationError(
+                f"{origin}: {PIPELINES} has a list of passes for each name, such as "
+                f'small = ["split{{group_steps=100}}"], not {f"{name} = " * bool(name)}{passes!r}'
+            )
+        yield name, StatedPasses(origin, tuple(passes))
+
+
+def _read_prices(origin: str, table: object) -> dict[str, t.Any]:
+    """Return the prices that a table states."""
+    if not isinstance(table, Mapping):
+        raise ConfigurationError(
+            f"{origin}: {PRICES} is a table, such as [tool.couler.{PRICES}] with cpu_hour = 0.04, "
+            f"not {table!r}"
+        )
+    known = (*_AMOUNTS, _CURRENCY)
+    for name, value in table.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f' Did you mean "{near[0]}"?' if near else ""
+            raise ConfigurationError(
+                f'{origin}: there is no price "{name}"; there are: {", ".join(known)}.{hint}'
+            )
+        if name == _CURRENCY:
+            if not isinstance(value, str):
+                raise ConfigurationError(f"{origin}: {name} must be a text, not {value!r}")
+        elif isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:
+            raise ConfigurationError(f"{origin}: {name} must be a number from 0, not {value!r}")
+    return dict(table)
 
 
 def _text(origin: str, base: Path | None, name: str, value: object) -> str:

@@ -14,6 +14,7 @@ from couler.errors import ArtifactError, WireError
 from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.serialize import read_json
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.wire import decode, dump_json, is_file
 from couler.ir.workflow import Group, Step, Suspend, Workflow
 
@@ -119,12 +120,15 @@ class Snapshot:
         The workflow's own steps, and of others what has begun; each below what it is in.
     critical
         Names of the workflow's own steps on the longest path, where not all of them are.
+    source_map
+        Where the steps of the program are that have another place in the run, or none.
     """
 
     run: RunRecord
     status: ShownStatus
     steps: tuple[StepView, ...]
     critical: frozenset[str]
+    source_map: SourceMap = NO_CHANGE
 
     @property
     def is_over(self) -> bool:
@@ -133,7 +137,10 @@ class Snapshot:
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the snapshot as JSON."""
+        from couler.state.results import source_map_json
+
         run = self.run
+        ends = {str(step.path): step for step in self.steps} if self.source_map else {}
         return {
             "schema_version": SCHEMA_VERSION,
             "run": run.id,
@@ -147,6 +154,7 @@ class Snapshot:
             "folder": run.folder,
             "outputs": dict(run.outputs),
             "steps": [step.to_json() for step in self.steps],
+            "source_map": source_map_json(self.source_map, ends, "waiting"),
         }
 
 
@@ -165,6 +173,7 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
         find_run,
         sessions_of,
         shown_status,
+        source_map_of,
         steps_of,
         workflow_of,
     )
@@ -177,7 +186,8 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
     session = max((one.number for one in sessions_of(database, run.id)), default=1)
     workflow = read_json(workflow_of(database, run.id))
     reader = _Reader(workflow, home, status, session)
-    return Snapshot(run, status, tuple(reader.views(records, attempts)), critical_steps(workflow))
+    views = tuple(reader.views(records, attempts))
+    return Snapshot(run, status, views, critical_steps(workflow), source_map_of(database, run.id))
 
 
 def critical_steps(workflow: Workflow) -> frozenset[str]:

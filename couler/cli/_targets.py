@@ -21,7 +21,7 @@ from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
 from couler.rest.credentials import FORMS
 
-_TEXTS = ("engine", "profile", "engine_version", "namespace")
+_TEXTS = ("engine", "profile", "engine_version", "namespace", "pipeline")
 _TABLES = ("options", "storage")
 
 _SECRET = re.compile(
@@ -52,6 +52,8 @@ class NamedTarget:
         How it is reached.
     folder
         The folder that its relative paths start at; None for the current one.
+    pipeline
+        The passes that run for it; None for those of the settings.
     """
 
     name: str
@@ -61,6 +63,7 @@ class NamedTarget:
     storages: Mapping[str, Mapping[str, t.Any]]
     fields: Mapping[str, t.Any] = field(default_factory=dict)
     folder: Path | None = None
+    pipeline: str | None = None
 
     def fields_for(self, backend: Backend) -> dict[str, t.Any]:
         """Return how it is reached, with paths that hold in every folder."""
@@ -129,6 +132,7 @@ def read_target(name: str, stated: Stated) -> NamedTarget:
         storages,
         fields,
         stated.folder,
+        table.get("pipeline"),
     )
 
 

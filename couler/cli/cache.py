@@ -12,6 +12,7 @@ import click
 from couler.cli._format import aligned, bytes_text, minute_text, seconds_text, time_text
 from couler.cli._runs import FORMATS, format_option, open_home
 from couler.cli._session import Session, pass_session, session_options
+from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION
 from couler.state import Database
 from couler.state.cache import find_entries, list_entries, pin_entries, stats_of_cache
@@ -215,8 +216,8 @@ def _entry_json(entry: Entry) -> dict[str, object]:
 
 def _told(collected: Collected, dry_run: bool) -> str:
     would = "would remove" if dry_run else "removed"
-    entries = "1 entry" if collected.entries == 1 else f"{collected.entries} entries"
-    files = "1 file" if collected.objects == 1 else f"{collected.objects} files"
+    entries = counted(collected.entries, "entry", "entries")
+    files = counted(collected.objects, "file")
     return f"{would} {entries} and {files} ({bytes_text(collected.size_bytes)})"
 
 

@@ -18,15 +18,15 @@ from couler.cli._options import (
     file_argument,
     namespace_option,
     output_option,
-    passes_option,
     profile_option,
     target_of,
     target_option,
 )
+from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import connect_to
-from couler.errors import ConfigurationError, EngineError
+from couler.errors import ConfigurationError, EngineError, fold
 
 
 @click.command()
@@ -58,7 +58,7 @@ def command(
     profile: str | None,
     namespace: str | None,
     options: tuple[str, ...],
-    passes: tuple[str, ...],
+    passes: PassFlags,
     format_: str | None,
     storages: tuple[str, ...],
 ) -> None:
@@ -79,9 +79,13 @@ def command(
     else:  # as it is submitted
         connection = connect_to(session, engine, target_name, **flags)
         engine, target = connection.engine, connection.target
-    plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
-    for warning in plan.diagnostics:
-        session.info(str(warning))
+    plan = stages.plan(
+        load(file), engine=engine, target=target, passes=passes_of(session, passes, target_name)
+    )
+    for record in plan.log.records:
+        session.detail(f"pass {record.name}: {record.seconds:.3f} s. {record.reason}".rstrip())
+    for warning, more in fold(plan.diagnostics):
+        session.info(f"{warning}\n{more}" if more else str(warning))
     assert plan.backend is not None, "it was planned for an engine"
     format_ = session.settings.choose("format", format_, plan.backend.formats)
     artifact = stages.compile(plan, engine, format=format_)

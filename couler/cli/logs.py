@@ -15,7 +15,7 @@ from couler.cli._prefixes import Prefixes, is_of
 from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import StateError, StepNotFoundError
-from couler.ir.evaluation.places import refuse_unknown
+from couler.ir.evaluation.places import find_place, refuse_unknown
 from couler.ir.serialize import read_json
 from couler.state import (
     AttemptRecord,
@@ -25,6 +25,7 @@ from couler.state import (
     attempts_of,
     find_run,
     shown_status,
+    source_map_of,
     steps_of,
     workflow_of,
 )
@@ -53,14 +54,19 @@ def command(
 ) -> None:
     """Show what the steps of a run have written.
 
-    STEP is a path as `couler status` shows it, or the name of a step with items, rounds or steps
-    inside, which stands for all of them. Where several logs are shown, each line begins with the
-    path of its step. All attempts of a step are in one log; --attempt shows one of them. An engine
-    elsewhere has one log for each attempt, and gives that of the last.
+    STEP is a path as `couler status` shows it, or the program has it, or the name of a step with
+    items, rounds or steps inside, which stands for all of them. Where several logs are shown, each
+    line begins with the path of its step. All attempts of a step are in one log; --attempt shows
+    one of them. An engine elsewhere has one log for each attempt, and gives that of the last.
     """
     with open_home(session, home) as (database, found):
         record = find_run(database, run)
         name = record.id
+        if step is not None and (source_map := source_map_of(database, name)):
+            if step in source_map.removed:
+                session.info(f'step "{step}" has no log: {source_map.removed[step]}')
+                return
+            step = find_place(read_json(workflow_of(database, name)), step, source_map)
         if record.target is not None:
             if not show_logs(
                 session, record, database, found, step=step, attempt=attempt, follow=follow
@@ -201,7 +207,8 @@ def _complain_of_nothing(
     elif step in steps:
         _tell_end(session, steps[step])
     elif not any(is_of(path, step) for path in steps):
-        refuse_unknown(read_json(workflow_of(database, run.id)), step)
+        workflow = read_json(workflow_of(database, run.id))
+        refuse_unknown(workflow, step, source_map_of(database, run.id))
         raise StateError(
             f'{run.id}: no step "{step}" has begun. `couler status {run.id}` shows those that have'
         )

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
 import typing as t
+from pathlib import Path
 
 import click
 
 from couler import stages
+from couler.cli._dump import Dump
 from couler.cli._load import Source, load
 from couler.cli._options import (
     engine_option,
@@ -15,16 +18,20 @@ from couler.cli._options import (
     engine_version_option,
     file_argument,
     namespace_option,
-    passes_option,
+    output_option,
     profile_option,
     target_of,
     target_option,
 )
+from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import connect_to
+from couler.errors import ConfigurationError
+from couler.optimizers.estimate import Prices
 
 FORMATS = ("text", "json")
+PICTURES = ("svg", "mermaid", "dot", "html")
 
 
 @click.command()
@@ -38,6 +45,19 @@ FORMATS = ("text", "json")
 @storage_option
 @passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
+@click.option(
+    "--as",
+    "as_",
+    type=click.Choice(PICTURES),
+    help="Draw the workflow before and after the passes instead; html has the report as well.",
+)
+@click.option(
+    "--dump",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the workflow before the first pass and after each into a folder, as JSON.",
+)
+@output_option("File to write")
 @session_options
 @pass_session
 def command(
@@ -49,15 +69,22 @@ def command(
     namespace: str | None,
     options: tuple[str, ...],
     profile: str | None,
-    passes: tuple[str, ...],
+    passes: PassFlags,
     format_: str | None,
+    as_: str | None,
+    dump: Path | None,
+    output: str | None,
     storages: tuple[str, ...],
 ) -> None:
     """Show what the passes did to a workflow, and why.
 
-    Then come the overrides that the program gives the engine, which are merged in last.
-    Sizes are those of the workflow as compact JSON, before the first pass and after the last.
+    Then come the overrides that the program gives the engine, which are merged in last. Sizes are
+    those of the workflow as compact JSON; seconds, memory and cost are estimated from what the
+    steps say of themselves. What the engine refuses comes below the plan, with the exit
+    code of compile.
     """
+    if as_ is not None and format_ is not None:
+        raise click.UsageError("--as draws a picture, --format reports: give one of them")
     flags: dict[str, t.Any] = {
         "profile": profile,
         "engine_version": engine_version,
@@ -71,8 +98,40 @@ def command(
     else:  # as it is submitted
         connection = connect_to(session, engine, target_name, **flags)
         engine, target = connection.engine, connection.target
-    plan = stages.plan(load(file), engine=engine, target=target, passes=passes or None)
-    if session.settings.choose("format", format_, FORMATS) == "json":
-        click.echo(json.dumps(plan.to_json(), ensure_ascii=False, indent=2))
+    prices = session.settings.prices
+    dumped = None if dump is None else Dump(dump)
+    plan = stages.plan(
+        load(file),
+        engine=engine,
+        target=target,
+        passes=passes_of(session, passes, target_name),
+        on_pass=dumped,
+        prices=Prices(**prices) if prices else None,
+        keep_refusal=True,
+    )
+    if dumped is not None:
+        dumped.finish(plan.source)
+        session.info(f"wrote {dumped.count} files into {dump}")
+        if older := dumped.older_files():
+            session.info(f"note: {dump} has {', '.join(older)} of an earlier plan")
+    if as_ is not None:
+        text = stages.picture_plan(plan, as_)
+    elif session.settings.choose("format", format_, FORMATS) == "json":
+        text = json.dumps(plan.to_json(), ensure_ascii=False, indent=2)
     else:
-        click.echo(plan.to_text())
+        text = plan.to_text()
+    _write(session, text, output)
+    if plan.refusal is not None:
+        sys.stdout.flush()  # what is refused comes below the plan, where both are one stream
+        raise plan.refusal
+
+
+def _write(session: Session, text: str, output: str | None) -> None:
+    if output is None or output == "-":
+        click.echo(text)
+        return
+    try:
+        Path(output).write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"-o {output}: {error.strerror}") from error
+    session.detail(f"wrote {output}")

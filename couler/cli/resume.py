@@ -15,12 +15,18 @@ from couler.cli._session import Session, pass_session, session_options
 from couler.cli._snapshot import take_snapshot
 from couler.errors import StateError, WireError
 from couler.ir.entered import check_entered
-from couler.ir.evaluation.places import refuse_unknown
+from couler.ir.evaluation.places import find_place, refuse_unknown
 from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Step
-from couler.state import Database, RunRecord, find_run, send_signal, workflow_of
+from couler.state import (
+    Database,
+    RunRecord,
+    find_run,
+    send_signal,
+    workflow_of,
+)
 
 
 @click.command()
@@ -55,9 +61,13 @@ def command(
         name = snapshot.run.id
         if snapshot.is_over:
             raise StateError(f"{name} does not run ({snapshot.status}), so no step waits")
+        if step is not None and snapshot.source_map:
+            workflow = read_json(workflow_of(database, name))
+            step = find_place(workflow, step, snapshot.source_map)
         waiting = [str(view.path) for view in snapshot.steps if view.status == "suspended"]
         if step is not None and not any(is_of(path, step) for path in waiting):
-            refuse_unknown(read_json(workflow_of(database, name)), step)
+            workflow = read_json(workflow_of(database, name))
+            refuse_unknown(workflow, step, snapshot.source_map)
         if not waiting and _waits_to_begin(database, record, step):
             _resume_elsewhere(session, record, StepPath(), database, {})
             session.info(f"{name} begins")

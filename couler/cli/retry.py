@@ -11,10 +11,10 @@ from couler.cli._carry_out import carry_out
 from couler.cli._elsewhere import retries_option
 from couler.cli._events import events_option
 from couler.cli._load import FileType, Source, load
-from couler.cli._options import passes_option
+from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._progress import Tell
-from couler.cli._retry_elsewhere import Asked, Shown, retry_elsewhere
+from couler.cli._retry_elsewhere import Asked, Shown, retry_elsewhere, target_of_run
 from couler.cli._running import home_flag, param_option, parse_params, run_options
 from couler.cli._runs import FORMATS, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
@@ -65,7 +65,7 @@ def command(
     is_watched: bool,
     retries: int | None,
     options: RunOptions,
-    passes: tuple[str, ...],
+    passes: PassFlags,
     format_: str | None,
     events: str | None,
     storages: tuple[str, ...],
@@ -79,20 +79,32 @@ def command(
     """
     parameters = parse_params(params)
     format_ = session.settings.choose("format", format_, FORMATS)
+    if passes and file is None:
+        raise click.UsageError(
+            "--pipeline, --pass and --no-pass are for a changed workflow: give --file with them. "
+            "What a run has had went through its passes when it began"
+        )
     loaded = None if file is None else load(file)
-    from couler.state import find_run, workflow_of
+    from couler.state import find_run, source_map_of, workflow_of
 
     with open_home(session, options.home) as (database, place):
         record = find_run(database, run)
+        # They are for a workflow that takes the place of the recorded one, which has had its own.
+        chosen = None
+        program = record.program if file is None else file.written
+        if loaded is not None:
+            chosen = passes_of(session, passes, target_of_run(record))
         if record.target is not None:
             if (is_watched or events or retries is not None) and plan_only:
                 raise click.UsageError("--plan changes nothing, so there is nothing to watch")
             retry_elsewhere(
                 *(session, record, database, place),
-                Asked(loaded, parameters, passes or None, from_step),
+                Asked(loaded, parameters, chosen, from_step),
                 Shown(
                     format_,
-                    Again(home_flag(), file.written if file else record.program, True),
+                    Again(
+                        home_flag(), file.written if file else record.program, True, passes.words
+                    ),
                     is_watched,
                     events,
                     retries,
@@ -101,19 +113,23 @@ def command(
             )
             return
         recorded = workflow_of(database, record.id)
+        names = source_map_of(database, record.id)
     stated = storages_of(session, RUNNER, storages)
+    changed = None
+    if loaded is not None:
+        changed = stages.plan_run(loaded, options=options, passes=chosen, storages=stated)
+        names = changed.source_map
     planned = stages.plan_retry(
         record.id,
         workflow=loaded,
         parameters=parameters,
         options=options,
-        passes=passes or None,
-        storages=stated,
+        planned=changed,
         from_step=from_step,
     )
-    say_if_not_run(session, from_step, planned)
+    say_if_not_run(session, from_step, planned, names)
     if plan_only:
-        show_plan(session, record.id, planned, format_)
+        show_plan(session, record.id, planned, names, format_)
         return
     say_what_runs(session, record.id, planned)
 
@@ -124,11 +140,17 @@ def command(
             parameters=parameters,
             options=options,
             on_event=tell,
-            passes=passes or None,
-            storages=stated,
+            planned=changed,
             from_step=from_step,
         )
 
-    again = Again(home_flag(), record.program if file is None else file.written)
-    shown = read_json(recorded) if loaded is None else loaded.workflow
-    carry_out(session, shown, start, again=again, events=events, format_=format_)
+    again = Again(home_flag(), program, with_file=passes.words)
+    carry_out(
+        session,
+        read_json(recorded) if changed is None else changed.workflow,
+        start,
+        source_map=names,
+        again=again,
+        events=events,
+        format_=format_,
+    )

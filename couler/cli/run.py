@@ -12,7 +12,8 @@ from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
-from couler.cli._options import file_argument, passes_option
+from couler.cli._options import file_argument
+from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._planned import say_what_runs
 from couler.cli._progress import Tell
 from couler.cli._running import home_flag, param_option, parse_params, run_options
@@ -39,7 +40,7 @@ def command(
     params: tuple[str, ...],
     resume: bool,
     options: RunOptions,
-    passes: tuple[str, ...],
+    passes: PassFlags,
     format_: str | None,
     events: str | None,
     storages: tuple[str, ...],
@@ -52,9 +53,11 @@ def command(
     """
     parameters = parse_params(params)
     format_ = session.settings.choose("format", format_, FORMATS)
-    again = Again(home_flag(), file.written)
+    chosen = passes_of(session, passes)
+    again = Again(home_flag(), file.written, with_file=passes.words)
     loaded = load(file)
     stated = storages_of(session, RUNNER, storages)
+    planned = stages.plan_run(loaded, options=options, passes=chosen, storages=stated)
     earlier = _find_unfinished(session, loaded.name, options) if resume else None
 
     def start(tell: Tell) -> stages.RunResult:
@@ -65,30 +68,33 @@ def command(
                 parameters=parameters,
                 options=options,
                 on_event=tell,
-                passes=passes or None,
-                storages=stated,
+                planned=planned,
             )
         return stages.run(
             loaded,
             parameters=parameters,
             options=options,
             on_event=tell,
-            passes=passes or None,
-            storages=stated,
+            planned=planned,
             program=None if file.path == "-" else str(Path(file.path).resolve()),
         )
 
     if earlier is not None:
-        planned = stages.plan_retry(
+        what_runs = stages.plan_retry(
             earlier,
             workflow=loaded,
             parameters=parameters,
             options=options,
-            passes=passes or None,
-            storages=stated,
+            planned=planned,
         )
-        say_what_runs(session, earlier, planned)
-    carry_out(session, loaded.workflow, start, again=again, events=events, format_=format_)
+        say_what_runs(session, earlier, what_runs)
+    carry_out(
+        *(session, planned.workflow, start),
+        source_map=planned.source_map,
+        again=again,
+        events=events,
+        format_=format_,
+    )
 
 
 def _find_unfinished(session: Session, workflow: str, options: RunOptions) -> str | None:

@@ -19,10 +19,10 @@ from couler.cli._options import (
     engine_version_option,
     file_argument,
     namespace_option,
-    passes_option,
     profile_option,
     target_option,
 )
+from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._running import param_option, parse_params
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
@@ -89,7 +89,7 @@ def put(
     namespace: str | None,
     options: tuple[str, ...],
     storages: tuple[str, ...],
-    passes: tuple[str, ...],
+    passes: PassFlags,
     format_: str | None,
 ) -> None:
     """Put a scheduled workflow in place, or renew it.
@@ -114,7 +114,7 @@ def put(
             connection,
             environment=session.environment,
             parameters=parameters,
-            passes=passes or None,
+            passes=passes_of(session, passes, connection.name),
             create_secrets=create_secrets,
             on_note=lambda note: session.info(f"note: {note}"),
         )

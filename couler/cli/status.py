@@ -100,6 +100,7 @@ def _lines(session: Session, snapshot: Snapshot, again: Again, *, all_: bool) ->
     mark = mark_of(sys.stdout)
     rows: list[tuple[str, ...]] = [("step", "state", "elapsed", "try", "cpu", "memory", "")]
     rows += [_cells(session, step, snapshot, again, mark, now) for step in steps]
+    rows += _left_out(session, snapshot)
     width = session.width_of_terminal()
     for line, row in zip(aligned(rows, right={2, 3, 4, 5}), rows, strict=True):
         yield line if width is None else _cut(line, row[-1], width)
@@ -147,6 +148,14 @@ def _cells(
     )
 
 
+def _left_out(session: Session, snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
+    """Yield a row for each step of the program that a pass has left out."""
+    head = "  " if snapshot.critical else ""
+    state = session.style("skipped", err=False, fg=COLOURS["skipped"])
+    for path, why in snapshot.source_map.removed.items():
+        yield (head + path, state, "", "", "", "", why)
+
+
 def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime, base: str = "") -> Row:
     depth = depth_of(step.path)
     note = step.message or ""
@@ -161,7 +170,7 @@ def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime, base: 
         log = step.log.removeprefix(base)
         note = f"{note}  {log}" if note else log
     return Row(
-        label=str(step.path),
+        label=snapshot.source_map.label(step.path),
         depth=depth,
         state=step.status,
         elapsed_s=step.elapsed_s(now),

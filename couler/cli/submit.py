@@ -18,10 +18,10 @@ from couler.cli._options import (
     engine_version_option,
     file_argument,
     namespace_option,
-    passes_option,
     profile_option,
     target_option,
 )
+from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._running import home_flag, param_option, parse_params
 from couler.cli._runs import FORMATS, home_option, open_home
 from couler.cli._session import Session, pass_session, session_options
@@ -72,7 +72,7 @@ def command(
     namespace: str | None,
     options: tuple[str, ...],
     storages: tuple[str, ...],
-    passes: tuple[str, ...],
+    passes: PassFlags,
     home: Path | None,
     format_: str | None,
     events: str | None,
@@ -100,7 +100,7 @@ def command(
         storages=storages,
     )
     loaded = load(file)
-    again = Again(home_flag(), file.written, is_elsewhere=True)
+    again = Again(home_flag(), file.written, is_elsewhere=True, with_file=passes.words)
     asked_at = datetime.now(UTC)
     with open_home(session, home) as (database, found):
         run = stages.submit(
@@ -110,7 +110,7 @@ def command(
             home=found,
             environment=session.environment,
             parameters=parameters,
-            passes=passes or None,
+            passes=passes_of(session, passes, connection.name),
             name=name,
             program=None if file.path == "-" else str(Path(file.path).resolve()),
             create_secrets=create_secrets,

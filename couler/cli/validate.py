@@ -22,12 +22,16 @@ from couler.cli._options import (
     target_of,
     target_option,
 )
+from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._program import LoadError
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import choose_target, connect_to
+from couler.errors import fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
+from couler.ir.wording import counted
+from couler.optimizers.pipeline import Pipeline
 from couler.stages import SCHEMA_VERSION, diagnose, judge
 
 FORMATS = ("text", "json", "github")
@@ -70,6 +74,7 @@ class Findings(t.NamedTuple):
 @profile_option
 @namespace_option
 @engine_settings_option
+@passes_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @session_options
 @pass_session
@@ -83,6 +88,7 @@ def command(
     profile: str | None,
     namespace: str | None,
     options: tuple[str, ...],
+    passes: PassFlags,
     format_: str | None,
     storages: tuple[str, ...],
 ) -> None:
@@ -120,7 +126,8 @@ def command(
         target = target_of(session, engine, **flags)
     else:  # as it is submitted
         target = connect_to(session, engine, target_name, **flags).target
-    findings = _check(file, engines, target, ask=ask)
+    chosen = passes_of(session, passes, target_name)
+    findings = _check(file, engines, target, chosen, ask=ask)
     report = _REPORTS[settings.choose("format", format_, FORMATS)]
     report(session, findings)
     if findings.count("error"):
@@ -145,17 +152,24 @@ def _refuse_for_several(engines: tuple[str, ...], flags: Mapping[str, object]) -
             raise click.UsageError(f"{name} belongs to one engine: give one -e ENGINE with it")
 
 
-def _check(source: Source, engines: tuple[str, ...], target: Target, *, ask: bool) -> Findings:
+def _check(
+    source: Source,
+    engines: tuple[str, ...],
+    target: Target,
+    passes: Pipeline | None,
+    *,
+    ask: bool,
+) -> Findings:
     start = time.perf_counter()
     try:
         loaded = load(source)
     except LoadError as error:
         seconds = time.perf_counter() - start
         return Findings(source, None, engines, error.diagnostics, 0, seconds)
-    found = diagnose(loaded, engines, target=target)
+    found = diagnose(loaded, engines, target=target, passes=passes)
     if ask and not any(one.severity == "error" for one in found):
         for engine in dict.fromkeys(engines):
-            found += judge(loaded, engine, target=target)
+            found += judge(loaded, engine, target=target, passes=passes)
     steps = sum(1 for _ in all_steps(loaded.workflow))
     seconds = time.perf_counter() - start
     return Findings(source, loaded.workflow.name, engines, found, steps, seconds)
@@ -166,15 +180,15 @@ def _report_text(session: Session, findings: Findings) -> None:
         click.echo(line)
     errors, warnings = findings.count("error"), findings.count("warning")
     session.info(
-        f"{_plural(errors, 'error')}, {_plural(warnings, 'warning')} "
-        f"in {_plural(findings.steps, 'step')} ({findings.seconds:.2f} s)"
+        f"{counted(errors, 'error')}, {counted(warnings, 'warning')} "
+        f"in {counted(findings.steps, 'step')} ({findings.seconds:.2f} s)"
     )
 
 
 def _text_lines(session: Session, diagnostics: Sequence[Diagnostic]) -> list[str]:
     lines = []
     width = session.width_of_terminal()
-    for one in diagnostics:
+    for one, more in fold(diagnostics):
         place = f"{one.source}  " if one.source is not None else ""
         lead = f"{place}{one.code} {one.severity}  "
         text = lead + one.message
@@ -187,6 +201,8 @@ def _text_lines(session: Session, diagnostics: Sequence[Diagnostic]) -> list[str
         colour = "red" if one.severity == "error" else "yellow"
         shown = session.style(one.severity, err=False, fg=colour)
         lines.append(text.replace(f"{one.code} {one.severity}", f"{one.code} {shown}", 1))
+        if more:
+            lines.append(more)
     return lines
 
 
@@ -221,10 +237,6 @@ def _github_data(text: str) -> str:
 
 def _github_property(text: str) -> str:
     return _github_data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-def _plural(count: int, word: str) -> str:
-    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 _REPORTS = {"text": _report_text, "json": _report_json, "github": _report_github}

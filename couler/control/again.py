@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from couler.control.past import WELL
 from couler.ir import workflow as ir
 from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.places import around, shown_steps, without_places
+from couler.ir.evaluation.places import around, shown_steps
 from couler.ir.evaluation.replay import PlannedStep
-from couler.ir.paths import HANDLER_PREFIX, StepPath
+from couler.ir.paths import HANDLER_PREFIX, StepPath, without_places
 from couler.state.records import StepRecord
 
 

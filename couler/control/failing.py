@@ -17,6 +17,7 @@ from couler.failures import (
     explain,
     recognise,
 )
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.state.records import StepRecord
 
 _LOG_BYTES = 64 * 1024
@@ -49,6 +50,7 @@ def decide_retry(
     retries: Mapping[str, int],
     policy: WatchPolicy,
     *,
+    source_map: SourceMap = NO_CHANGE,
     random: Callable[[], float] = _random.random,
 ) -> Decision:
     """Return whether a run that failed is taken up again by who watches it.
@@ -65,6 +67,8 @@ def decide_retry(
         How often each has been taken up again already, by the text of its path.
     policy
         What may be tried again.
+    source_map
+        Where in the run the steps of the program are, whose names are told too.
     random
         Returns a number in [0, 1).
     """
@@ -75,7 +79,7 @@ def decide_retry(
     for step in failed:
         decision = decide(match_of(step, engine), retries.get(step.path, 0), policy, random=random)
         if isinstance(decision, GiveUp):
-            return GiveUp(f'step "{step.path}": {decision.reason}')
+            return GiveUp(f'step "{source_map.label(step.path)}": {decision.reason}')
         waits.append(decision)
     longest = max(waits, key=lambda wait: wait.wait_s)
     reasons = Counter(wait.reason for wait in waits)

@@ -27,6 +27,7 @@ from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
 from couler.ir.evaluation.unknown import UnknownValueError
 from couler.ir.evaluation.values import RunFacts, View
 from couler.ir.paths import StepPath
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.status import State
 from couler.state.records import StepRecord
 
@@ -79,6 +80,7 @@ def plan_restart(
     parameters: Mapping[str, str] | None = None,
     *,
     from_step: str | None = None,
+    source_map: SourceMap = NO_CHANGE,
 ) -> RestartPlan:
     """Return what taking up a run would do with each step, and why.
 
@@ -93,6 +95,8 @@ def plan_restart(
     from_step
         Name or path of a step that runs again with all that comes after it, whatever became of
         it. A path without an item or a round stands for all of them.
+    source_map
+        Where in the workflow the steps of the program are, by whose names it may be asked for.
 
     Raises
     ------
@@ -105,7 +109,7 @@ def plan_restart(
     """
     now = past.workflow if workflow is None else workflow
     texts = past.parameters if parameters is None else parameters
-    places = () if from_step is None else find_places(now, from_step)
+    places = () if from_step is None else find_places(now, from_step, source_map)
     records = {record.path: record for record in past.steps}
     by_path = {StepPath.parse(record.path): record for record in past.steps}
     facts = RunFacts(past.run_id, past.logical_date)

@@ -28,6 +28,7 @@ from couler.errors import (
 )
 from couler.ir.parameters import parameter_texts
 from couler.ir.serialize import read_json, write_json
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.workflow import Workflow
 from couler.state import runs
 from couler.state.database import Database
@@ -35,6 +36,7 @@ from couler.state.home import Home
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
 from couler.state.records import RunRecord, SessionRecord, Standing, StepRecord
+from couler.state.source_maps import source_map_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +51,14 @@ class Changes:
         Values that take the place of those that it was started with.
     from_step
         A path, or the name of a step of the workflow: it runs again, and what comes after it.
+    source_map
+        Where in a changed workflow the steps of the program are.
     """
 
     workflow: Workflow | None = None
     parameters: Mapping[str, object] | None = None
     from_step: str | None = None
+    source_map: SourceMap = NO_CHANGE
 
 
 NOTHING: t.Final = Changes()
@@ -86,6 +91,8 @@ class Prepared:
     failed_around_steps
         Whether the run failed and none of its steps did: something of the engine's own is to run
         again then.
+    source_map
+        Where in the workflow the steps of the program are.
     """
 
     plan: RestartPlan
@@ -93,6 +100,7 @@ class Prepared:
     texts: Mapping[str, str]
     standing: Standing
     failed_around_steps: bool = False
+    source_map: SourceMap = NO_CHANGE
 
 
 def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> Prepared:
@@ -119,10 +127,11 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     texts = parameter_texts(after.parameters, {**kept, **(changes.parameters or {})})
     ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))
     past = Past(run.id, before, had, ended, run.logical_date or "")
-    plan = plan_restart(past, after, texts, from_step=changes.from_step)
+    names = source_map_of(database, run.id) if changes.workflow is None else changes.source_map
+    plan = plan_restart(past, after, texts, from_step=changes.from_step, source_map=names)
     has_ended_badly = run.status in ("failed", "cancelled")
     is_around = has_ended_badly and all(step.status != "failed" for step in ended)
-    return Prepared(plan, after, texts, standing, is_around)
+    return Prepared(plan, after, texts, standing, is_around, names)
 
 
 def holding(
@@ -194,7 +203,7 @@ def restart(
         if latest.status == "running":
             raise _going_on(latest)
         remote = connect(connection, environment)
-        _carry_out(latest, order, prepared.standing, remote, database)
+        _carry_out(latest, order, prepared, remote, database)
     return runs.find_run(database, run.id)
 
 
@@ -208,7 +217,7 @@ def _compile(engine: str, workflow: Workflow, target: Target) -> Artifact:
 
 
 def _carry_out(
-    run: RunRecord, order: Restart, standing: Standing, remote: Remote, database: Database
+    run: RunRecord, order: Restart, prepared: Prepared, remote: Remote, database: Database
 ) -> None:
     """Let the engine take the run up; what comes of it is recorded, whatever it is."""
     text = write_json(order.workflow)
@@ -222,8 +231,9 @@ def _carry_out(
         options={AGAIN: sorted(order.again)},
         workflow_digest=hashlib.sha256(text.encode()).hexdigest(),
         ir_json=text,
+        source_map=prepared.source_map,
         parameters=parameter_record(order.workflow, order.parameters),
-        expected=standing,
+        expected=prepared.standing,
     )
     with Journal(database, run.id, session, is_shared=True) as journal:
         try:

@@ -13,8 +13,9 @@ from couler.errors import WireError
 from couler.ir.wire import decode, dump_json, is_file
 from couler.state.database import Database
 from couler.state.records import Json, StepRecord
-from couler.state.results import RunEnd, RunResult, StepResult
+from couler.state.results import RunEnd, RunResult, StepResult, StepResults
 from couler.state.runs import find_run, sessions_of, steps_of
+from couler.state.source_maps import source_map_of
 
 
 def result_of(
@@ -38,19 +39,23 @@ def result_of(
     """
     run = find_run(database, run_id)
     began = [session.started for session in sessions_of(database, run_id)]
+    ends = {
+        step.path: _step_result(step, run.engine, step.path in reused)
+        for step in steps_of(database, run_id)
+    }
+    source_map = source_map_of(database, run.id)
+    finished = run.finished or datetime.now(UTC)
     return RunResult(
         run_id=run.id,
         workflow=run.workflow,
         status=t.cast("RunEnd", run.status),
-        steps={
-            step.path: _step_result(step, run.engine, step.path in reused)
-            for step in steps_of(database, run_id)
-        },
+        steps=StepResults(ends, source_map, finished) if source_map else ends,
         outputs=run.outputs,
         folder=Path(run.folder or "."),
         started=run.started or (began[0] if began else run.created),
-        finished=run.finished or datetime.now(UTC),
+        finished=finished,
         message=run.message,
+        source_map=source_map,
     )
 
 

@@ -28,6 +28,7 @@ from couler.errors import (
 )
 from couler.ir.parameters import parameter_texts
 from couler.ir.serialize import write_json
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.workflow import Workflow
 from couler.state import runs
 from couler.state.database import Database
@@ -75,6 +76,8 @@ class Order:
         Name of the run; None for a new one. A run of that name which is there is not doubled.
     program
         The file that defines the workflow, for the record.
+    source_map
+        Where in the workflow the steps of the program are.
     """
 
     workflow: Workflow
@@ -83,6 +86,7 @@ class Order:
     parameters: Mapping[str, object]
     name: str | None = None
     program: str | None = None
+    source_map: SourceMap = NO_CHANGE
 
 
 def submit(
@@ -152,7 +156,8 @@ def _record(order: Order, texts: Mapping[str, str], database: Database, home: Ho
     known = _find_same(wanted, database)
     if known is None:
         try:
-            runs.create_run(database, wanted, write_json(order.workflow))
+            text = write_json(order.workflow)
+            runs.create_run(database, wanted, text, source_map=order.source_map)
         except RunExistsError:  # another process has recorded one meanwhile
             known = _find_same(wanted, database)
     return known or wanted

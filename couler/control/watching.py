@@ -17,6 +17,7 @@ from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
 from couler.state.records import RunRecord
+from couler.state.source_maps import source_map_of
 
 _LOOK_S = 3.0
 """How often it is looked whether a run that waits for its retry is cancelled or taken up."""
@@ -102,7 +103,8 @@ def _watch_once(
     if how.policy is None or ended.status != "failed" or marks.has_mark(ended, marks.LOST):
         return
     steps = runs.steps_of(database, run.id)
-    decision = decide_retry(steps, run.engine, how.retries, how.policy)
+    names = source_map_of(database, run.id)
+    decision = decide_retry(steps, run.engine, how.retries, how.policy, source_map=names)
     if how.retries or isinstance(decision, Wait):
         how.note(decision.reason)
     if isinstance(decision, GiveUp):

@@ -39,7 +39,7 @@ _LITERAL_SET = {"value"}
 _REF_SET = {"step", "output"}
 
 _KNOWN_RIGHT = {"name", "action", "source", "depends_on", "inputs", "outputs", "when"}
-_KNOWN_RIGHT |= {"foreach", "loop", "origin"}
+_KNOWN_RIGHT |= {"foreach", "loop", "origin", "program_order"}
 """Fields of a step that the language makes itself."""
 
 

@@ -131,6 +131,8 @@ class Draft:
         fields["source"] = self.source
         if self.edges or self.depends or (ordered and self.after):
             fields["depends_on"] = self._depends_on(ordered)
+            if ordered and self.after:
+                fields["program_order"] = self._program_order()
         if self.inputs:
             fields["inputs"] = tuple(self.inputs)
         if self.outputs:
@@ -158,6 +160,12 @@ class Draft:
             return action
         form = action.local.model_copy(update={"outputs": given})
         return action.model_copy(update={"local": form})
+
+    def _program_order(self) -> tuple[str, ...]:
+        """Return the names of what it waits for that nothing but its position asks for."""
+        asked = {edge.name for edge in self.edges if isinstance(edge, Draft)}
+        asked.update(entry for entry in self.depends if isinstance(entry, str))
+        return tuple(before.name for before in self.after if before.name not in asked)
 
     def _depends_on(self, ordered: bool) -> tuple[str | Dependency | AnyOf, ...]:
         found: dict[str | Dependency | AnyOf, None] = {}

@@ -26,6 +26,7 @@ from couler.dsl.types import JSON, STR, TypeSpec
 from couler.ir import values
 from couler.ir import workflow as ir
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.wording import counted
 
 if t.TYPE_CHECKING:
     from couler import stages
@@ -395,7 +396,8 @@ class Workflow:
         yield "steps", list(self._builder.root.names())
 
     def __repr__(self) -> str:
-        return f"<couler workflow {self.name}, {len(self._builder.root.drafts)} steps>"
+        steps = counted(len(self._builder.root.drafts), "step")
+        return f"<couler workflow {self.name}, {steps}>"
 
 
 _OPTIONS = tuple(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from couler.ir.wording import counted
 from couler.show.scene import Box, Layer, Scene
 
 
@@ -17,7 +18,7 @@ def collapse(scene: Scene, most: int) -> tuple[Scene, str | None]:
         The picture, and a sentence that says what is not shown.
     """
     layers = [scene.layer, *(handler.layer for handler in scene.handlers)]
-    total = shown = sum(map(len, layers))
+    shown = sum(map(len, layers))
     groups = [found for layer in layers for found in _groups(layer, 0)]
     closed: set[str] = set()
     for depth in sorted({depth for depth, _ in groups}, reverse=True):
@@ -32,10 +33,14 @@ def collapse(scene: Scene, most: int) -> tuple[Scene, str | None]:
     handlers = tuple(
         replace(handler, layer=_closed(handler.layer, closed)) for handler in scene.handlers
     )
+    layer = _closed(scene.layer, closed)
+    total = sum(one.steps for one in layers)
+    inside = total - layer.steps - sum(one.layer.steps for one in handlers)
     note = (
-        f"{len(closed):,} groups are drawn closed; {total - shown:,} of {total:,} steps are inside"
+        f"{counted(len(closed), 'group is', 'groups are')} drawn closed; {inside:,} of {total:,} "
+        f"steps {'is' if inside == 1 else 'are'} inside"
     )
-    return replace(scene, layer=_closed(scene.layer, closed), handlers=handlers), note
+    return replace(scene, layer=layer, handlers=handlers), note
 
 
 def _groups(layer: Layer, depth: int) -> Iterator[tuple[int, Box]]:
@@ -49,7 +54,9 @@ def _closed(layer: Layer, paths: set[str]) -> Layer:
     boxes = []
     for box in layer.boxes:
         if box.path in paths and box.body is not None:
-            boxes.append(replace(box, body=None, detail=f"{len(box.body)} steps, drawn closed"))
+            boxes.append(
+                replace(box, body=None, detail=f"{counted(box.body.steps, 'step')}, drawn closed")
+            )
         elif box.body is not None:
             boxes.append(replace(box, body=_closed(box.body, paths)))
         else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from couler.ir.workflow import Workflow
-from couler.show.scene import Box, Edge, Layer, scene_of
+from couler.show.scene import Box, Edge, Layer, Scene, scene_of
 from couler.show.text import shorten
 
 _SHAPES = {
@@ -21,7 +21,11 @@ _INDENT = "  "
 
 def render_dot(workflow: Workflow) -> str:
     """Return a workflow as a directed graph of Graphviz; groups are clusters."""
-    scene = scene_of(workflow)
+    return dot_of(scene_of(workflow))
+
+
+def dot_of(scene: Scene) -> str:
+    """Return a scene as a directed graph of Graphviz."""
     lines = [
         f"digraph {_quote(scene.title)} {{",
         "  rankdir=TB; compound=true; fontname=Helvetica;",
@@ -47,7 +51,7 @@ def _layer_lines(layer: Layer, indent: str) -> Iterator[str]:
             yield from _layer_lines(box.body, indent + _INDENT)
             yield f"{indent}}}"
         if box.loop is not None and _is_leaf(box):
-            label = _quote(f"while {shorten(box.loop, 60)}, at most {box.rounds} rounds")
+            label = _quote(f"while {shorten(box.loop, 60)}, {box.most_rounds}")
             yield f"{indent}{_quote(box.path)} -> {_quote(box.path)} [label={label}];"
     for edge in layer.edges:
         yield indent + _arrow(edge, boxes[edge.source], boxes[edge.target])
@@ -93,7 +97,7 @@ def _label(box: Box) -> str:
     if box.foreach is not None:
         lines.append(f"foreach {shorten(box.foreach, 40)}")
     if box.loop is not None and not _is_leaf(box):
-        lines.append(f"loop while {shorten(box.loop, 60)}, at most {box.rounds} rounds")
+        lines.append(f"loop while {shorten(box.loop, 60)}, {box.most_rounds}")
     if box.when is not None and box.free_condition:
         lines.append(f"when {shorten(box.when, 60)}")
     return _quote("\n".join(lines))

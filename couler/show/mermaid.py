@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from couler.ir.wire import dump_json
 from couler.ir.workflow import Workflow
-from couler.show.scene import Box, Edge, Layer, scene_of
+from couler.show.scene import Box, Edge, Layer, Scene, scene_of
 from couler.show.text import shorten
 
 _SHAPES = {
@@ -24,7 +24,11 @@ def render_mermaid(workflow: Workflow) -> str:
 
     Groups and exit handlers are subgraphs; arrows of conditions are dashed.
     """
-    scene = scene_of(workflow)
+    return mermaid_of(scene_of(workflow))
+
+
+def mermaid_of(scene: Scene) -> str:
+    """Return a scene as a mermaid flowchart."""
     ids: dict[str, str] = {}
     lines = ["---", f"title: {dump_json(scene.title)}", "---", "flowchart TD"]
     lines.extend(_layer_lines(scene.layer, ids, _INDENT))
@@ -57,7 +61,7 @@ def _label_lines(box: Box) -> list[str]:
     if box.foreach is not None:
         lines.append(f"foreach {shorten(box.foreach, 40)}")
     if box.loop is not None:
-        lines.append(f"loop while {shorten(box.loop, 60)}, at most {box.rounds} rounds")
+        lines.append(f"loop while {shorten(box.loop, 60)}, {box.most_rounds}")
     if box.when is not None and box.free_condition:
         lines.append(f"when {shorten(box.when, 60)}")
     return lines

@@ -182,7 +182,7 @@ def _hint(box: Box) -> str:
     if box.foreach is not None:
         lines.append(f"for each {box.foreach}")
     if box.loop is not None:
-        lines.append(f"again while {box.loop}, at most {box.rounds} rounds")
+        lines.append(f"again while {box.loop}, {box.most_rounds}")
     if box.when is not None:
         lines.append(f"when {box.when}")
     return "\n".join(lines)

@@ -251,7 +251,7 @@ def _measure(box: Box, carried: bool) -> _Sized:
     if box.foreach is not None:
         small.append(f"for each {box.foreach}")
     if box.loop is not None:
-        small += [f"again while {box.loop}", f"at most {box.rounds} rounds"]
+        small += [f"again while {box.loop}", box.most_rounds]
     if box.when is not None and not carried:
         small.append(f"when {box.when}")
     inner = place(box.body) if box.body is not None and box.body.boxes else None

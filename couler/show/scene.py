@@ -11,10 +11,12 @@ from couler.ir.actions import ContainerSet, Plugin, TemplateCall
 from couler.ir.artifacts import location_texts
 from couler.ir.conditions import operands
 from couler.ir.listing import ListFiles
+from couler.ir.paths import HANDLER_PREFIX
 from couler.ir.policies import AnyOf
 from couler.ir.ranges import known_items
 from couler.ir.values import Literal, StepRef, walk
 from couler.ir.walk import explicit_dependencies, predecessors
+from couler.ir.wording import counted
 from couler.ir.workflow import (
     Container,
     Group,
@@ -48,7 +50,7 @@ class Edge:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A step."""
+    """A step, or what is drawn around several."""
 
     path: str
     """Unique in the picture; `exit:NAME/` leads those of exit handlers."""
@@ -56,19 +58,26 @@ class Box:
     kind: str
     detail: str
     """What it runs: an image, a function, an address."""
-    when: str | None
-    foreach: str | None
+    when: str | None = None
+    foreach: str | None = None
     """What the step is repeated for, such as `model in 4 items`."""
-    count: int | None
+    count: int | None = None
     """How many items, where that is known."""
-    loop: str | None
+    loop: str | None = None
     """The condition under which the step runs again."""
-    rounds: int | None
+    rounds: int | None = None
     """How often at most."""
-    body: Layer | None
+    body: Layer | None = None
     """For groups: what is inside."""
-    free_condition: bool
+    free_condition: bool = False
     """The condition reads no step, so no arrow carries it."""
+    is_step: bool = True
+    """Whether it is a step itself, and counts as one."""
+
+    @property
+    def most_rounds(self) -> str:
+        """How often a loop runs, as a text."""
+        return "" if self.rounds is None else f"at most {counted(self.rounds, 'round')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +89,11 @@ class Layer:
 
     def __len__(self) -> int:
         return sum(1 + (len(box.body) if box.body is not None else 0) for box in self.boxes)
+
+    @property
+    def steps(self) -> int:
+        """How many steps there are at every level, without what is only drawn around them."""
+        return sum(box.is_step + (0 if box.body is None else box.body.steps) for box in self.boxes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +129,7 @@ def scene_of(workflow: Workflow) -> Scene:
         for parameter in workflow.parameters
     )
     handlers = tuple(
-        Handler(handler.name, handler.on, _layer(handler.steps, f"exit:{handler.name}/"))
+        Handler(handler.name, handler.on, _layer(handler.steps, f"{HANDLER_PREFIX}{handler.name}/"))
         for handler in workflow.exit_handlers
     )
     return Scene(workflow.name, parameters, _layer(workflow.steps, ""), handlers)
@@ -208,15 +222,13 @@ def _detail(step: Step) -> str:
             below = f"{where if isinstance(where, str) else value_text(where)}/"
             return below if action.pattern is None else f"{below}{action.pattern}"
         case ContainerSet():
-            count = len(action.containers)
-            return f"{count} container{'' if count == 1 else 's'}"
+            return counted(len(action.containers), "container")
         case TemplateCall():
             return f"{action.collection}/{action.template}"
         case Plugin():
             return action.name
         case Group():
-            count = len(action.steps)
-            return f"{count} step{'' if count == 1 else 's'}"
+            return counted(len(action.steps), "step")
     t.assert_never(action)
 
 
@@ -226,7 +238,7 @@ def _foreach_text(step: Step) -> str | None:
     parts = []
     for name, items in step.foreach.over.items():
         if isinstance(items, Literal) and isinstance(items.value, tuple):
-            parts.append(f"{name} in {len(items.value)} items")
+            parts.append(f"{name} in {counted(len(items.value), 'item')}")
         else:
             parts.append(f"{name} in {value_text(items)}")
     if step.foreach.max_parallel is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from couler.ir.workflow import Workflow
 from couler.show.collapse import collapse
@@ -31,7 +32,28 @@ def render_svg(workflow: Workflow) -> str:
     Boxes are told apart by colour and shape, arrows by colour and dashes; a legend at the bottom
     names those that occur. A box that stands for a foreach has two more behind it.
     """
-    scene, note = collapse(scene_of(workflow), MOST_BOXES)
+    return draw(scene_of(workflow)).text()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture and its size."""
+
+    title: str
+    canvas: Canvas
+    width: float
+    height: float
+
+    def text(self, y: float | None = None) -> str:
+        """Return the SVG; with `y` one that stands inside of another, so far below its top."""
+        lines = _document(self.title, self.canvas, self.width, self.height, y)
+        return "\n".join(lines)
+
+
+def draw(scene: Scene, remark: str | None = None) -> Drawing:
+    """Draw a scene, with a remark below its title."""
+    scene, closed = collapse(scene, MOST_BOXES)
+    note = "; ".join(filter(None, (remark, closed))) or None
     main = place(scene.layer)
     rooms = [_Room(handler, place(handler.layer)) for handler in scene.handlers]
     rows = _rows_of(rooms, max(main.width, _WIDE_ENOUGH))
@@ -46,7 +68,7 @@ def render_svg(workflow: Workflow) -> str:
         _draw_row(canvas, row, _MARGIN + (width - row_width) / 2, y)
         y += max(room.height for room in row)
     y = draw_legend(canvas, [main, *(room.placed for room in rooms)], _MARGIN, y + 30.0, width)
-    return "\n".join(_document(scene.title, canvas, width + 2 * _MARGIN, y + _MARGIN))
+    return Drawing(scene.title, canvas, width + 2 * _MARGIN, y + _MARGIN)
 
 
 class _Room(t.NamedTuple):
@@ -77,8 +99,11 @@ def _rows_of(rooms: list[_Room], width: float) -> list[list[_Room]]:
     return rows
 
 
-def _document(title: str, canvas: Canvas, width: float, height: float) -> Iterator[str]:
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+def _document(
+    title: str, canvas: Canvas, width: float, height: float, y: float | None
+) -> Iterator[str]:
+    at = "" if y is None else f'y="{y:.0f}" '
+    size = f'{at}width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     label = escaped(f"workflow {title}", quote=True)
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="couler" {size} '

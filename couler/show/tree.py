@@ -37,7 +37,7 @@ def _block(box: Box, incoming: Sequence[Edge]) -> list[str]:
     if box.foreach is not None:
         parts.append(f" foreach {shorten(box.foreach, 60)}")
     if box.loop is not None:
-        parts.append(f" loop while {shorten(box.loop, 80)}, at most {box.rounds} rounds")
+        parts.append(f" loop while {shorten(box.loop, 80)}, {box.most_rounds}")
     if box.when is not None:
         parts.append(f" when {shorten(box.when, 80)}")
     if incoming:

@@ -69,11 +69,6 @@ def _block(boxes: list[Box]) -> Box:
         name="",
         kind=KIND,
         detail=f"{len(boxes)} steps side by side",
-        when=None,
-        foreach=None,
-        count=None,
-        loop=None,
-        rounds=None,
         body=Layer(tuple(boxes), ()),
-        free_condition=False,
+        is_step=False,
     )

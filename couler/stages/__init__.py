@@ -9,6 +9,7 @@ from couler.stages.artifacts import judge as judge
 from couler.stages.artifacts import show as show
 from couler.stages.checks import diagnose as diagnose
 from couler.stages.overrides import Override as Override
+from couler.stages.plan_page import picture_plan as picture_plan
 from couler.stages.planning import SCHEMA_VERSION as SCHEMA_VERSION
 from couler.stages.planning import Plan as Plan
 from couler.stages.planning import plan as plan
@@ -17,6 +18,7 @@ from couler.stages.running import RunEvent as RunEvent
 from couler.stages.running import RunResult as RunResult
 from couler.stages.running import cancel as cancel
 from couler.stages.running import plan_retry as plan_retry
+from couler.stages.running import plan_run as plan_run
 from couler.stages.running import retry as retry
 from couler.stages.running import run as run
 from couler.stages.scheduling import schedule as schedule
@@ -38,8 +40,10 @@ __all__ = [
     "compile",
     "diagnose",
     "judge",
+    "picture_plan",
     "plan",
     "plan_retry",
+    "plan_run",
     "prepare_restart",
     "retry",
     "run",

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from couler.backends.base import Artifact, Judge, Target, choose_format
 from couler.backends.registry import get_backend
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic
+from couler.optimizers.base import Pass
 from couler.show import render
 from couler.stages.checks import check_engine
 from couler.stages.planning import Plan, plan
@@ -53,16 +54,22 @@ def compile(  # named as the command is
     with _no_collection():
         if not isinstance(workflow, Plan):
             workflow = plan(workflow, engine=engine, target=target)
+        if workflow.refusal is not None:
+            raise workflow.refusal
         target = workflow.target if target is None else target
         backend = workflow.backend
         if backend is None or (backend.name, target) != (engine, workflow.target):
             backend = get_backend(engine)
-            check_engine(workflow.workflow, backend, target)
+            check_engine(workflow.workflow, backend, target, retell=workflow.origins.retell)
         return backend.compile(workflow.workflow, target, format=choose_format(backend, format))
 
 
 def judge(
-    workflow: AnyWorkflow, engine: str, *, target: Target | None = None
+    workflow: AnyWorkflow,
+    engine: str,
+    *,
+    target: Target | None = None,
+    passes: Iterable[Pass | str] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Compile a workflow, and let the engine itself say what it refuses.
 
@@ -74,6 +81,8 @@ def judge(
         Name of the engine, which must be installed on this machine.
     target
         Settings of the engine.
+    passes
+        The passes in order, or their texts, see `plan`; None for the default ones.
 
     Raises
     ------
@@ -91,7 +100,8 @@ def judge(
     backend = get_backend(engine)
     if not isinstance(backend, Judge):
         raise EngineOptionError(f"{engine} cannot be asked whether it takes its files")
-    return tuple(backend.judge(compile(workflow, engine, target=target)))
+    planned = plan(workflow, engine=engine, target=target, passes=passes)
+    return tuple(backend.judge(compile(planned, engine)))
 
 
 @contextlib.contextmanager

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from couler.backends.base import Backend, Target, unsupported_uses
 from couler.backends.registry import backend_names, get_backend
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
-from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.storages import fill_locations
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
+from couler.optimizers.base import Pass
+from couler.optimizers.log import PassLog
+from couler.optimizers.pipeline import Pipeline
 from couler.stages.overrides import check_overrides, find_overrides
+from couler.stages.rewriting import Origins, Retell, prepare, rewrite
 from couler.stages.workflows import AnyWorkflow, as_ir
 
 
 def diagnose(
-    workflow: AnyWorkflow, engines: Iterable[str] = (), *, target: Target | None = None
+    workflow: AnyWorkflow,
+    engines: Iterable[str] = (),
+    *,
+    target: Target | None = None,
+    passes: Iterable[Pass | str] | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Return all that is wrong with a workflow, in the order of the program's lines.
+
+    What an engine refuses is found after the passes, as when the workflow is compiled. Without an
+    engine only passes that are asked for run. A workflow that has errors goes through none.
 
     Parameters
     ----------
@@ -29,23 +39,56 @@ def diagnose(
         Names of engines to check for.
     target
         Settings of these engines.
+    passes
+        The passes in order, or their texts, see `plan`; None for the default ones.
 
     Raises
     ------
     EngineOptionError
-        An engine or its profile is unknown.
+        An engine, its profile or a pass is unknown.
     """
     target = Target() if target is None else target
     source, found = as_ir(workflow)
-    resolved = fill_locations(resolve_defaults(source), target.storages)
+    resolved, _ = prepare(source, target)
     found += verify_everywhere(resolved)
     sound = not any(diagnostic.severity == "error" for diagnostic in found)
-    for name in dict.fromkeys(engines):
+    chosen = passes if passes is None or isinstance(passes, Pipeline) else tuple(passes)
+    names = tuple(dict.fromkeys(engines))
+    if sound and chosen and not names:
+        found += _rewrite(resolved, None, target, chosen)[2]
+    for name in names:
         backend = get_backend(name)
-        found += unsupported(resolved, backend, target)
-        if sound:  # an engine's own check may rely on what verification ensures
-            found += tuple(backend.check(resolved, target))
+        if sound:  # passes and an engine's own check rely on what verification ensures
+            found += _diagnose_engine(resolved, backend, target, chosen)
+        else:
+            found += unsupported(resolved, backend, target)
     return sort_diagnostics(found)
+
+
+def _diagnose_engine(
+    workflow: Workflow, backend: Backend, target: Target, passes: Iterable[Pass | str] | None
+) -> tuple[Diagnostic, ...]:
+    planned, log, broken = _rewrite(workflow, backend, target, passes)
+    if broken:
+        return broken
+    retell = Origins(workflow, planned, log).retell
+    missing = unsupported(planned, backend, target)
+    return retell((*missing, *backend.check(planned, target)))
+
+
+def _rewrite(
+    workflow: Workflow,
+    backend: Backend | None,
+    target: Target,
+    passes: Iterable[Pass | str] | None,
+) -> tuple[Workflow, PassLog, tuple[Diagnostic, ...]]:
+    """Run the passes, and return what is wrong with the workflow if one of them broke it."""
+    try:
+        return *rewrite(workflow, backend=backend, target=target, passes=passes), ()
+    except InvalidWorkflowError as error:
+        what = str(error).partition("\n")[0]
+        broken = (replace(one, message=f"{what}: {one.message}") for one in error.diagnostics)
+        return workflow, PassLog(), tuple(broken)
 
 
 def verify_everywhere(workflow: Workflow) -> tuple[Diagnostic, ...]:
@@ -69,14 +112,26 @@ def sort_diagnostics(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...
     return tuple(sorted(dict.fromkeys(diagnostics), key=place))
 
 
-def check_engine(workflow: Workflow, backend: Backend, target: Target) -> tuple[Diagnostic, ...]:
-    """Return the engine's warnings; refuse what it cannot do."""
-    missing = sort_diagnostics(unsupported(workflow, backend, target))
+def check_engine(
+    workflow: Workflow, backend: Backend, target: Target, retell: Retell = tuple
+) -> tuple[Diagnostic, ...]:
+    """Return the engine's warnings; refuse what it cannot do.
+
+    Parameters
+    ----------
+    workflow
+        As it will be compiled.
+    backend, target
+        The engine.
+    retell
+        Turns what is told of steps into the user's terms.
+    """
+    missing = sort_diagnostics(retell(unsupported(workflow, backend, target)))
     if missing:
         raise UnsupportedFeatureError(
             f'{backend.name} cannot run the workflow "{workflow.name}"', missing
         )
-    found = tuple(backend.check(workflow, target))
+    found = retell(backend.check(workflow, target))
     refuse_errors(workflow, found)
     return found
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
-from couler.ir.defaults import resolve_defaults
+from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.storages import fill_locations
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
-from couler.optimizers.log import PassLog, PassRecord, Size, measure
-from couler.optimizers.log_text import growth_text, log_text
-from couler.optimizers.pipeline import Pipeline, default_pipeline
-from couler.optimizers.registry import get_pass
+from couler.optimizers.estimate import Estimate, Figure, Prices
+from couler.optimizers.log import PassLog, Size, measure
+from couler.optimizers.log_text import Row, known_text, log_text, rows_of, table_text
+from couler.optimizers.pipeline import Callback
 from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
 from couler.stages.overrides import Override, find_overrides
+from couler.stages.rewriting import Origins, prepare, rewrite
+from couler.stages.weighing import parts_are_barriers
 from couler.stages.workflows import AnyWorkflow, as_ir
+
+if t.TYPE_CHECKING:
+    from couler.ir.source_map import SourceMap
 
 SCHEMA_VERSION = 1
 """Version of the JSON of a plan."""
@@ -42,11 +46,15 @@ class Plan:
     log
         What each pass did.
     diagnostics
-        Warnings; a workflow with errors has no plan.
+        Warnings; a workflow with errors has no plan. With a refusal, its errors come after them.
     backend
         The engine that it is for; None for any.
     target
         The settings of that engine.
+    prices
+        What compute costs, for the estimates.
+    refusal
+        What its engine refuses, of a plan that is only looked at; such a plan is not compiled.
     """
 
     source: Workflow
@@ -55,6 +63,8 @@ class Plan:
     diagnostics: tuple[Diagnostic, ...] = ()
     backend: Backend | None = None
     target: Target = field(default_factory=Target)
+    prices: Prices | None = None
+    refusal: InvalidWorkflowError | UnsupportedFeatureError | None = None
 
     @property
     def engine(self) -> str | None:
@@ -72,38 +82,95 @@ class Plan:
         return self.size_before if self.workflow is self.source else measure(self.workflow)
 
     @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """Sizes and estimates before and after each pass, and as the last row of all of them."""
+        barriers = bool(self.parts_are_barriers)
+        return rows_of(self.source, self.log.records, self.prices, parts_are_barriers=barriers)
+
+    @property
+    def parts_are_barriers(self) -> bool | None:
+        """Whether its engine starts the parts of a split scope as a whole; None without one."""
+        return parts_are_barriers(self.backend, self.target)
+
+    @cached_property
     def overrides(self) -> tuple[Override, ...]:
         """What is merged in last for its engine; without an engine, for every one."""
         found = find_overrides(self.workflow)
         return tuple(one for one in found if self.engine in (None, one.engine))
 
+    @property
+    def known_text(self) -> str:
+        """Of how many steps the estimates know."""
+        whole = self.rows[-1]
+        return known_text(whole.estimates[1], self.prices, whole.sizes[1].steps)
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that are not of the refusal."""
+        return tuple(one for one in self.diagnostics if one.severity != "error")
+
+    @property
+    def title(self) -> str:
+        """What the plan is of, and for."""
+        return f'plan of "{self.workflow.name}" for {self.engine or "any engine"}'
+
     def to_text(self) -> str:
-        """Return the plan as text: what each pass changed, the sizes, and the overrides."""
-        aim = "any engine" if self.engine is None else self.engine
-        before, after = self.size_before, self.size_after
-        sizes = (
-            f"steps {growth_text(before.steps, after.steps)}, "
-            f"edges {growth_text(before.edges, after.edges)}, "
-            f"bytes {growth_text(before.size_bytes, after.size_bytes)}"
-        )
-        title = f'plan of "{self.workflow.name}" for {aim}'
-        warnings = [str(diagnostic) for diagnostic in self.diagnostics]
-        overrides = _overrides_text(self.overrides)
-        lines = [title, "", log_text(self.log.records), "", sizes, *overrides, *warnings]
+        """Return the plan as text: sizes and estimates, what each pass did, and the overrides.
+
+        The refusal is not in it: it is told as the error that it is.
+        """
+        currency = "" if self.prices is None else self.prices.currency
+        lines = [
+            self.title,
+            "",
+            table_text(self.rows, currency),
+            "",
+            self.known_text,
+            "",
+            log_text(self.log.records),
+            *_overrides_text(self.overrides),
+            *(text for one, more in fold(self.warnings) for text in (str(one), more) if text),
+        ]
         return "\n".join(lines)
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the plan as JSON, the workflows left out."""
+        *each, whole = self.rows
         return {
             "schema_version": SCHEMA_VERSION,
             "workflow": self.workflow.name,
             "engine": self.engine,
-            "passes": self.log.to_json(),
-            "before": _size_json(self.size_before),
-            "after": _size_json(self.size_after),
+            "parts_are_barriers": self.parts_are_barriers,
+            "passes": [
+                {**record.to_json(), **_row_json(row)}
+                for record, row in zip(self.log.records, each, strict=True)
+            ],
+            **_row_json(whole),
+            "sources": {path: list(sources) for path, sources in self.made_steps.items()},
             "overrides": [override.to_json() for override in self.overrides],
             "diagnostics": [diagnostic.to_json() for diagnostic in self.diagnostics],
         }
+
+    @property
+    def origins(self) -> Origins:
+        """Where its steps come from."""
+        return Origins(self.source, self.workflow, self.log)
+
+    @cached_property
+    def source_map(self) -> SourceMap:
+        """Where in a run the steps of the program are that have another place there, or none."""
+        from couler.optimizers.source_map import make_source_map  # who only compiles needs none
+
+        return make_source_map(self.source, self.log)
+
+    @cached_property
+    def made_steps(self) -> Mapping[str, tuple[str, ...]]:
+        """For each step that a pass made, moved or added, the user's steps that it comes from."""
+        if not self.log.records:
+            return {}
+        paths = self.log.records[-1].sources
+        found = {path: self.log.source_steps(path) for path in paths}
+        return {path: sources for path, sources in found.items() if sources != (path,)}
 
 
 def plan(
@@ -112,6 +179,9 @@ def plan(
     engine: str | None = None,
     target: Target | None = None,
     passes: Iterable[Pass | str] | None = None,
+    on_pass: Callback | None = None,
+    prices: Prices | None = None,
+    keep_refusal: bool = False,
 ) -> Plan:
     """Check a workflow and run the passes over it.
 
@@ -124,49 +194,68 @@ def plan(
     target
         Settings of that engine.
     passes
-        The passes in order, or their names; None for the default ones.
+        The passes in order, or their texts, `name` or `name{option=value,...}`; None for the
+        default ones.
+    on_pass
+        Called after each pass with what it did: for timing, differences and dumps. The first
+        calls are for defaults and storages that were merged in.
+    prices
+        What compute costs, for the estimates of the plan.
+    keep_refusal
+        To look at: what the engine refuses is kept as `Plan.refusal`, and not raised.
 
     Raises
     ------
     InvalidWorkflowError
         The workflow has errors; the exception lists all of them.
     UnsupportedFeatureError
-        The engine cannot do what the workflow asks; the exception lists every place.
+        The engine cannot do what the workflow asks; the exception lists every place. Where a pass
+        made the step, the message names the user's.
     EngineOptionError
         The engine, the profile or a pass is unknown.
     """
     target = Target() if target is None else target
     source, found = as_ir(workflow)
-    merged = resolve_defaults(source)
-    resolved = fill_locations(merged, target.storages)
+    resolved, prepared = prepare(source, target)
     found += verify_everywhere(resolved)
     refuse_errors(source, found)
     backend = None if engine is None else get_backend(engine)
-    planned, log = _pipeline(passes).run(
-        resolved, engine=engine, profile=target.profile, verified=True
-    )
-    before = [
-        PassRecord(name, {}, 0.0, reason, {}, earlier, later)
-        for name, reason, earlier, later in (
-            ("resolve-defaults", "The workflow states defaults.", source, merged),
-            ("fill-locations", "Storages are stated for the target.", merged, resolved),
-        )
-        if later is not earlier
-    ]
-    log = PassLog((*before, *log.records))
+    if on_pass is not None:
+        for record in prepared:
+            on_pass(record)
+    planned, log = rewrite(resolved, backend=backend, target=target, passes=passes, on_pass=on_pass)
+    refusal: InvalidWorkflowError | UnsupportedFeatureError | None = None
     if backend is not None:  # after the passes: they may take away what an engine cannot do
-        found += check_engine(planned, backend, target)
-    return Plan(source, planned, log, found, backend, target)
+        origins = Origins(resolved, planned, log)
+        try:
+            found += check_engine(planned, backend, target, retell=origins.retell)
+        except (InvalidWorkflowError, UnsupportedFeatureError) as error:
+            if not keep_refusal:
+                raise
+            refusal = error
+            found += error.diagnostics
+    log = PassLog((*prepared, *log.records), log.pipeline)
+    return Plan(source, planned, log, found, backend, target, prices, refusal)
 
 
-def _pipeline(passes: Iterable[Pass | str] | None) -> Pipeline:
-    if passes is None:
-        return default_pipeline()
-    return Pipeline(tuple(get_pass(one) if isinstance(one, str) else one for one in passes))
+def _row_json(row: Row) -> dict[str, t.Any]:
+    (size_before, size_after), (before, after) = row.sizes, row.estimates
+    return {"before": _state_json(size_before, before), "after": _state_json(size_after, after)}
 
 
-def _size_json(size: Size) -> dict[str, int]:
-    return {"steps": size.steps, "edges": size.edges, "bytes": size.size_bytes}
+def _state_json(size: Size, figures: Estimate) -> dict[str, t.Any]:
+    return {
+        "steps": size.steps,
+        "edges": size.edges,
+        "bytes": size.size_bytes,
+        "critical_path_s": _figure_json(figures.seconds),
+        "peak_memory_bytes": _figure_json(figures.memory_bytes),
+        "cost": _figure_json(figures.cost),
+    }
+
+
+def _figure_json(figure: Figure) -> dict[str, t.Any]:
+    return {"value": figure.value, "known_steps": figure.known, "steps": figure.steps}
 
 
 def _overrides_text(overrides: Sequence[Override]) -> list[str]:

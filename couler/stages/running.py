@@ -17,6 +17,9 @@ from couler.optimizers.base import Pass
 from couler.stages.planning import Plan, plan
 from couler.stages.workflows import AnyWorkflow, secrets_of
 
+if t.TYPE_CHECKING:
+    from couler.ir.source_map import SourceMap
+
 RUNNER = "local"
 """The engine of this machine."""
 
@@ -78,6 +81,11 @@ class StepResult(t.Protocol):
         ...
 
     @property
+    def outputs(self) -> Mapping[str, t.Any]:
+        """Its outputs by name; files as the path where they are kept."""
+        ...
+
+    @property
     def message(self) -> str | None:
         """Why it failed or did not run."""
         ...
@@ -118,7 +126,10 @@ class RunResult(t.Protocol):
 
     @property
     def steps(self) -> Mapping[str, StepResult]:
-        """What ended, by the text of its path, in the order in which it ended."""
+        """What ended, by the text of its path, in the order in which it ended.
+
+        A step that passes have given another place is found by its own path, too.
+        """
         ...
 
     @property
@@ -149,6 +160,11 @@ class RunResult(t.Protocol):
     @property
     def notes(self) -> Sequence[str]:
         """What of the workflow had no effect in this run, one sentence each."""
+        ...
+
+    @property
+    def source_map(self) -> SourceMap:
+        """Where the steps of the program are that have another place in the run, or none."""
         ...
 
     def to_json(self) -> dict[str, t.Any]:
@@ -192,6 +208,7 @@ class Runner(t.Protocol):
         on_event: Callable[[t.Any], None] | None = None,
         program: str | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
+        source_map: SourceMap | None = None,
     ) -> RunResult:
         """Run a verified workflow to its end."""
         ...
@@ -205,6 +222,7 @@ class Runner(t.Protocol):
         options: RunOptions | None = None,
         on_event: Callable[[t.Any], None] | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
+        source_map: SourceMap | None = None,
         from_step: str | None = None,
     ) -> RunResult:
         """Take up a run again, with its workflow or a verified one in its place."""
@@ -218,6 +236,7 @@ class Runner(t.Protocol):
         parameters: Mapping[str, object] | None = None,
         options: RunOptions | None = None,
         secrets: Mapping[str, Mapping[str, str]] | None = None,
+        source_map: SourceMap | None = None,
         from_step: str | None = None,
     ) -> tuple[PlannedStep, ...]:
         """Return what `retry` would do."""
@@ -237,6 +256,7 @@ def run(
     passes: Iterable[Pass | str] | None = None,
     program: str | None = None,
     storages: Storages | None = None,
+    planned: Plan | None = None,
 ) -> RunResult:
     """Run a workflow on this machine, to its end.
 
@@ -251,11 +271,14 @@ def run(
     on_event
         Told of what happens to each step.
     passes
-        The passes in order, or their names; None for the default ones.
+        The passes in order, or their texts, see `plan`; None for the default ones.
     program
         The file that defines the workflow, for the record.
     storages
         What programs need not say of where files are, see `Target`.
+    planned
+        The plan of the workflow, of the same options (`plan_run`), if there is one; passes and
+        storages are in it.
 
     Returns
     -------
@@ -273,7 +296,8 @@ def run(
     StateError
         What happens cannot be written down.
     """
-    planned = _plan(workflow, options, passes, storages)
+    if planned is None:
+        planned = plan_run(workflow, options=options, passes=passes, storages=storages)
     return _runner().run(
         planned.workflow,
         parameters=parameters,
@@ -281,7 +305,20 @@ def run(
         on_event=on_event,
         program=program,
         secrets=secrets_of(workflow),
+        source_map=planned.source_map,
     )
+
+
+def plan_run(
+    workflow: AnyWorkflow,
+    *,
+    options: RunOptions | None = None,
+    passes: Iterable[Pass | str] | None = None,
+    storages: Storages | None = None,
+) -> Plan:
+    """Return the plan of a run on this machine; the arguments and errors are those of `run`."""
+    target = Target(options=(options or RunOptions()).as_json(), storages=storages or {})
+    return plan(workflow, engine=RUNNER, target=target, passes=passes)
 
 
 def retry(
@@ -293,6 +330,7 @@ def retry(
     on_event: Callable[[RunEvent], None] | None = None,
     passes: Iterable[Pass | str] | None = None,
     storages: Storages | None = None,
+    planned: Plan | None = None,
     from_step: str | None = None,
 ) -> RunResult:
     """Take up a run of this machine again: what failed, what was cut off, what has changed.
@@ -308,8 +346,8 @@ def retry(
         Its workflow where that has changed; None for the recorded one.
     parameters
         Values that take the place of those that it was started with.
-    options, on_event, passes, storages
-        As in `run`; passes and storages are for a changed workflow.
+    options, on_event, passes, storages, planned
+        As in `run`; passes, storages and the plan are for a changed workflow.
     from_step
         Name or path of a step that runs again with all that comes after it, whatever became of it.
         A path without an item or a round stands for all of them.
@@ -323,14 +361,16 @@ def retry(
     InvalidWorkflowError, UnsupportedFeatureError, ParameterError, ConfigurationError, StateError
         As in `run`.
     """
-    changed = None if workflow is None else _plan(workflow, options, passes, storages).workflow
+    if planned is None and workflow is not None:
+        planned = plan_run(workflow, options=options, passes=passes, storages=storages)
     return _runner().retry(
         run,
-        workflow=changed,
+        workflow=None if planned is None else planned.workflow,
         parameters=parameters,
         options=options,
         on_event=on_event,
         secrets=secrets_of(workflow),
+        source_map=None if planned is None else planned.source_map,
         from_step=from_step,
     )
 
@@ -343,19 +383,22 @@ def plan_retry(
     options: RunOptions | None = None,
     passes: Iterable[Pass | str] | None = None,
     storages: Storages | None = None,
+    planned: Plan | None = None,
     from_step: str | None = None,
 ) -> tuple[PlannedStep, ...]:
     """Return what `retry` would do with each step and why, without doing it.
 
     Nothing of what is kept of runs changes. The arguments and errors are those of `retry`.
     """
-    changed = None if workflow is None else _plan(workflow, options, passes, storages).workflow
+    if planned is None and workflow is not None:
+        planned = plan_run(workflow, options=options, passes=passes, storages=storages)
     return _runner().plan_retry(
         run,
-        workflow=changed,
+        workflow=None if planned is None else planned.workflow,
         parameters=parameters,
         options=options,
         secrets=secrets_of(workflow),
+        source_map=None if planned is None else planned.source_map,
         from_step=from_step,
     )
 
@@ -384,16 +427,6 @@ def cancel(run: str, *, options: RunOptions | None = None) -> str:
         It runs on another machine, or processes that a dead engine left do not end.
     """
     return _runner().cancel(run, options=options)
-
-
-def _plan(
-    workflow: AnyWorkflow,
-    options: RunOptions | None,
-    passes: Iterable[Pass | str] | None,
-    storages: Storages | None,
-) -> Plan:
-    target = Target(options=(options or RunOptions()).as_json(), storages=storages or {})
-    return plan(workflow, engine=RUNNER, target=target, passes=passes)
 
 
 def _runner() -> Runner:

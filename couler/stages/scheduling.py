@@ -62,7 +62,7 @@ def schedule(
     parameters
         What its runs have in the place of the defaults; text is read as the declared type.
     passes
-        The passes in order, or their names; None for the default ones.
+        The passes in order, or their texts, see `plan`; None for the default ones.
     create_secrets
         Make or renew the secrets whose values the program has, where the engine's steps read them.
     on_note

@@ -10,7 +10,6 @@ from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KeepsSecrets
 from couler.errors import EngineOptionError
 from couler.ir.serialize import read_json
-from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan
@@ -53,7 +52,7 @@ def submit(
     parameters
         Values of its parameters; text is read as the declared type.
     passes
-        The passes in order, or their names; None for the default ones.
+        The passes in order, or their texts, see `plan`; None for the default ones.
     name
         Name of the run; None for a new one. A run of that name which is there is not doubled.
     program
@@ -89,7 +88,10 @@ def submit(
     for note in (*map(str, planned.diagnostics), *artifact.notes):
         if on_note is not None:
             on_note(note)
-    order = Order(planned.workflow, artifact, connection, parameters or {}, name, program)
+    order = Order(
+        *(planned.workflow, artifact, connection, parameters or {}, name, program),
+        source_map=planned.source_map,
+    )
     if create_secrets:
         check(order, database, home)
         put_secrets(workflow, connection, environment)
@@ -151,10 +153,15 @@ def prepare_restart(
     StateError
         It is not known whether the engine has the run, or there is no such step.
     """
+    from couler.control.connecting import recorded_connection
     from couler.control.restarting import Changes, prepare
 
-    changed = None if workflow is None else _planned(run, workflow, passes)
-    return prepare(run, database, Changes(changed, parameters, from_step))
+    if workflow is None:
+        return prepare(run, database, Changes(None, parameters, from_step))
+    target = recorded_connection(run).target
+    planned = plan(workflow, engine=run.engine, target=target, passes=passes)
+    changes = Changes(planned.workflow, parameters, from_step, planned.source_map)
+    return prepare(run, database, changes)
 
 
 def submit_again(
@@ -173,12 +180,3 @@ def submit_again(
     backend = get_backend(run.engine)
     artifact = backend.compile(workflow, connection.target, format=choose_format(backend, None))
     return submit_recorded(run, workflow, artifact, database, home, environment)
-
-
-def _planned(
-    run: RunRecord, workflow: AnyWorkflow, passes: Iterable[Pass | str] | None
-) -> Workflow:
-    from couler.control.connecting import recorded_connection
-
-    target = recorded_connection(run).target
-    return plan(workflow, engine=run.engine, target=target, passes=passes).workflow

@@ -45,6 +45,7 @@ __all__ = [
     "send_signal",
     "sessions_of",
     "shown_status",
+    "source_map_of",
     "steps_of",
     "take_signals",
     "workflow_of",
@@ -79,11 +80,12 @@ if _t.TYPE_CHECKING:
     from couler.state.runs import delete_run as delete_run
     from couler.state.runs import find_run as find_run
     from couler.state.runs import list_runs as list_runs
-    from couler.state.runs import send_signal as send_signal
     from couler.state.runs import sessions_of as sessions_of
     from couler.state.runs import steps_of as steps_of
-    from couler.state.runs import take_signals as take_signals
     from couler.state.runs import workflow_of as workflow_of
+    from couler.state.signals import send_signal as send_signal
+    from couler.state.signals import take_signals as take_signals
+    from couler.state.source_maps import source_map_of as source_map_of
 
 _EXPORTS = {
     "AttemptRecord": "records",
@@ -113,11 +115,12 @@ _EXPORTS = {
     "open_database": "database",
     "own_run": "ownership",
     "owner_of": "ownership",
-    "send_signal": "runs",
+    "send_signal": "signals",
     "sessions_of": "runs",
     "shown_status": "ownership",
+    "source_map_of": "source_maps",
     "steps_of": "runs",
-    "take_signals": "runs",
+    "take_signals": "signals",
     "workflow_of": "runs",
 }
 

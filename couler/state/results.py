@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from couler.ir.paths import StepPath
+from couler.ir.source_map import NO_CHANGE, HasStatus, SourceMap
 from couler.state.records import StepStatus
 
 RunEnd: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]
@@ -93,6 +94,49 @@ class StepResult:
     reused: bool = False
 
 
+class StepResults(Mapping[str, StepResult]):
+    """How instances ended, by the texts of their paths, in the order in which they ended.
+
+    Steps of the program that have another place in the run are found there by their own paths; one
+    that a pass left out is `skipped`. Neither are gone through: `source_map.steps` names them.
+
+    Parameters
+    ----------
+    ends
+        How instances ended.
+    source_map
+        Where the steps of the program are.
+    finished
+        When the run ended.
+    """
+
+    def __init__(
+        self, ends: Mapping[str, StepResult], source_map: SourceMap, finished: datetime
+    ) -> None:
+        self._ends, self._source_map, self._finished = ends, source_map, finished
+
+    def __getitem__(self, path: str) -> StepResult:
+        own = self._ends.get(path)
+        if own is not None:
+            return own
+        there = self._source_map.look_up(path, self._ends)
+        if there is not None:
+            return there
+        why = self._source_map.removed.get(path)
+        if why is None:
+            raise KeyError(path)
+        return StepResult(status="skipped", finished=self._finished, message=why)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ends)
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._ends)!r})"
+
+
 @dataclass(frozen=True, slots=True)
 class RunResult:
     """How a run ended.
@@ -106,7 +150,7 @@ class RunResult:
     status
         `cancelled` if it was interrupted.
     steps
-        What ended, by the text of its path, in the order in which it ended.
+        What ended, by the text of its path, in the order in which it ended (`StepResults`).
     outputs
         Outputs of the workflow.
     folder
@@ -117,6 +161,8 @@ class RunResult:
         Why the run failed, where no step tells it.
     notes
         What of the workflow has no effect in such a run, one sentence each.
+    source_map
+        Where the steps of the program are that have another place in the run, or none.
     """
 
     run_id: str
@@ -129,6 +175,7 @@ class RunResult:
     finished: datetime
     message: str | None = None
     notes: tuple[str, ...] = ()
+    source_map: SourceMap = NO_CHANGE
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the result as JSON: times in ISO 8601, paths as text."""
@@ -144,7 +191,35 @@ class RunResult:
             "outputs": dict(self.outputs),
             "notes": list(self.notes),
             "steps": [_step_json(path, step) for path, step in self.steps.items()],
+            "source_map": source_map_json(self.source_map, self.steps),
         }
+
+
+def source_map_json(
+    source_map: SourceMap, ends: Mapping[str, HasStatus], default: str | None = None
+) -> list[dict[str, t.Any]]:
+    """Return as JSON how the steps of a program stand that have another place in the run, or none.
+
+    Parameters
+    ----------
+    source_map
+        Where they are.
+    ends
+        How instances stand, by their paths in the run.
+    default
+        How those stand of which there is nothing in `ends`.
+    """
+    if not source_map:
+        return []
+    found: list[dict[str, t.Any]] = []
+    for path, places in source_map.steps.items():
+        end = source_map.look_up(path, ends)
+        is_one = len(places) == 1
+        status = (default if is_one else None) if end is None else end.status
+        found.append({"path": path, "steps": list(places), "status": status, "reason": None})
+    for path, why in source_map.removed.items():
+        found.append({"path": path, "steps": [], "status": "skipped", "reason": why})
+    return found
 
 
 def _step_json(text: str, step: StepResult) -> dict[str, t.Any]:

@@ -6,11 +6,12 @@ import difflib
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from couler.errors import RunBusyError, RunExistsError, RunNotFoundError
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.state.database import Database
 from couler.state.records import (
     AttemptRecord,
@@ -20,11 +21,10 @@ from couler.state.records import (
     RunRecord,
     RunStatus,
     SessionRecord,
-    Signal,
-    SignalKind,
     Standing,
     StepRecord,
 )
+from couler.state.source_maps import put_source_map
 from couler.state.tables import (
     attempts,
     cache_decisions,
@@ -43,7 +43,9 @@ _NAMED = 5
 """How many runs an error names."""
 
 
-def create_run(database: Database, run: RunRecord, ir_json: str) -> None:
+def create_run(
+    database: Database, run: RunRecord, ir_json: str, *, source_map: SourceMap = NO_CHANGE
+) -> None:
     """Record a run that is about to begin.
 
     Parameters
@@ -54,6 +56,8 @@ def create_run(database: Database, run: RunRecord, ir_json: str) -> None:
         The run; no other may have its id.
     ir_json
         The workflow of `run.workflow_digest`, as JSON.
+    source_map
+        Where in it the steps of the program are.
 
     Raises
     ------
@@ -67,6 +71,8 @@ def create_run(database: Database, run: RunRecord, ir_json: str) -> None:
         statement = upsert(runs, connection.dialect, update=()).values(_values(run))
         if connection.execute(statement).rowcount == 0:
             raise RunExistsError(f"there is a run {run.id} already")
+        if source_map:
+            put_source_map(connection, run.id, run.workflow_digest, source_map)
 
 
 def begin_session(
@@ -79,6 +85,7 @@ def begin_session(
     options: Mapping[str, Json] | None = None,
     workflow_digest: str | None = None,
     ir_json: str | None = None,
+    source_map: SourceMap = NO_CHANGE,
     parameters: Mapping[str, Json] | None = None,
     expected: Standing | None = None,
 ) -> int:
@@ -102,6 +109,8 @@ def begin_session(
         What the run is started or resumed with.
     workflow_digest, ir_json
         The workflow, where it is not the one that the run has had; both or none.
+    source_map
+        Where in that workflow the steps of the program are.
     parameters
         Values of the parameters, where they are not those that the run has had.
     expected
@@ -122,7 +131,7 @@ def begin_session(
     """
     with database.write() as connection:
         lock_run(connection, run_id)
-        run = _read_run(connection, run_id)
+        run = read_run(connection, run_id)
         last = _last_session(connection, run_id)
         if expected not in (None, Standing(run.status, last)):
             raise RunBusyError(
@@ -132,6 +141,7 @@ def begin_session(
         digest = run.workflow_digest if workflow_digest is None else workflow_digest
         if ir_json is not None:
             _add_workflow(connection, digest, run.workflow, ir_json, started)
+            put_source_map(connection, run_id, digest, source_map)
         mine = sessions.c.run_id == run_id
         connection.execute(
             sa.update(sessions)
@@ -173,7 +183,7 @@ def standing_of(database: Database, run_id: str) -> Standing:
         There is no such run.
     """
     with database.read() as connection:
-        return Standing(_read_run(connection, run_id).status, _last_session(connection, run_id))
+        return Standing(read_run(connection, run_id).status, _last_session(connection, run_id))
 
 
 def change_run(
@@ -208,7 +218,7 @@ def change_run(
     """
     with database.write() as connection:
         lock_run(connection, run_id)
-        run = _read_run(connection, run_id)
+        run = read_run(connection, run_id)
         if session is not None and _last_session(connection, run_id) > session:
             return False
         values = change(run)
@@ -391,61 +401,13 @@ def delete_run(database: Database, run_id: str) -> None:
         There is no such run.
     """
     with database.write() as connection:
-        _read_run(connection, run_id)
+        read_run(connection, run_id)
         connection.execute(sa.delete(runs).where(runs.c.id == run_id))
         unused = sa.and_(
             ~sa.exists().where(runs.c.workflow_digest == workflows.c.digest),
             ~sa.exists().where(sessions.c.workflow_digest == workflows.c.digest),
         )
         connection.execute(sa.delete(workflows).where(unused))
-
-
-def send_signal(
-    database: Database,
-    run_id: str,
-    path: str,
-    kind: SignalKind,
-    *,
-    entered: Mapping[str, str] | None = None,
-) -> None:
-    """Ask something of the engine that works on a run; asking twice is asking once.
-
-    What is `entered` with it, by name, is that of the first asking.
-
-    Raises
-    ------
-    RunNotFoundError
-        There is no such run.
-    """
-    with database.write() as connection:
-        _read_run(connection, run_id)
-        statement = upsert(signals, database.dialect, update=())
-        connection.execute(
-            statement.values(
-                run_id=run_id,
-                path=path,
-                kind=kind,
-                created=datetime.now(UTC),
-                entered=None if entered is None else dict(entered),
-            )
-        )
-
-
-def take_signals(database: Database, run_id: str) -> list[Signal]:
-    """Return what was asked since the last call, in the order of the asking, and forget it."""
-    query = (
-        sa.select(signals.c.path, signals.c.kind, signals.c.created, signals.c.entered)
-        .where(signals.c.run_id == run_id)
-        .order_by(signals.c.created, signals.c.path)
-    )
-    # Mostly there is nothing: an engine that looks often does not hold up those that write.
-    with database.read() as connection:
-        if connection.execute(query.limit(1)).first() is None:
-            return []
-    with database.write() as connection:
-        taken = [Signal(**row) for row in connection.execute(query).mappings()]
-        connection.execute(sa.delete(signals).where(signals.c.run_id == run_id))
-    return taken
 
 
 def _add_workflow(
@@ -464,7 +426,14 @@ def _step(row: t.Any) -> StepRecord:
     return StepRecord(**{**row, "item": None if item is None else tuple(item)})
 
 
-def _read_run(connection: sa.Connection, run_id: str) -> RunRecord:
+def read_run(connection: sa.Connection, run_id: str) -> RunRecord:
+    """Return the run of an id.
+
+    Raises
+    ------
+    RunNotFoundError
+        There is no such run.
+    """
     found = _runs(connection, runs.c.id == run_id)
     if not found:
         raise RunNotFoundError(f'there is no run "{run_id}"')

@@ -76,6 +76,15 @@ sessions = sa.Table(
     sa.Index(None, "workflow_digest"),
 )
 
+source_maps = sa.Table(
+    "source_maps",
+    metadata,
+    _run_id(),
+    # Another program can come to the same workflow, and another workflow can follow in a run.
+    sa.Column("workflow_digest", DIGEST, primary_key=True),
+    sa.Column("entries", JsonText, nullable=False),
+)
+
 steps = sa.Table(
     "steps",
     metadata,

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from couler.errors import StepNotFoundError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.evaluation.instances import Instance
-from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
+from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath, without_places
+from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.ir.workflow import Group, Step, Workflow
 
 
@@ -45,11 +46,6 @@ def covers(outer: StepPath, path: StepPath) -> bool:
     )
 
 
-def without_places(path: StepPath) -> StepPath:
-    """Return a path without items and rounds."""
-    return StepPath(PathPart(part.name) for part in path)
-
-
 def shown_steps(workflow: Workflow) -> dict[StepPath, Step | None]:
     """Return a workflow's steps by their paths as users see them, without items and rounds.
 
@@ -73,42 +69,84 @@ def _steps_below(steps: Iterable[Step], path: StepPath) -> Iterator[tuple[StepPa
             yield from _steps_below(step.action.steps, at)
 
 
-def find_places(workflow: Workflow, text: str) -> tuple[StepPath, ...]:
+def find_places(
+    workflow: Workflow, text: str, source_map: SourceMap = NO_CHANGE
+) -> tuple[StepPath, ...]:
     """Return the paths of what a user names: a path, or the name of steps at any depth.
+
+    Parameters
+    ----------
+    workflow
+        What runs.
+    text
+        What the user has written. A path in the run goes before one in the program.
+    source_map
+        Where the steps of the program are.
 
     Raises
     ------
     StepNotFoundError
-        There is no such step; the message names the nearest.
+        There is no such step; the message names the nearest, or why it is not in the run.
     """
     paths = tuple(shown_steps(workflow))
     asked = _asked(text)
     if asked and without_places(asked) in paths:
         return (asked,)
+    if found := source_map.find(text):
+        return found
     found = tuple(path for path in paths if path[-1].name == text)
+    found += tuple(path for path in source_map.named(text) if path not in found)
     if not found:
-        raise _none(workflow, text, [*map(str, paths), *(path[-1].name for path in paths)])
+        raise _none(workflow, text, paths, source_map)
     return found
 
 
-def refuse_unknown(workflow: Workflow, text: str) -> None:
+def find_place(workflow: Workflow, text: str, source_map: SourceMap) -> str:
+    """Return the path in the run of what a user gives the path of.
+
+    Returns
+    -------
+    str
+        The text itself, where it is a path in the run, or none of a step of the program.
+
+    Raises
+    ------
+    StepNotFoundError
+        The step of the program is none of the run, or several; the message says why, or names them.
+    """
+    if not source_map or without_places(_asked(text)) in shown_steps(workflow):
+        return text
+    if text in source_map.removed:
+        raise _none(workflow, text, (), source_map)
+    found = source_map.find(text)
+    if len(found) > 1:
+        raise StepNotFoundError(
+            f'the step "{text}" of the program is several of the run: '
+            f"{', '.join(map(str, found))}. Name one of them"
+        )
+    return str(found[0]) if found else text
+
+
+def refuse_unknown(workflow: Workflow, text: str, source_map: SourceMap = NO_CHANGE) -> None:
     """Refuse what is no path of a step of a workflow.
 
     Raises
     ------
     StepNotFoundError
-        The message names the nearest, or the paths of steps of that name.
+        The message names the nearest, or the paths of steps of that name, or why a step of the
+        program is not in the run.
     """
     paths = tuple(shown_steps(workflow))
     if without_places(_asked(text)) in paths:
         return
     inside = [str(path) for path in paths if path[-1].name == text]
+    inside += [str(path) for path in source_map.named(text)]
     if inside:
         raise StepNotFoundError(
             f'the workflow "{workflow.name}" has the step "{text}" inside of others: '
             f"{', '.join(inside)}"
         )
-    raise _none(workflow, text, map(str, paths))
+    raise _none(workflow, text, paths, source_map, with_names=False)
 
 
 def _asked(text: str) -> StepPath:
@@ -118,6 +156,18 @@ def _asked(text: str) -> StepPath:
         return StepPath()
 
 
-def _none(workflow: Workflow, text: str, known: Iterable[str]) -> StepNotFoundError:
+def _none(
+    workflow: Workflow,
+    text: str,
+    paths: Iterable[StepPath],
+    source_map: SourceMap,
+    *,
+    with_names: bool = True,
+) -> StepNotFoundError:
+    if text in source_map.removed:
+        return StepNotFoundError(f'the step "{text}" is not in the run: {source_map.removed[text]}')
+    known = [*map(str, paths), *source_map.steps]
+    if with_names:
+        known += [path.rpartition("/")[2] for path in known]
     hint = did_you_mean(text, dict.fromkeys(known))
     return StepNotFoundError(f'the workflow "{workflow.name}" has no step "{text}".{hint}')

@@ -27,6 +27,7 @@ from couler.ir.graph import Graph
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.policies import Foreach, Loop
 from couler.ir.status import State, refuse_start
+from couler.ir.wording import counted
 
 Verdict: t.TypeAlias = t.Literal["reused", "cached", "runs", "skipped", "omitted"]
 
@@ -286,7 +287,9 @@ class _Planner:
             if end.since == RUNS and around.since != RUNS:
                 around = replace(around, why=f"it follows round {number}, which {end.how}")
             around = replace(around, since=max(around.since, end.since))
-        return self._run(instance, around, f"it needs more than {loop.max_iterations} rounds")
+        return self._run(
+            instance, around, f"it needs more than {counted(loop.max_iterations, 'round')}"
+        )
 
     def _plan_once(self, instance: Instance, around: _Around) -> _Expected:
         action = instance.step.action

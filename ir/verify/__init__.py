@@ -26,6 +26,7 @@ from couler.ir.verify.limits import MAX_DEPTH, check_words
 from couler.ir.verify.metrics import check_metrics
 from couler.ir.verify.names import check_handler_name, check_step_names, check_value_names
 from couler.ir.verify.own import OF_RUN, facts_of
+from couler.ir.verify.parts import check_parts
 from couler.ir.verify.places import check_places
 from couler.ir.verify.pods import OF_POD, check_run_labels, check_step_pod
 from couler.ir.verify.policies import POLICIES, check_foreach, check_policies, check_step_loop
@@ -148,6 +149,8 @@ def _check_scope(view: ScopeView, depth: int) -> None:
         _check_step(reader, step)
     if reader.waits_for_later_step:
         check_cycles(view)
+    if any(step.part is not None for step in view.all_steps):
+        check_parts(view)
     for step in view.all_steps:
         action = step.action
         if type(action) is Group:  # an isinstance that says no takes longer

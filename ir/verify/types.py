@@ -6,7 +6,7 @@ import typing as t
 
 from couler.errors import WireError
 from couler.ir.actions import MAIN, ContainerSet
-from couler.ir.wire import ValueType, decode, is_file, matches
+from couler.ir.wire import ValueType, decode, is_file, literal_type, matches
 from couler.ir.workflow import STDOUT, Container, Http, Script, Step
 
 
@@ -64,21 +64,7 @@ def has_main(action: ContainerSet) -> bool:
 
 def literal_kind(value: object) -> Kind:
     """Return the type of a JSON value; null may be anything."""
-    if isinstance(value, bool):
-        return Kind("bool")
-    for python_type, value_type in _LITERALS:
-        if isinstance(value, python_type):
-            return Kind(value_type)
-    return ANY
-
-
-_LITERALS: tuple[tuple[type, ValueType], ...] = (
-    (str, "str"),
-    (int, "int"),
-    (float, "float"),
-    (tuple, "list"),
-    (dict, "dict"),
-)
+    return Kind(literal_type(value))
 
 
 def common_kind(kinds: t.Iterable[Kind]) -> Kind:

@@ -46,8 +46,9 @@ from tests.fakes.kubernetes.cluster import FakeCluster
 from tests.fakes.kubernetes.store import Resource
 from tests.support import argo_schema, pod_schema
 from tests.support.airflow_runs import Worker
-from tests.support.feature_samples import FEATURE_SAMPLES, flow
+from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.pod_samples import POD_SAMPLES
+from tests.support.sample_flows import flow
 
 pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
 
@@ -120,9 +121,6 @@ def test_settings_arrive(airflow: Worker, cluster: FakeCluster) -> None:
     assert "podAntiAffinity" in spec["affinity"]
     assert pod.labels["team"] == "ml"
     assert pod.found["metadata"]["annotations"]["note"] == "a: b"
-
-
-_HOSTILE = "{{ ti }} {% x %} {# y #} ${a} '\"\\ é\u2028\r\n$$(B) $\n"
 
 
 class Texts:

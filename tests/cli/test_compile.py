@@ -109,7 +109,7 @@ def test_same_in_every_locale(couler_process: Callable, write: Callable) -> None
 
 
 def test_verbose_tells_the_sizes(couler: Callable, greet: str) -> None:
-    told = couler("compile", greet, "-e", "local", "-v")
+    told = couler("compile", greet, "-e", "local", "-v", "--pipeline", "none")
     assert told.err == f"greet for local: greet.yaml of {len(told.out):,} bytes\n"
 
 

@@ -57,7 +57,12 @@ def test_plan_shows_what_is_reused_and_why_all_else_runs(couler: Callable, faile
     assert told.err == f"{failed}: 1 reused, 2 to run\n"
     told = couler("retry", failed, "--plan", "--format", "json").json
     assert (told["schema_version"], told["run"]) == (1, failed)
-    assert told["steps"][2] == {"path": "many[1]", "verdict": "runs", "reason": "it failed"}
+    assert told["steps"][2] == {
+        "path": "many[1]",
+        "verdict": "runs",
+        "reason": "it failed",
+        "source_steps": [],
+    }
     assert couler("list", "--format", "json").json["runs"][0]["status"] == "failed"  # as it was
 
 

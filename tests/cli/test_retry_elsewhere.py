@@ -82,7 +82,12 @@ def test_plan_changes_nothing(couler: Callable, failed: str, engine) -> None:
     assert told.err == "mine: 1 reused, 2 to run\n"
     told = couler("retry", failed, "--plan", "--format", "json").json
     assert (told["schema_version"], told["run"]) == (1, "mine")
-    assert told["steps"][1] == {"path": "fit", "verdict": "runs", "reason": "it failed"}
+    assert told["steps"][1] == {
+        "path": "fit",
+        "verdict": "runs",
+        "reason": "it failed",
+        "source_steps": [],
+    }
     assert not engine.calls("restart")
     assert couler("list", "--format", "json").json["runs"][0]["status"] == "failed"
 

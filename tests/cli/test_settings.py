@@ -73,6 +73,12 @@ def test_home_without_xdg(tmp_path: Path) -> None:
         ("[tool.couler]\nformat = 3\n", "format must be a text, not 3"),
         ("[tool.couler]\njobs = true\n", "jobs must be a number, not True"),
         ('[tool.couler]\nprofil = "x"\n', 'Did you mean "profile"?'),
+        ("[tool.couler]\nprices = 3\n", "prices is a table"),
+        ("[tool.couler.prices]\ncpu_hours = 3\n", 'no price "cpu_hours"; there are: cpu_hour,'),
+        ("[tool.couler.prices]\ncpu_hour = -1\n", "cpu_hour must be a number from 0, not -1"),
+        ("[tool.couler.prices]\ncpu_hour = nan\n", "cpu_hour must be a number from 0, not nan"),
+        ("[tool.couler.prices]\ncpu_hour = true\n", "cpu_hour must be a number from 0"),
+        ("[tool.couler.prices]\ncurrency = 3\n", "currency must be a text, not 3"),
         ("[tool.couler\n", "pyproject.toml"),
     ],
 )
@@ -93,6 +99,15 @@ def test_format_that_a_command_does_not_know_is_passed_over() -> None:
 
 def test_none_at_all(tmp_path: Path) -> None:
     assert read_settings(tmp_path, {}).get("engine") is None
+
+
+def test_prices_of_files(tmp_path: Path) -> None:
+    user = tmp_path / "home/couler/config.toml"
+    user.parent.mkdir(parents=True)
+    user.write_text('[prices]\ncpu_hour = 0.05\ngpu_hour = 2\ncurrency = "EUR"\n')
+    (tmp_path / "pyproject.toml").write_text("[tool.couler.prices]\ncpu_hour = 0.04\n")
+    settings = read_settings(tmp_path, {"XDG_CONFIG_HOME": str(tmp_path / "home")})
+    assert settings.prices == {"cpu_hour": 0.04, "gpu_hour": 2, "currency": "EUR"}
 
 
 def test_storages_of_files(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from couler.cli._again import Again
+from couler.cli._pipelines import PassFlags
 from couler.cli._progress import Board
 from couler.cli._rows import Row, choose_rows, left_out
 from couler.cli._snapshot import critical_steps
@@ -134,4 +135,9 @@ def test_commands_can_be_copied() -> None:
     assert again.retry("w-1") == "couler retry w-1 --home 'my runs'"
     assert again.retry_mended("w-1") == "couler retry w-1 --file flow.py:train --home 'my runs'"
     assert Again(file="-").retry_mended("w-1") is None
+    passes = PassFlags("tidy", ("split{run_steps=9}",), ("roll-loops",))
+    assert Again(file="flow.py", with_file=passes.words).retry_mended("w-1") == (
+        "couler retry w-1 --file flow.py --pipeline tidy --pass 'split{run_steps=9}' "
+        "--no-pass roll-loops"
+    )
     assert Again().resume("w-1", "each[0]") == "couler resume w-1 'each[0]'"

@@ -30,6 +30,7 @@ from couler.control.submission import submit
 from couler.errors import ConfigurationError, EngineError, LostRunError, RefusedError, RunBusyError
 from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.ir.paths import StepPath
+from couler.ir.source_map import SourceMap
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
@@ -375,3 +376,7 @@ def test_a_failure_that_stays_is_not_tried_again(
     decision = decide_retry(runs.steps_of(database, run.id), "argo", {}, WatchPolicy())
     assert isinstance(decision, GiveUp)
     assert decision.reason.startswith('step "fit": OOMKilledErr')
+    names = SourceMap({"train": ("fit",)})
+    steps = runs.steps_of(database, run.id)
+    decision = decide_retry(steps, "argo", {}, WatchPolicy(), source_map=names)
+    assert decision.reason.startswith('step "fit = train": OOMKilledErr')

@@ -188,10 +188,10 @@ def overtaken(
     """Let another process submit a run just before this one records one of its name."""
     create_run = runs.create_run
 
-    def create_late(*arguments: t.Any) -> None:
+    def create_late(*arguments: t.Any, **options: t.Any) -> None:
         monkeypatch.setattr(runs, "create_run", create_run)
         submit(order("nightly"), database, home, {})
-        create_run(*arguments)
+        create_run(*arguments, **options)
 
     monkeypatch.setattr(runs, "create_run", create_late)
 

@@ -45,6 +45,9 @@ PAGES = (
     "docs/airflow-files.md",
     "docs/local-engine.md",
     "docs/failures.md",
+    "docs/passes.md",
+    "docs/clean-passes.md",
+    "docs/splitting.md",
 )
 
 _BLOCK = re.compile(

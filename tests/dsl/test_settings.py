@@ -322,7 +322,7 @@ def test_blocks_of_one_workflow_do_not_nest() -> None:
 def test_workflows_can_be_looked_at() -> None:
     with couler.Workflow("w", n=1) as wf:
         box("a")
-    assert repr(wf) == "<couler workflow w, 1 steps>"
+    assert repr(wf) == "<couler workflow w, 1 step>"
     assert list(wf.__rich_repr__()) == [("name", "w"), ("parameters", ["n"]), ("steps", ["a"])]
     assert "a" in wf.show()
     assert wf._repr_svg_().startswith("<svg")

@@ -9,7 +9,8 @@ from couler.ir.features import Feature
 from couler.ir.uses import features, find_uses
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
-from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow, group
+from tests.support.feature_samples import FEATURE_SAMPLES
+from tests.support.sample_flows import echo, flow, group
 from tests.support.strategies import workflows
 
 

@@ -16,7 +16,7 @@ from couler.ir.pods import PodContainer
 from couler.ir.storage import EnvVar
 from couler.ir.values import StepRef
 from couler.ir.workflow import Step
-from tests.support.feature_samples import A, echo
+from tests.support.sample_flows import A, echo
 from tests.support.strategies import acyclic_edges, edges
 
 Edges = Mapping[str, tuple[str, ...]]

@@ -17,7 +17,8 @@ from couler.ir.storage import EnvVar
 from couler.ir.values import Field, FirstOf, Literal, OrElse, ParamRef, RoundRef, Template, walk
 from couler.ir.walk import all_steps, read_values, scopes, step_values
 from couler.ir.workflow import Container, Defaults, ExitHandler, Step, Workflow
-from tests.support.feature_samples import FEATURE_SAMPLES, A, echo, flow, group
+from tests.support.feature_samples import FEATURE_SAMPLES
+from tests.support.sample_flows import A, echo, flow, group
 from tests.support.strategies import workflows
 
 

@@ -25,7 +25,8 @@ from couler.ir.serialize import (
     write_yaml,
 )
 from couler.ir.workflow import Workflow
-from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow
+from tests.support.feature_samples import FEATURE_SAMPLES
+from tests.support.sample_flows import echo, flow
 from tests.support.strategies import workflows
 
 SCHEMA = Path(__file__).parents[2] / "docs" / "ir-schema.json"

@@ -7,15 +7,20 @@ import typing as t
 from dataclasses import dataclass
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from couler.errors import InvalidWorkflowError
+from couler.errors import ConfigurationError, InvalidWorkflowError
+from couler.ir.base import FrozenDict
+from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Container, ExitHandler, Group, Step, Workflow
 from couler.optimizers import pipeline as pipeline_module
 from couler.optimizers.base import Pass, PassContext, options_of
 from couler.optimizers.diff import Added, Changed, Moved, Removed, diff
+from couler.optimizers.estimate import estimate
 from couler.optimizers.log import PassLog, PassRecord, Size, measure
-from couler.optimizers.log_text import log_text
-from couler.optimizers.pipeline import Pipeline, default_pipeline
+from couler.optimizers.log_text import MOST_CHANGES, known_text, log_text, rows_of, table_text
+from couler.optimizers.pipeline import Pipeline
 
 RUN = Container(image="busybox", command=("true",))
 
@@ -67,7 +72,7 @@ def test_no_passes_cost_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("an empty pipeline verifies nothing")
 
     monkeypatch.setattr(pipeline_module, "verify", refuse)
-    planned, log = default_pipeline().run(FLOW)
+    planned, log = Pipeline().run(FLOW)
     assert planned is FLOW
     assert log == PassLog()
 
@@ -151,18 +156,235 @@ def test_log_as_json() -> None:
 def test_log_as_text() -> None:
     _, log = Pipeline((Wrap("part"), Keep())).run(FLOW)
     lines = log_text(log.records).splitlines()
-    assert lines[0].split() == ["pass", "seconds", "steps", "edges", "bytes"]
-    assert lines[1].startswith("wrap(into=part)")
-    assert "3 -> 4" in lines[1]
-    assert lines[2:5] == ["    3 steps make one group.", "    + part", "    > a is now part/a"]
-    assert lines[-1] == "    nothing changed"
+    assert lines[:2] == ["wrap{into=part}", "    3 steps make one group."]
+    assert lines[2:4] == ["    + part", "    > a is now part/a"]
+    assert lines[-2:] == ["keep", "    nothing changed"]
     assert log_text(()) == "no passes ran"
 
 
-def test_long_lists_of_changes_are_cut() -> None:
+def test_table() -> None:
+    _, log = Pipeline((Keep(), Wrap("part"))).run(FLOW)
+    rows = rows_of(FLOW, log.records)
+    assert [row.name for row in rows] == ["keep", "wrap{into=part}", "all passes"]
+    assert [(one.steps, other.steps) for one, other in (row.sizes for row in rows)] == [
+        (3, 3),
+        (3, 4),
+        (3, 4),
+    ]
+    head, keep, wrap, whole = table_text(rows).splitlines()
+    assert head.split()[:3] == ["took", "steps", "edges"]
+    assert keep.split()[3:5] == ["3", "2"]
+    assert wrap.split()[3:7] == ["3", "->", "4", "2"]
+    assert whole.split()[-3:] == ["unknown", "unknown", "unknown"]
+
+
+def test_reasons_of_single_steps() -> None:
+    @dataclass(frozen=True)
+    class Free(Keep):
+        def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+            _, b, c = workflow.steps
+            context.explain("1 dependency is redundant.")
+            context.explain("It reads nothing of b.", step="c")
+            context.explain("It has no effect.", step="a")
+            return workflow.model_copy(
+                update={"steps": (b.model_copy(update={"depends_on": ()}), c)}
+            )
+
+    _, log = Pipeline((Free(),)).run(FLOW)
+    assert log_text(log.records).splitlines() == [
+        "keep",
+        "    1 dependency is redundant.",
+        "    ~ b: depends_on",
+        "    - a (It has no effect.)",
+    ]
+    [record] = log.to_json()
+    assert record["changes"] == [
+        {"kind": "changed", "step": "b", "fields": ("depends_on",)},
+        {"kind": "removed", "step": "a", "reason": "It has no effect."},
+    ]
+
+
+def test_what_became_of_a_step() -> None:
+    _, log = Pipeline((Wrap("one"), Wrap("two"))).run(FLOW)
+    assert log.result_steps("b") == ("two", "two/one", "two/one/b")
+    assert log.result_steps("no-such-step") == ()
+    for path in ("a", "b", "c"):
+        for result in log.result_steps(path):
+            assert path in log.source_steps(result)
+
+
+def test_callback_sees_what_a_broken_pass_made() -> None:
+    seen: list[PassRecord] = []
+    with pytest.raises(InvalidWorkflowError, match='"break" made'):
+        Pipeline((Keep(), Break(), Wrap()), (seen.append,)).run(FLOW)
+    assert [(record.name, len(record.errors)) for record in seen] == [("keep", 0), ("break", 1)]
+    assert [step.name for step in seen[-1].after.steps] == ["b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("gives", "error", "words"),
+    [(None, ConfigurationError, "gave NoneType, not a workflow"), (KeyError("x"), KeyError, "x")],
+)
+def test_pass_that_fails_is_named(gives: object, error: type[Exception], words: str) -> None:
+    @dataclass(frozen=True)
+    class Fail(Keep):
+        name: t.ClassVar[str] = "fail"
+
+        def run(self, workflow: Workflow, context: PassContext) -> t.Any:
+            if isinstance(gives, Exception):
+                raise gives
+            return gives
+
+    with pytest.raises(error, match=words) as caught:
+        Pipeline((Fail(),)).run(FLOW)
+    told = "\n".join((str(caught.value), *getattr(caught.value, "__notes__", ())))
+    assert '"fail"' in told
+    assert "--no-pass fail" in told
+
+
+@dataclass(frozen=True)
+class Rename:
+    """Gives every step of the outermost scope another name, and says so."""
+
+    name: t.ClassVar[str] = "rename"
+    suffix: str
+
+    def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+        def other(name: str) -> str:
+            return f"{name}{self.suffix}"
+
+        for one in workflow.steps:
+            context.derive(other(one.name), [one.name])
+        steps = (
+            one.model_copy(
+                update={
+                    "name": other(one.name),
+                    "depends_on": tuple(other(str(before)) for before in one.depends_on),
+                }
+            )
+            for one in workflow.steps
+        )
+        return workflow.model_copy(update={"steps": tuple(steps)})
+
+
+@dataclass(frozen=True)
+class Merge:
+    """Lets one step of the outermost scope stand for itself and the next one."""
+
+    name: t.ClassVar[str] = "merge"
+
+    def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+        if len(workflow.steps) < 2 or any(
+            isinstance(one.action, Group) for one in workflow.steps[:2]
+        ):
+            return workflow
+        one, other, *others = workflow.steps
+        context.derive(one.name, [one.name, other.name])
+        label = f"{one.labels['from']}.{other.labels['from']}"
+        both = one.model_copy(update={"labels": FrozenDict({"from": label})})
+        free = (later.model_copy(update={"depends_on": ()}) for later in others)
+        return workflow.model_copy(update={"steps": (both, *free)})
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(
+        st.sampled_from([Wrap("p"), Wrap("q"), Rename("-x"), Rename("-y"), Merge(), Keep()]),
+        max_size=6,
+    ),
+)
+def test_every_step_leads_back_to_the_users(count: int, passes: list[Pass]) -> None:
+    names = [f"s{number}" for number in range(count)]
+    steps = (step(name, *names[:number]) for number, name in enumerate(names))
+    flow = Workflow(
+        name="w",
+        steps=tuple(
+            one.model_copy(update={"labels": FrozenDict({"from": one.name})}) for one in steps
+        ),
+    )
+    after, log = Pipeline(tuple(passes)).run(flow)
+    leads: dict[str, set[str]] = {name: set() for name in names}
+    for path, one in steps_by_path(after):
+        sources = log.source_steps(path)
+        if isinstance(one.action, Group):
+            assert set(sources) <= set(names)
+        else:
+            assert sources == tuple(one.labels["from"].split("."))
+        for source in sources:
+            leads[source].add(path)
+    assert {name: set(log.result_steps(name)) for name in names} == leads
+
+
+def test_many_derived_steps_take_linear_time() -> None:
+    context = PassContext()
+    for number in range(20_000):  # minutes if each call copied what is known
+        context.derive(f"step-{number}", ["a"])
+    assert len(context.derived) == 20_000
+
+
+def test_many_changes_that_are_alike_share_a_line() -> None:
     flow = Workflow(name="w", steps=tuple(step(f"s{number}") for number in range(50)))
     _, log = Pipeline((Wrap(),)).run(flow)
-    assert log_text(log.records).splitlines()[-1] == "    ... and 31 more changes"
+    assert log_text(log.records).splitlines()[2:] == [
+        "    + all",
+        "    > 50 steps have moved: all/s0, all/s1, all/s2, ...",
+    ]
+
+
+def test_many_changes_of_many_kinds_are_counted() -> None:
+    @dataclass(frozen=True)
+    class Alter(Keep):
+        def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+            for one in workflow.steps:
+                context.explain(f"It is {one.name}.", step=one.name)
+            context.explain("", step="s30")
+            steps = (one.model_copy(update={"timeout_s": 9.0}) for one in workflow.steps[:-4])
+            return workflow.model_copy(update={"steps": tuple(steps), "max_parallel": 3})
+
+    flow = Workflow(name="w", steps=tuple(step(f"s{number}") for number in range(50)))
+    _, log = Pipeline((Alter(),)).run(flow)
+    lines = log_text(log.records).splitlines()
+    assert lines[1:3] == ["    ~ the workflow: max_parallel", "    ~ s0: timeout_s (It is s0.)"]
+    assert len(lines) == 22
+    assert lines[-1] == "    ... and 31 more changes"
+
+
+def test_one_change_that_is_left_is_no_several() -> None:
+    @dataclass(frozen=True)
+    class Alter(Keep):
+        def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+            for one in workflow.steps:
+                context.explain(f"It is {one.name}.", step=one.name)
+            steps = (one.model_copy(update={"timeout_s": 9.0}) for one in workflow.steps)
+            return workflow.model_copy(update={"steps": tuple(steps)})
+
+    flow = Workflow(name="w", steps=tuple(step(f"s{number}") for number in range(MOST_CHANGES + 1)))
+    _, log = Pipeline((Alter(),)).run(flow)
+    assert log_text(log.records).splitlines()[-1] == "    ... and 1 more change"
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "1 step"), (2, "2 steps"), (1200, "1,200 steps")])
+def test_how_many_steps_the_estimates_know(count: int, told: str) -> None:
+    flow = Workflow(name="w", steps=tuple(step(f"s{number}") for number in range(count)))
+    assert known_text(estimate(flow), None) == (
+        f"estimates: seconds are known of 0 of {told}, memory of 0; no prices are set"
+    )
+
+
+def test_removed_and_changed_in_numbers() -> None:
+    @dataclass(frozen=True)
+    class Halve(Keep):
+        def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+            kept = workflow.steps[::2]
+            steps = tuple(one.model_copy(update={"timeout_s": 9.0}) for one in kept)
+            return workflow.model_copy(update={"steps": steps})
+
+    flow = Workflow(name="w", steps=tuple(step(f"s{number}") for number in range(50)))
+    _, log = Pipeline((Halve(),)).run(flow)
+    assert log_text(log.records).splitlines()[1:] == [
+        "    ~ timeout_s of 25 steps: s0, s2, s4, ...",
+        "    - 25 steps: s1, s3, s5, ...",
+    ]
 
 
 class TestDiff:
@@ -207,6 +429,30 @@ class TestDiff:
             Removed("b"),
         )
 
+    def test_step_that_gets_a_group_of_its_own_has_moved_into_it(self) -> None:
+        flow = Workflow(name="w", steps=(step("a"),))
+        group = Step(name="g", action=Group(steps=flow.steps))
+        after = Workflow(name="w", steps=(group,))
+        assert diff(flow, after, {"g": ("a",)}) == (Added("g"), Moved("a", "g/a"))
+
+    def test_steps_move_with_their_group_whatever_they_are_called(self) -> None:
+        def group(name: str) -> Step:
+            inner = Step(name="inner", action=Group(steps=(step("fit"),)))
+            return Step(name=name, action=Group(steps=(step("fit"), inner)))
+
+        flow = Workflow(name="w", steps=(step("fit"), group("g"), group("h")))
+        after = Wrap("all").run(flow, PassContext())
+        changes = diff(flow, after, {"all": ("fit", "g", "h")})
+        assert set(changes) == {
+            Added("all"),
+            *(
+                Moved(path, f"all/{path}")
+                for top in ("g", "h")
+                for path in (top, f"{top}/fit", f"{top}/inner", f"{top}/inner/fit")
+            ),
+            Moved("fit", "all/fit"),
+        }
+
     def test_renamed_step_has_moved_if_the_pass_says_so(self) -> None:
         renamed = Workflow(name="w", steps=(step("a"), step("b", "a"), step("z")))
         assert diff(FLOW, renamed, {"z": ("c",)}) == (Moved("c", "z", ("depends_on",)),)
@@ -217,3 +463,22 @@ def test_size() -> None:
     grouped = Wrap().run(FLOW, PassContext())
     assert (measure(grouped).steps, measure(grouped).edges) == (4, 2)
     assert measure(grouped).size_bytes > measure(FLOW).size_bytes > 0
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """Says what it did, and what it could not do."""
+
+    name: t.ClassVar[str] = "give-up"
+
+    def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+        context.explain("One is done.")
+        context.give_up("The other is not.")
+        return workflow
+
+
+def test_what_a_pass_could_not_do_is_kept_apart() -> None:
+    _, log = Pipeline((GiveUp(),), name="mine").run(FLOW)
+    assert log.pipeline == "mine"
+    assert log.records[0].reason == "One is done. The other is not."
+    assert log.records[0].gave_up == ("The other is not.",)

@@ -68,18 +68,22 @@ def judge(found: Sequence[Record], folder: Path) -> list[Mistake]:
 
 
 def _readable(file: Path, folder: Path) -> Path:
-    """Return a file with what Argo 4.0 can read of a manifest."""
+    """Return a file with what Argo 4.0 can read of a manifest; items of a list by themselves."""
     text = file.read_text(encoding="utf-8")
-    if not any(f'{field}"' in text or f"{field}:" in text for _, field in argo_api.LATER):
+    is_list = file.suffix == ".json" and '"kind":"List"' in text.replace(": ", ":")
+    has_later = any(f'{field}"' in text or f"{field}:" in text for _, field in argo_api.LATER)
+    if not is_list and not has_later:
         return file
-    manifest = json.loads(text) if file.suffix == ".json" else yaml.safe_load(text)
-    if manifest.get("kind") not in argo_api.SPECS:
+    made = [json.loads(text)] if file.suffix == ".json" else list(yaml.safe_load_all(text))
+    if is_list:
+        made = made[0]["items"]
+    reduced = [
+        argo_api.without_later(one) if one.get("kind") in argo_api.SPECS else one for one in made
+    ]
+    if not is_list and reduced == made:
         return file
-    reduced = argo_api.without_later(manifest)
-    if reduced == manifest:
-        return file
-    written = folder / f"{file.stem}.json"
-    written.write_text(json.dumps(reduced), encoding="utf-8")
+    written = folder / f"{file.stem}.yaml"
+    written.write_text("\n---\n".join(map(json.dumps, reduced)), encoding="utf-8")
     return written
 
 

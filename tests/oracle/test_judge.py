@@ -13,7 +13,7 @@ from couler.ir.workflow import Workflow
 from tests.oracle import judge
 from tests.support import argo_api, argo_oracle
 from tests.support.argo_record import Record, Recorder, records
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 
 
 @pytest.fixture

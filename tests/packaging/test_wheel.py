@@ -124,11 +124,21 @@ WITH_LATEST = [f"cli/test_{name}.py" for name in ("compile", "run", "submit", "t
 """Tests of use: the checkout has these versions as well."""
 
 WITH_LOWEST = [
-    *("cli", "control", "corpus", "dsl", "ir", "locations", "optimizers"),
-    *("rest", "show", "stages", "state", "steps", "store", "backends/local"),
+    *("cli", "control", "corpus", "dsl", "ir", "locations", "rest", "stages", "state", "store"),
+    *(
+        f"backends/local/test_{name}.py"
+        for name in (
+            *("after_a_kill", "broken_state", "cache", "corpus", "faults", "locations", "retry"),
+            "run",
+        )
+    ),
     *("backends/airflow/test_corpus.py", "backends/argo/test_corpus.py"),
 ]
-"""Tests of what calls other packages; compilers and tables of failures call pydantic alone."""
+"""Tests of what calls other packages.
+
+Compilers, passes, pictures, the step zoo and tables of failures call pydantic alone, which tests of
+the IR and of the commands try; what the local engine does with processes calls none.
+"""
 
 
 def lowest(requirements: Iterable[str]) -> list[str]:
@@ -187,6 +197,8 @@ def test_tests_pass_against_the_installed_wheel(
         source / "pyproject.toml",
         "-m",
         "not (airflow or checkout or cluster or llm or slow)",
+        "-n2",
+        "--dist=worksteal",
         *(source / "tests" / name for name in tests),
         cwd=elsewhere,
     )

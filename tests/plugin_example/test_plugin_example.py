@@ -43,12 +43,13 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def couler(installed: Path, tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Call the command line where the example is installed."""
     (tmp_path / "flow.yaml").write_text(FLOW)
+    path = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
 
     def call(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "couler.cli", *arguments],
             cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(installed), "XDG_CONFIG_HOME": str(tmp_path)},
+            env={**os.environ, "PYTHONPATH": path, "XDG_CONFIG_HOME": str(tmp_path)},
             capture_output=True,
             text=True,
             check=False,
@@ -83,11 +84,31 @@ def test_engine_refuses_what_it_declares(couler: Callable, tmp_path: Path) -> No
 
 
 def test_pass_runs_and_is_told_of(couler: Callable) -> None:
-    done = couler("plan", "flow.yaml", "--pass", "label-steps")
+    done = couler("plan", "flow.yaml", "--pass", "label-steps{key=stage}")
     assert done.returncode == 0, done.stderr
-    assert "label-steps(key=step)" in done.stdout
-    assert "3 steps can now be found by their label step." in done.stdout
+    assert "label-steps{key=stage}" in done.stdout
+    assert "3 steps can now be found by their label stage." in done.stdout
     assert "~ a: labels" in done.stdout
+
+
+def test_pass_is_listed_with_its_options(couler: Callable) -> None:
+    told = couler("passes", "label-steps", "--format", "json")
+    assert (told.returncode, told.stderr) == (0, "")
+    [listed] = json.loads(told.stdout)["passes"]
+    assert listed == {
+        "name": "label-steps",
+        "summary": "Put a label on the steps of the outermost scope.",
+        "distribution": "couler-plugin-example",
+        "is_default": False,
+        "options": [
+            {
+                "name": "key",
+                "type": "a text",
+                "default": "step",
+                "description": "Name of the label; its value is the step's name.",
+            }
+        ],
+    }
 
 
 PROGRAM = """

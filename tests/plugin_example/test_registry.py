@@ -13,7 +13,7 @@ from couler.backends.registry import backend_names, get_backend
 from couler.errors import ConfigurationError, EngineOptionError
 from couler.ir.features import Feature
 from couler.optimizers.base import Pass
-from couler.optimizers.registry import get_pass, pass_names
+from couler.optimizers.registry import get_pass, pass_names, read_pass
 
 ENGINE = """
 class Engine:
@@ -124,6 +124,14 @@ def test_broken_pass(distribution: Callable) -> None:
     distribution("bad", "class Fold: name = 'fold'", passes="fold = bad_module:Fold")
     with pytest.raises(ConfigurationError, match="of bad cannot be used: Fold lacks members"):
         get_pass("fold")
+
+
+def test_pass_whose_annotations_cannot_be_read(distribution: Callable) -> None:
+    module = PASS.replace("depth: int", "depth: 'NotImported'")
+    distribution("folding", module, passes="fold = folding_module:Fold")
+    with pytest.raises(ConfigurationError, match=r"the type of an option is not known: .*NotImpo"):
+        read_pass("fold{depth=3}")
+    assert read_pass("fold") == get_pass("fold")
 
 
 def test_every_engine_declares_every_feature() -> None:

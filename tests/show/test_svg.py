@@ -190,6 +190,21 @@ def test_large_picture_closes_groups_and_says_so(read_svg: Callable) -> None:
     assert len(picture.rects("group")) == 40 < MOST_BOXES
 
 
+@pytest.mark.parametrize(
+    ("inside", "note", "detail"),
+    [
+        (1, "1 group is drawn closed; 1 of 302 steps is inside", "1 step, drawn closed"),
+        (2, "1 group is drawn closed; 2 of 303 steps are inside", "2 steps, drawn closed"),
+    ],
+)
+def test_one_group_that_is_closed(read_svg: Callable, inside: int, note: str, detail: str) -> None:
+    group = step("g", action=Group(steps=tuple(step(f"s{n}") for n in range(inside))))
+    chain = [step("c0", "g"), *(step(f"c{n}", f"c{n - 1}") for n in range(1, MOST_BOXES))]
+    picture = read_svg(render(flow(group, *chain), "svg"))
+    assert note in picture.texts
+    assert detail in picture.texts
+
+
 def test_only_the_innermost_groups_are_closed(read_svg: Callable) -> None:
     inner = Group(steps=tuple(step(f"s{n}") for n in range(20)))
     outer = Group(steps=tuple(step(f"i{n}", action=inner) for n in range(5)))

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from couler.errors import EngineOptionError
 from couler.ir.conditions import And, Compare, Not, Or
+from couler.ir.policies import Foreach, Loop
 from couler.ir.serialize import read_json
 from couler.ir.values import (
     Field,
@@ -166,3 +167,20 @@ def test_shorten(text: str, width: int) -> None:
     short = shorten(text, width)
     assert len(short) <= width
     assert len(short.splitlines()) <= 1
+
+
+@pytest.mark.parametrize("kind", ["tree", "mermaid", "dot", "svg"])
+@pytest.mark.parametrize(
+    ("count", "items", "rounds"), [(1, "1 item", "1 round"), (2, "2 items", "2 rounds")]
+)
+def test_one_of_many_is_told_as_one(kind: str, count: int, items: str, rounds: str) -> None:
+    again = Loop(
+        condition=Compare(left=RoundRef(), op="!=", right=Literal(value="done")),
+        max_iterations=count,
+    )
+    each = Foreach(over={"item": Literal(value=("x",) * count)})
+    text = render(
+        Workflow(name="w", steps=(step("poll", loop=again), step("fit", foreach=each))), kind
+    )
+    assert re.search(rf"at most {rounds}\b", text)
+    assert re.search(rf"item in {items}\b", text)

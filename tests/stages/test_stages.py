@@ -70,17 +70,24 @@ class Program:
 
 class TestPlan:
     def test_without_passes_is_the_workflow_itself(self) -> None:
-        plan = stages.plan(FLOW)
+        plan = stages.plan(FLOW, passes=())
         assert plan.workflow is FLOW
         assert plan.log.records == ()
         assert plan.engine is None
         assert plan.size_before == plan.size_after
 
     def test_defaults_are_merged_and_told_of(self) -> None:
-        plan = stages.plan(FLOW.model_copy(update={"defaults": Defaults(timeout_s=5.0)}))
+        flow = FLOW.model_copy(update={"defaults": Defaults(timeout_s=5.0)})
+        plan = stages.plan(flow, passes=())
         assert [one.timeout_s for one in plan.workflow.steps] == [5.0, 5.0]
-        [record] = plan.log.records
-        assert record.name == "resolve-defaults"
+        first, *others = plan.log.records
+        assert first.name == "resolve-defaults"
+        assert all(record.after is record.before for record in others)
+
+    def test_the_default_passes_leave_alone_what_fits(self) -> None:
+        plan = stages.plan(FLOW, engine="argo")
+        assert plan.workflow is FLOW
+        assert [record.name for record in plan.log.records] == ["split"]
 
     def test_passes_by_value(self) -> None:
         plan = stages.plan(FLOW, passes=[AddStep(), AddStep("more")])
@@ -93,11 +100,23 @@ class TestPlan:
         text = plan.to_text()
         assert text.startswith('plan of "flow" for argo\n')
         assert "There was room." in text
-        assert "steps 2 -> 3, edges 1, bytes " in text
+        rows = [line.split() for line in text.splitlines()]
+        [whole] = [row for row in rows if row[:2] == ["all", "passes"]]
+        assert whole[4:8] == ["2", "->", "3", "1"]
         tree = json.loads(json.dumps(plan.to_json()))
         assert tree["schema_version"] == stages.SCHEMA_VERSION
         assert tree["passes"][0]["changes"] == [{"kind": "added", "step": "extra"}]
         assert (tree["before"]["steps"], tree["after"]["steps"]) == (2, 3)
+
+    def test_warnings_of_one_line_are_folded(self) -> None:
+        source = SourceRef(file="flow.py", line=3)
+        warnings = [
+            Diagnostic("CLR998", f"hm {number}", source=source, severity="warning")
+            for number in range(30)
+        ]
+        lines = stages.plan(Program(*warnings)).to_text().splitlines()
+        assert sum("CLR998" in line for line in lines) == 6
+        assert lines[-1] == "flow.py:3  CLR998 warning  and 25 more of this line"
 
     def test_all_errors_at_once(self) -> None:
         with pytest.raises(InvalidWorkflowError) as caught:
@@ -252,11 +271,11 @@ def test_dsl_is_a_program_workflow(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_empty_pipeline_costs_next_to_nothing(count: int, measure: Callable) -> None:
     import time
 
-    from couler.optimizers.pipeline import default_pipeline
+    from couler.optimizers.pipeline import Pipeline
 
     flow = Workflow(name="large", steps=tuple(step(f"s{number}") for number in range(count)))
     start = time.process_time()
-    planned, _ = default_pipeline().run(flow)
+    planned, _ = Pipeline().run(flow)
     seconds = time.process_time() - start
     assert planned is flow
     measure(f"empty pipeline over {count:,} steps", f"{seconds * 1e6:.0f} us CPU")

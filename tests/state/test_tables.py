@@ -13,6 +13,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy.dialects import postgresql, sqlite
 
+from couler.ir.source_map import SourceMap
 from couler.state import (
     Database,
     Journal,
@@ -26,6 +27,7 @@ from couler.state import (
     list_runs,
     send_signal,
     sessions_of,
+    source_map_of,
     steps_of,
     take_signals,
     workflow_of,
@@ -97,8 +99,16 @@ def test_upserts_have_the_same_form(table: sa.Table, name: str) -> None:
 
 
 def use_everything(database: Database) -> None:
-    create_run(database, RUN, IR)
+    create_run(database, RUN, IR, source_map=SourceMap({"b": ("a",)}))
     session = begin_session(database, RUN.id, pid=1, host="h", started=NOON, parameters={"a": 1})
+    begin_session(
+        *(database, RUN.id),
+        pid=1,
+        host="h",
+        started=NOON,
+        workflow_digest="c" * 64,
+        ir_json=IR,
+    )
     with Journal(database, RUN.id, session) as journal:
         journal.attempt_started("fit", 1, started=NOON)
         journal.step_ended(STEP)
@@ -113,6 +123,7 @@ def use_everything(database: Database) -> None:
     status: RunStatus = "failed"
     list_runs(database, limit=1, workflow="train", status=status)
     workflow_of(database, RUN.id)
+    source_map_of(database, RUN.id)
     sessions_of(database, RUN.id)
     steps_of(database, RUN.id)
     attempts_of(database, RUN.id, path="fit", status="running")

@@ -21,7 +21,12 @@ _BACKEND = AirflowBackend()
 
 
 def assert_same_outcome(
-    workflow: Workflow, airflow: Worker, cluster: FakeCluster | None, folder: Path
+    workflow: Workflow,
+    airflow: Worker,
+    cluster: FakeCluster | None,
+    folder: Path,
+    *,
+    limit_s: float = 120.0,
 ) -> AirflowRun:
     """Return a run of Airflow, which gave the statuses and outputs that this machine gives.
 
@@ -32,7 +37,7 @@ def assert_same_outcome(
     here = LocalBackend().run(workflow, options=RunOptions(home=folder / "home", jobs=4))
     text = _BACKEND.compile(workflow, Target()).to_text()
     has_pods = cluster is not None
-    done = airflow.run(text, workflow.name, cluster=cluster, has_pods=has_pods, limit_s=120.0)
+    done = airflow.run(text, workflow.name, cluster=cluster, has_pods=has_pods, limit_s=limit_s)
     there = AirflowOutcome(workflow, done.state, done.states, done.xcoms)
     wanted_states = {path: step.status for path, step in here.steps.items()}
     assert without_failed_conditions(there.states, wanted_states) == wanted_states, done.log

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import yaml
-
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.cluster_api import ClusterApi
+from couler.backends.argo.family import Family, children_of, has_runs, stop_children
 from couler.backends.argo.observe import Observer
 from couler.backends.argo.remote import ArgoRemote
+from couler.backends.argo.status_nodes import is_over
+from couler.backends.argo.submission import read_objects
+from couler.backends.argo.workflow_api import PART_LABEL, Json
 from couler.backends.base import Target
-from couler.backends.remote import RemoteRun, Restart
+from couler.backends.remote import Observation, RemoteRun, Restart, Submission
 from couler.ir.defaults import resolve_defaults
 from couler.ir.workflow import Step, Workflow
-from couler.ir.yaml_writer import dump
+from couler.ir.yaml_writer import dump_all
 from couler.rest.client import RestClient
 from tests.corpus.build import sh
 from tests.oracle.argo.cluster import with_parameters
@@ -63,8 +66,27 @@ class Bench:
         return file.read_text() if file.exists() else ""
 
     def run(self, workflow: Workflow, **parameters: str) -> list[str]:
-        text = dump(self._manifest(workflow, parameters))
+        text = dump_all(self._manifests(workflow, parameters))
         return self._done(workflow, self.argo.run(text))
+
+    def submit(self, workflow: Workflow) -> RemoteRun:
+        """Begin a run as `couler submit` does, with definitions that go with it."""
+        self.workflow, self.name = workflow, f"{workflow.name}-{uuid.uuid4().hex[:6]}"
+        artifact = ArgoBackend().compile(resolve_defaults(workflow), Target())
+        with self.api() as api:
+            place = ArgoRemote(api).submit(Submission(self.name, workflow, artifact, {}))
+        return RemoteRun(self.name, workflow, place)
+
+    def follow(self, run: RemoteRun) -> Observation:
+        """Wait for the end of a run."""
+        with self.api() as api:
+            *_, last = ArgoRemote(api).follow(run)
+        return last
+
+    def order(self, workflow: Workflow, *again: str, **parameters: str) -> Restart:
+        """What `couler retry` asks for."""
+        artifact = ArgoBackend().compile(resolve_defaults(workflow), Target())
+        return Restart(workflow, artifact, parameters, frozenset(again))
 
     def restart(
         self, *again: str, workflow: Workflow | None = None, **parameters: str
@@ -73,10 +95,8 @@ class Bench:
         assert self.workflow is not None
         before, after = self.workflow, workflow or self.workflow
         run = RemoteRun(self.name, before, {"name": self.name})
-        artifact = ArgoBackend().compile(resolve_defaults(after), Target())
-        with RestClient("argo", self.argo.address, extra="argo") as client:
-            remote = ArgoRemote(ClusterApi(client, "default"))
-            place = remote.restart(run, Restart(after, artifact, parameters, frozenset(again)))
+        with self.api() as api:
+            place = ArgoRemote(api).restart(run, self.order(after, *again, **parameters))
         assert place == run.place
         return self._done(after, self.argo.wait(self.name))
 
@@ -85,11 +105,12 @@ class Bench:
     ) -> None:
         """Begin a run, and stop it as soon as a step runs."""
         name = f"{workflow.name}-{uuid.uuid4().hex[:6]}"
-        manifest = self._manifest(workflow, {})
+        *definitions, manifest = self._manifests(workflow, {})
         manifest["metadata"] = {"name": name}
         self.workflow, self.name = workflow, name
-        with RestClient("argo", self.argo.address, extra="argo") as client:
-            api = ClusterApi(client, "default")
+        with self.api() as api:
+            for one in definitions:
+                api.apply(one)
             api.create(manifest)
             until = time.monotonic() + 60
             while when not in self._written():
@@ -98,15 +119,43 @@ class Bench:
             if before is not None:
                 before()
             api.stop(name)
-        self._done(workflow, self.argo.wait(name))
+            stop_children(api, api.get(name))
+        run = self.argo.wait(name)
+        self._wait_for_children()
+        self._done(workflow, run)
 
-    def _manifest(self, workflow: Workflow, parameters: Mapping[str, str]) -> dict[str, object]:
+    def _wait_for_children(self) -> None:
+        until = time.monotonic() + 60
+        with self.api() as api:
+            while not all(map(is_over, children_of(api, api.get(self.name)))):
+                assert time.monotonic() < until
+                time.sleep(0.1)
+
+    @contextmanager
+    def api(self) -> Iterator[ClusterApi]:
+        """The cluster, as it is reached from here."""
+        with RestClient("argo", self.argo.address, extra="argo") as client:
+            yield ClusterApi(client, "default")
+
+    @property
+    def children(self) -> dict[str, Json]:
+        """The Workflows of parts with runs of their own, by the names of these."""
+        with self.api() as api:
+            found = children_of(api, api.get(self.name))
+        return {one["metadata"]["labels"][PART_LABEL]: one for one in found}
+
+    def _manifests(self, workflow: Workflow, parameters: Mapping[str, str]) -> list[Json]:
         artifact = ArgoBackend().compile(resolve_defaults(workflow), Target())
-        return with_parameters(yaml.safe_load(artifact.to_text()), parameters)  # type: ignore[no-any-return]  # JSON
+        *definitions, last = read_objects(artifact)
+        return [*definitions, with_parameters(last, parameters)]
 
     def _done(self, workflow: Workflow, run: argo_oracle.OracleRun) -> list[str]:
         self.workflow, self.name = workflow, run.name
-        seen = Observer(workflow).observe(run.workflow)  # type: ignore[arg-type]  # JSON
+        found: Json = run.workflow
+        if has_runs(workflow):
+            with self.api() as api:
+                found = Family(api).get(run.name)
+        seen = Observer(workflow).observe(found)
         self.states = {str(one.path): one.status for one in seen.steps}
         self.status = seen.status
         self.outputs = {

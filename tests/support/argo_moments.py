@@ -7,7 +7,7 @@ import typing as t
 from pathlib import Path
 
 from couler.backends.argo.workflow_api import CANCELLED_LABEL
-from couler.ir.policies import Backoff, Retry
+from couler.ir.policies import Backoff, Part, Retry
 from couler.ir.workflow import ExitHandler, Step, Suspend, Workflow
 from tests.corpus.build import (
     compare,
@@ -67,6 +67,25 @@ FLAKY: Workflow = flow(
         "echo try; exit 3",
         retry=Retry(limit=2, backoff=Backoff(seconds=600)),
     ),
+)
+
+
+_FIRST, _SECOND, _LAST = (Part(group=name) for name in ("1", "2", "3"))
+
+PARTS: Workflow = flow(
+    "parts",
+    sh("good", "echo 1", part=_FIRST),
+    sh("bad", "exit 1", part=_FIRST),
+    sh("after", "true", depends_on=["bad"], part=_SECOND),
+    group(
+        "inside",
+        sh("a", "echo 2", part=_FIRST),
+        sh("b", 'echo "$1"', ref("a"), part=_SECOND),
+        outputs=[out("text", source=ref("b"))],
+        depends_on=["good"],
+        part=_SECOND,
+    ),
+    sh("last", 'echo "$1"', ref("inside", "text"), part=_LAST),
 )
 
 

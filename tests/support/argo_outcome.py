@@ -22,7 +22,7 @@ class Outcome:
     """
 
     def __init__(self, workflow: Workflow, run: OracleRun) -> None:
-        found = Observer(workflow).observe(run.workflow)
+        found = Observer(workflow).observe(run.whole)
         steps = {str(seen.path): seen for seen in found.steps}
         self.status = found.status
         self.states = {path: seen.status for path, seen in steps.items()}

@@ -34,7 +34,7 @@ def check_nothing_runs_again(
     workflow: Workflow, parameters: Mapping[str, str], run: OracleRun
 ) -> None:
     """Fail if a run that went well would not be kept as it is, but for what failed in it."""
-    seen = Observer(workflow).observe(run.workflow)  # type: ignore[arg-type]  # JSON
+    seen = Observer(workflow).observe(run.whole)  # type: ignore[arg-type]  # JSON
     plan = plan_restart(Past(run.name, workflow, parameters, recorded(seen)))
     if all(step.status != "failed" for step in seen.steps):
         assert plan.again == set(), plan.steps

@@ -37,9 +37,9 @@ from couler.ir.workflow import (
     StoredWorkflow,
     Workflow,
 )
-from tests.support.feature_samples import echo, flow, group
 from tests.support.file_samples import FILE_SAMPLES
 from tests.support.pod_samples import POD_SAMPLES
+from tests.support.sample_flows import echo, flow, group
 
 
 class ArgoSample(t.NamedTuple):

@@ -21,7 +21,8 @@ from couler.ir.values import Literal
 from couler.ir.workflow import Container, Input, Job, LocalForm, Script, Step, Workflow
 from tests.corpus import cases
 from tests.support.argo_samples import ARGO_SAMPLES
-from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow
+from tests.support.feature_samples import FEATURE_SAMPLES
+from tests.support.sample_flows import echo, flow
 
 Field: t.TypeAlias = tuple[str, str]
 """A model and a field of it."""
@@ -82,7 +83,12 @@ _REST = flow(
         ),
         origin="pass",
     ),
-    Step(name="b", action=Script(image="python:3.12-slim", source="pass", function="fit")),
+    Step(
+        name="b",
+        action=Script(image="python:3.12-slim", source="pass", function="fit"),
+        depends_on=("a",),
+        program_order=("a",),
+    ),
     Step(
         name="c",
         action=Job(

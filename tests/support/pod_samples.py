@@ -41,7 +41,8 @@ from couler.ir.storage import (
 )
 from couler.ir.values import ParamRef, RunRef, StepRef, Template
 from couler.ir.workflow import Job, Parameter, Script, Step, Workflow
-from tests.support.feature_samples import PLUGIN, echo, flow
+from tests.support.features.whole import PLUGIN
+from tests.support.sample_flows import echo, flow
 
 SETTINGS = ContainerSettings(
     ports=(

@@ -55,13 +55,18 @@ class Operator:
         return lambda *_, **__: self
 
     def __enter__(self) -> Operator:
-        if type(self).__name__ == "TaskGroup":
+        if self._names_what_is_inside:
             self.around.append(self.name)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if type(self).__name__ == "TaskGroup":
+        if self._names_what_is_inside:
             self.around.pop()
+
+    @property
+    def _names_what_is_inside(self) -> bool:
+        is_group = type(self).__name__ == "TaskGroup"
+        return is_group and self.arguments.get("prefix_group_id") is not False
 
     def __rshift__(self, other: object) -> object:
         return other

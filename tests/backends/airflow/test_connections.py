@@ -12,7 +12,7 @@ from couler.ir.pods import PodContainer, PodSettings
 from couler.ir.storage import EnvFrom, EnvVar, Mount, SecretKey, SecretVolume
 from couler.ir.workflow import Http, Input, Step, Workflow
 from tests.backends.airflow.files import calls_of
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 TARGET = Target(options={"connections": "db, hub"})

@@ -30,9 +30,10 @@ from couler.ir.storage import (
 from couler.ir.verify import verify
 from couler.ir.workflow import Defaults, Http, Job, Schedule, Script, Step, Suspend, Workflow
 from tests.support.airflow_target import with_files
-from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow
+from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.file_samples import FILE_SAMPLES
 from tests.support.pod_samples import POD_SAMPLES
+from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 TARGET = with_files()

@@ -15,7 +15,7 @@ from couler.backends.airflow import judge as module
 from couler.backends.airflow.judge import PYTHON, judge
 from couler.backends.base import Artifact, ArtifactFile, Target
 from couler.errors import ConfigurationError, EngineError
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 
 ARTIFACT = Artifact("airflow", (ArtifactFile("greet.py", "print('a DAG')\n"),))
 

@@ -20,7 +20,7 @@ from tests.backends.airflow.files import places_of
 from tests.corpus import Case
 from tests.support.absences import corpus
 from tests.support.airflow_target import with_files
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 from tests.support.strategies import workflows
 
 OF_THE_RUN = re.compile(r"(run-\w+|exit-\w+(\.when)?|may-start|(make|delete|remove)-\w+)_*|sample|")

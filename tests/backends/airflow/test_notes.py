@@ -10,7 +10,7 @@ from couler.ir.artifacts import FileSettings, LogSettings
 from couler.ir.pods import PodSettings, StepPod
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.workflow import Schedule, Workflow
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 

@@ -35,7 +35,8 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
-from tests.support.feature_samples import FEATURE_SAMPLES, flow
+from tests.support.feature_samples import FEATURE_SAMPLES
+from tests.support.sample_flows import flow
 
 BACKEND = AirflowBackend()
 RESOURCE = FrozenDict(

@@ -15,7 +15,7 @@ from couler.errors import EngineOptionError
 from couler.ir.base import FrozenDict
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.workflow import ExitHandler, Script, Step, Workflow
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 

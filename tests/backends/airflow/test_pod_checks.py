@@ -16,8 +16,9 @@ from couler.ir.uses import features
 from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Step, Workflow
 from tests.backends.airflow.files import calls_of
-from tests.support.feature_samples import FEATURE_SAMPLES, echo, flow
+from tests.support.feature_samples import FEATURE_SAMPLES
 from tests.support.pod_samples import POD_SAMPLES
+from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 WITH_FILES = Target(options={"files_claim": "files", "io_image": "couler"})

@@ -16,7 +16,7 @@ from couler.ir.storage import EmptyVolume, EnvVar, Mount, SecretKey
 from couler.ir.values import ParamRef, Template
 from couler.ir.workflow import Container, Parameter, Step, Workflow
 from tests.backends.airflow.files import Pods, calls_of
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 

@@ -10,7 +10,7 @@ from couler.ir.pods import DisruptionBudget, RunSettings
 from couler.ir.storage import Mount, NewClaimVolume
 from couler.ir.workflow import Workflow
 from tests.backends.airflow.files import calls_of
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 
 BACKEND = AirflowBackend()
 BUDGET = RunSettings(disruption_budget=DisruptionBudget(max_unavailable=1))

@@ -121,7 +121,7 @@ def test_values_travel_as_the_ir_says(value: t.Any) -> None:
 def test_readers_of_json_and_of_text_get_what_the_ir_says(value: t.Any, kind: ValueType) -> None:
     text = encode(value, "json")
     assert runtime.plain(text) == to_text(Single(text, "json"))
-    assert runtime.quoted(encode(value)) == as_type(Single(encode(value), "str"), "json").text
+    assert runtime.json_or_none(encode(value)) == as_type(Single(encode(value), "str"), "json").text
     assert outcome(lambda: runtime.plain("no json"), RefusedError)[0] == "refused"
 
 
@@ -148,7 +148,7 @@ def test_parts_are_those_of_the_ir(value: t.Any, path: tuple[str | int, ...]) ->
 def test_what_is_not_there_stays_so() -> None:
     assert runtime.part_of(None, "a") is None
     assert runtime.plain(None) is None
-    assert runtime.quoted(None) is None
+    assert runtime.json_or_none(None) is None
     assert runtime.joined("a", None) is None
     assert runtime.joined("a", "b") == "ab"
     assert runtime.first_of(None, "", "b") == ""

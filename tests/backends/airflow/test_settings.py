@@ -11,10 +11,11 @@ from couler.backends.airflow.overrides import known_arguments
 from couler.backends.base import Target
 from couler.ir.base import FrozenDict
 from couler.ir.pods import PodCleanup, RunSettings
+from couler.ir.policies import Loop
 from couler.ir.storage import EnvVar
-from couler.ir.workflow import Schedule, Workflow
+from couler.ir.workflow import Output, Schedule, Workflow
 from tests.backends.airflow.files import calls_of
-from tests.support.feature_samples import OVER_LIST, echo, flow
+from tests.support.sample_flows import AGAIN, OVER_LIST, echo, flow
 
 BACKEND = AirflowBackend()
 
@@ -43,6 +44,19 @@ def test_a_dag_without_a_schedule() -> None:
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     }
+
+
+@pytest.mark.parametrize(("rounds", "is_heavy"), [(1_998, False), (1_999, True)])
+def test_many_tasks_are_not_weighed_by_what_is_behind_them(rounds: int, *, is_heavy: bool) -> None:
+    again = Loop(condition=AGAIN.condition, max_iterations=rounds)
+    steps = (echo("a"), echo("again", loop=again, outputs=(Output(),)))
+    assert dag_of(flow(*steps))["default_args"].get("weight_rule") == (
+        "absolute" if is_heavy else None
+    )
+    first = echo("a", engine={"airflow": {"priority_weight": 7}})
+    assert "weight_rule" not in dag_of(flow(first, *steps[1:]))["default_args"]
+    own = {"airflow": {"default_args": {"weight_rule": "upstream"}}}
+    assert dag_of(flow(*steps, engine=own))["default_args"]["weight_rule"] == "upstream"
 
 
 def test_a_schedule_is_in_its_time_zone() -> None:

@@ -53,17 +53,23 @@ def test_the_manifest_is_the_golden_one(case: Case, golden: Callable[[Path, str]
 
 
 def test_json_and_yaml_hold_the_same(case: Case) -> None:
-    assert json.loads(compiled(case, format="json")) == yaml.safe_load(compiled(case))
+    found = json.loads(compiled(case, format="json"))
+    assert _objects(found) == [*yaml.safe_load_all(compiled(case))]
+    assert (found["kind"] == "List") is (len(_objects(found)) > 1)
+
+
+def _objects(found: t.Any) -> list[t.Any]:
+    return list(found["items"]) if found["kind"] == "List" else [found]
 
 
 @pytest.mark.parametrize("kind", ["Workflow", "WorkflowTemplate"])
 def test_the_api_server_takes_the_manifest(case: Case, kind: str) -> None:
-    manifest = json.loads(compiled(case, format="json", kind=kind))
-    assert argo_schema.problems(manifest) == []
+    for manifest in _objects(json.loads(compiled(case, format="json", kind=kind))):
+        assert argo_schema.problems(manifest) == []
 
 
 def test_hera_reads_and_writes_the_same(case: Case) -> None:
     models = pytest.importorskip("hera.workflows.models")
-    manifest = json.loads(compiled(case, format="json", kind="Workflow"))
-    model = models.Workflow.model_validate(manifest)
-    assert json.loads(model.model_dump_json(exclude_none=True, by_alias=True)) == manifest
+    for manifest in _objects(json.loads(compiled(case, format="json", kind="Workflow"))):
+        model = getattr(models, manifest["kind"]).model_validate(manifest)
+        assert json.loads(model.model_dump_json(exclude_none=True, by_alias=True)) == manifest

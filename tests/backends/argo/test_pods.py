@@ -17,8 +17,9 @@ from couler.ir.policies import Cache, Foreach
 from couler.ir.storage import EnvVar
 from couler.ir.values import Field, ItemRef, Literal, ParamRef, StepRef
 from couler.ir.workflow import Parameter, Schedule, Script, Step, Workflow
-from tests.support.feature_samples import DATABASE, echo, flow
+from tests.support.features.pods import DATABASE
 from tests.support.pod_samples import POD_SAMPLES
+from tests.support.sample_flows import echo, flow
 
 BACKEND = ArgoBackend()
 TAG = "{{workflow.name}}"

@@ -26,9 +26,9 @@ from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template,
 from couler.ir.verify import verify
 from couler.ir.workflow import Container, Http, Input, Output, Step, Workflow
 from tests.support import ir_texts
-from tests.support.feature_samples import flow
 from tests.support.ir_texts import Place
 from tests.support.mills import argo, kubelet
+from tests.support.sample_flows import flow
 
 MARK = "Zq7"
 """Text without a meaning for anybody, in place of the hostile one."""
@@ -96,15 +96,6 @@ def texts(tree: t.Any, place: tuple[str | int, ...] = ()) -> Iterator[tuple[t.An
     elif isinstance(tree, list):
         for index, value in enumerate(tree):
             yield from texts(value, (*place, index))
-
-
-def simple_tags(text: str) -> list[str]:
-    """The variables that tags name."""
-    return [
-        part.partition("}}")[0]
-        for part in text.split("{{")[1:]
-        if "}}" in part and not part.startswith("=")
-    ]
 
 
 def check_arrives(found: t.Any, model: t.Any, text: str) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
+from couler.backends.local.recording import now
 from couler.ir.policies import Cache
 from couler.ir.workflow import Container, Group, Script, Step, Workflow
 from couler.state.cache import list_entries, remove_entries
@@ -25,14 +28,14 @@ COUNTING = ("retry_group", "retry_succeeds")
 """They succeed once, by a count that lies outside of the run."""
 
 NEVER_CACHED = {
-    "run_facts": {"id", "same"},
+    "run_facts": {"id", "same", "date"},
     "suspend_for_seconds": {"pause"},
     "list_files": {
         *("every", "top", "deep", "folders", "none", "by_item[0]", "by_item[1]"),
         *("each", "all"),
     },
 }
-"""What reads the name of its run, what runs nothing that gives outputs, lists and their readers."""
+"""What reads facts of its run, what runs nothing that gives outputs, lists and their readers."""
 
 WELL = [
     case
@@ -67,6 +70,17 @@ def all_kept(workflow: Workflow) -> Workflow:
     )
 
 
+@pytest.fixture
+def each_run_in_a_second_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No two runs have one logical date, which is told in seconds, however fast they follow."""
+    seconds = itertools.count(-600)
+    monkeypatch.setattr(
+        "couler.backends.local.run.now",
+        lambda: now() + datetime.timedelta(seconds=next(seconds)),
+    )
+
+
+@pytest.mark.usefixtures("each_run_in_a_second_of_its_own")
 @pytest.mark.parametrize("case", WELL, ids=str)
 def test_a_retry_takes_what_its_plan_says(case: Case, tmp_path: Path) -> None:
     home, shared = tmp_path / "home", tmp_path / "shared"

@@ -210,7 +210,7 @@ def test_what_a_killed_engine_left_on_its_way_is_removed(
         return subprocess.Popen(command, env=environ, stderr=subprocess.DEVNULL)
 
     engine = couler("run", str(file))
-    while not (tmp_path / "asked").exists() or not (tmp_path / "asked").read_text():
+    while not (tmp_path / "asked").exists() or not _still_runs():
         assert engine.poll() is None
         time.sleep(0.02)
     engine.kill()

@@ -13,7 +13,8 @@ from couler.ir.workflow import Step, Suspend, Workflow
 from couler.state.database import open_database
 from couler.state.home import Home
 from couler.state.results import Event, RunResult
-from couler.state.runs import attempts_of, cache_decisions_of, send_signal
+from couler.state.runs import attempts_of, cache_decisions_of
+from couler.state.signals import send_signal
 from tests.corpus.build import flow, given, group, item, out, ref, sh
 
 LOCAL = LocalBackend()

@@ -86,6 +86,8 @@ class FakeCluster:
         The longest time that a container gets to end after a request.
     job_delay_s
         How long a job waits for its first pods.
+    quota
+        The most pods in its life.
     """
 
     def __init__(
@@ -100,10 +102,12 @@ class FakeCluster:
         max_pods: int = 24,
         grace_s: float = 2.0,
         job_delay_s: float = 0.0,
+        quota: int = _QUOTA,
         lifetime_s: float = _LIFETIME_S,
     ) -> None:
         work_dir.mkdir(parents=True, exist_ok=True)
         self.work_dir = work_dir
+        self._quota = quota
         self.store = Store()
         self.faults = Faults(*faults)
         self.server = Server(
@@ -205,7 +209,8 @@ class FakeCluster:
             time.sleep(0.02)
 
     def _first_status_of_pod(self, sent: Json) -> Json:
-        if len(self.kubelet.pods) >= _QUOTA:
-            raise ApiError(403, "Forbidden", f"exceeded quota: {_QUOTA} pods in the life of a test")
+        if len(self.kubelet.pods) >= self._quota:
+            what = f"exceeded quota: {self._quota} pods in the life of a test"
+            raise ApiError(403, "Forbidden", what)
         check_pod(sent)
         return {}

@@ -25,6 +25,8 @@ from tests.fakes.kubernetes.store import (
     CONFIG_MAPS,
     PODS,
     SECRETS,
+    WORKFLOW_TEMPLATES,
+    WORKFLOWS,
     ApiError,
     Json,
     Resource,
@@ -288,16 +290,22 @@ class _Handler(BaseHTTPRequestHandler):
         }
 
     def _delete_owned(self, owner: Json, query: dict[str, str], sent: Json) -> None:
-        """Delete the pods of an object with it, if that is asked for or the rule."""
+        """Delete the pods and the runs of an object with it, if that is asked for or the rule."""
         rule = "Orphan" if owner["kind"] == "Job" else "Background"
         policy = query.get("propagationPolicy") or sent.get("propagationPolicy") or rule
         if policy == "Orphan":
             return
         store, metadata = self.server.store, owner["metadata"]
-        for pod in store.list(PODS, selector(metadata.get("namespace", ""), "", ""))[1]:
-            references = pod["metadata"].get("ownerReferences") or ()
-            if metadata["uid"] in [one["uid"] for one in references]:
-                store.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
+        matches = selector(metadata.get("namespace", ""), "", "")
+        left = {one["metadata"]["uid"] for one in store.list(WORKFLOWS, matches)[1]}
+        left -= {metadata["uid"]}
+        for resource in (PODS, WORKFLOWS, WORKFLOW_TEMPLATES):
+            for found in store.list(resource, matches)[1]:
+                owned = found["metadata"]
+                owners = {one["uid"] for one in owned.get("ownerReferences") or ()}
+                if metadata["uid"] in owners and not owners & left:
+                    self._delete_owned(found, query, sent)
+                    store.delete(resource, owned["namespace"], owned["name"])
 
     def _knows(self, resource: Resource) -> bool:
         return resource.group.endswith(".k8s.io") or resource in self.server.kinds

@@ -66,6 +66,7 @@ JOBS = Resource("batch", "v1", "jobs")
 CONFIG_MAPS = Resource("", "v1", "configmaps")
 SECRETS = Resource("", "v1", "secrets")
 WORKFLOWS = Resource("argoproj.io", "v1alpha1", "workflows")
+WORKFLOW_TEMPLATES = Resource("argoproj.io", "v1alpha1", "workflowtemplates")
 
 
 @dataclass(frozen=True)

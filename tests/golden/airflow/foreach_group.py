@@ -202,7 +202,7 @@ def gathered(
     """Return the outputs of all items of a step as a JSON list."""
     texts = gather(ti, place, name, rows, default)
     if texts is None or kind == "str":
-        return quoted(texts)
+        return json_or_none(texts)
     return as_json([None if one is None else decoded(one, kind) for one in texts])
 
 
@@ -223,7 +223,7 @@ def first_of(*values: str | None) -> str | None:
     return next((value for value in values if value is not None), None)
 
 
-def quoted(value: Any) -> str | None:
+def json_or_none(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
 
@@ -304,7 +304,7 @@ def check_lists(
     for name, kind in kinds.items():
         texts = lists[name] or []
         if kind in ("str", "file", "directory"):
-            texts = [quoted(one) for one in texts]
+            texts = [json_or_none(one) for one in texts]
         size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
         if size > 96 * 1024:
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")

@@ -249,7 +249,7 @@ def joined(*parts: str | None) -> str | None:
     return "".join(there) if len(there) == len(parts) else None
 
 
-def quoted(value: Any) -> str | None:
+def json_or_none(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
 
@@ -339,7 +339,7 @@ def check_lists(
     for name, kind in kinds.items():
         texts = lists[name] or []
         if kind in ("str", "file", "directory"):
-            texts = [quoted(one) for one in texts]
+            texts = [json_or_none(one) for one in texts]
         size = sum(len((one or "null").encode()) + 1 for one in texts) + 1
         if size > 96 * 1024:
             raise AirflowFailException(f"{name} takes {size} bytes in all, and 98304 may travel")

@@ -187,7 +187,7 @@ def as_json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def quoted(value: Any) -> str | None:
+def json_or_none(value: Any) -> str | None:
     """Return a value that need not be there as JSON."""
     return None if value is None else as_json(value)
 
@@ -265,7 +265,7 @@ def work_inputs(ti: Any, params: Any) -> dict[str, Any]:
 
 
 def work_outputs(ti: Any, params: Any) -> dict[str, Any]:
-    return {"all": fitting("all", quoted(output(ti, "work.inside")))}
+    return {"all": fitting("all", json_or_none(output(ti, "work.inside")))}
 
 
 with DAG(
@@ -278,14 +278,19 @@ with DAG(
         "schedule_timeout_seconds": 86400,
         "startup_timeout_seconds": 3600,
     },
-    user_defined_macros={"PROCESS": PROCESS, "output": output, "quoted": quoted, "plain": plain},
+    user_defined_macros={
+        "PROCESS": PROCESS,
+        "output": output,
+        "json_or_none": json_or_none,
+        "plain": plain,
+    },
 ):
     text_2 = KubernetesPodOperator(
         task_id="text",
         image="busybox:1.36",
         **process(["sh", "-c", "echo word"], outputs=["result=-"]),
     )
-    quoted_2 = KubernetesPodOperator(
+    quoted = KubernetesPodOperator(
         task_id="quoted",
         image="busybox:1.36",
         **process(["sh", "-c", "echo '\"word\"'"], outputs=["result=-"]),
@@ -310,13 +315,13 @@ with DAG(
         ),
         env_vars={
             "COULER_WORK": "/tmp/couler",
-            "COULER_INPUT_a": '{{ quoted(output(ti, "text")) | replace("$", "$$") }}',
+            "COULER_INPUT_a": '{{ json_or_none(output(ti, "text")) | replace("$", "$$") }}',
             "COULER_INPUT_b": '{{ output(ti, "quoted") | replace("$", "$$") }}',
             "COULER_INPUT_c": '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
             "COULER_INPUT_d": '{{ output(ti, "number") | replace("$", "$$") }}',
         },
     )
-    [text_2, quoted_2, number] >> reads
+    [text_2, quoted, number] >> reads
     with TaskGroup("work") as work:
         work_when = PythonOperator(task_id="when", python_callable=work_inputs, do_xcom_push=False)
         inside = KubernetesPodOperator(
@@ -329,7 +334,7 @@ with DAG(
                     'echo "$1 $2"',
                     "sh",
                     '{{ plain(output(ti, "quoted")) | replace("$", "$$") }}',
-                    '{{ plain(quoted(output(ti, "text"))) | replace("$", "$$") }}',
+                    '{{ plain(json_or_none(output(ti, "text"))) | replace("$", "$$") }}',
                 ],
                 outputs=["result=-"],
             ),
@@ -337,7 +342,7 @@ with DAG(
         work_when >> inside
         work_end = PythonOperator(task_id="end", python_callable=work_outputs)
         [inside, work_when] >> work_end
-    [quoted_2, text_2] >> work
+    [quoted, text_2] >> work
     end = KubernetesPodOperator(
         task_id="end",
         image="busybox:1.36",

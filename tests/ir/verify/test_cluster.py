@@ -24,7 +24,7 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
-from tests.support.feature_samples import AGAIN, echo, flow
+from tests.support.sample_flows import AGAIN, echo, flow
 from tests.support.verification import codes
 
 GIVEN = (Input(name="x", value=Literal(value="y")),)

@@ -16,7 +16,7 @@ from couler.ir.verify import verify
 from couler.ir.verify.logic import Logic
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Output, Parameter
-from tests.support.feature_samples import OVER_LIST, A, echo, flow
+from tests.support.sample_flows import OVER_LIST, A, echo, flow
 from tests.support.verification import codes, only
 
 

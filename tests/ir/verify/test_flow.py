@@ -11,7 +11,7 @@ from couler.ir.policies import AnyOf, Dependency, Loop, SourceRef
 from couler.ir.values import Literal, OrElse, ParamRef, RoundRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import Defaults, ExitHandler, Output, Step, Suspend, Workflow
-from tests.support.feature_samples import AGAIN, A, echo, flow, group
+from tests.support.sample_flows import AGAIN, A, echo, flow, group
 from tests.support.strategies import acyclic_edges, edges
 from tests.support.verification import codes, only
 

@@ -11,7 +11,7 @@ from couler.ir.listing import ListFiles
 from couler.ir.policies import Cache, Foreach, Resources, Retry
 from couler.ir.values import ItemRef, Literal, ParamRef, StepRef
 from couler.ir.workflow import Input, Output, Step
-from tests.support.feature_samples import ITEM, echo, flow
+from tests.support.sample_flows import ITEM, echo, flow
 from tests.support.verification import codes
 
 KEYS = (Output(type="list"),)

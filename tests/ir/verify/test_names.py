@@ -8,7 +8,7 @@ from couler.ir.policies import Foreach, SourceRef
 from couler.ir.storage import EmptyVolume, EnvVar
 from couler.ir.values import ItemRef, Literal
 from couler.ir.workflow import ExitHandler, Input, Output, Parameter, Schedule, Workflow
-from tests.support.feature_samples import LIST, echo, flow, group
+from tests.support.sample_flows import LIST, echo, flow, group
 from tests.support.verification import codes, only
 
 

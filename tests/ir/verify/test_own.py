@@ -23,7 +23,7 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
-from tests.support.feature_samples import AGAIN, A, echo, flow, group
+from tests.support.sample_flows import AGAIN, A, echo, flow, group
 from tests.support.verification import codes, only
 
 STATUS = OwnRef(fact="status")

@@ -29,7 +29,9 @@ from couler.ir.values import ParamRef, RunRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import Group, Http, Job, Step, Suspend
 from tests.support.argo_samples import POD_SAMPLES
-from tests.support.feature_samples import DATABASE, PLUGIN, A, echo, flow
+from tests.support.features.pods import DATABASE
+from tests.support.features.whole import PLUGIN
+from tests.support.sample_flows import A, echo, flow
 from tests.support.verification import codes, only
 
 

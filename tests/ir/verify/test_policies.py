@@ -38,7 +38,7 @@ from couler.ir.workflow import (
     Step,
     Suspend,
 )
-from tests.support.feature_samples import AGAIN, OVER_LIST, echo, flow, group
+from tests.support.sample_flows import AGAIN, OVER_LIST, echo, flow, group
 from tests.support.verification import codes, only
 
 

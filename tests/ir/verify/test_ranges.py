@@ -8,7 +8,7 @@ from couler.ir.policies import Foreach
 from couler.ir.values import Literal, ParamRef, Range, StepRef, Value
 from couler.ir.verify import verify
 from couler.ir.workflow import Output, Parameter
-from tests.support.feature_samples import ITEM, echo, flow
+from tests.support.sample_flows import ITEM, echo, flow
 from tests.support.verification import codes, only
 
 

@@ -29,7 +29,7 @@ from couler.ir.workflow import (
     Step,
     Suspend,
 )
-from tests.support.feature_samples import AGAIN, ITEM, OVER_LIST, A, echo, flow, group
+from tests.support.sample_flows import AGAIN, ITEM, OVER_LIST, A, echo, flow, group
 from tests.support.verification import codes, only
 
 NONE = Literal(value="none")

@@ -16,7 +16,7 @@ from couler.ir.values import FirstOf, Literal, OrElse, ParamRef, StepRef, Templa
 from couler.ir.verify import verify
 from couler.ir.walk import explicit_dependencies, implied_dependencies
 from couler.ir.workflow import Container, Output, Parameter, Step, Workflow
-from tests.support.feature_samples import OVER_LIST, A, echo, flow, group
+from tests.support.sample_flows import OVER_LIST, A, echo, flow, group
 from tests.support.verification import codes, only
 
 NONE = Literal(value="none")

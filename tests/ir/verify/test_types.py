@@ -21,7 +21,7 @@ from couler.ir.values import (
 )
 from couler.ir.wire import ValueType
 from couler.ir.workflow import Input, Output, Parameter, Schedule, Script, Step
-from tests.support.feature_samples import ITEM, OVER_LIST, A, echo, flow, group
+from tests.support.sample_flows import ITEM, OVER_LIST, A, echo, flow, group
 from tests.support.verification import codes, only
 
 MODEL = StepRef(step="a", output="model")

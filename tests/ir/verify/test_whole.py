@@ -14,7 +14,7 @@ from couler.ir.values import ParamRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import Parameter, Step, Workflow
 from tests.corpus import Case, cases
-from tests.support.feature_samples import echo, flow
+from tests.support.sample_flows import echo, flow
 from tests.support.strategies import workflows
 
 

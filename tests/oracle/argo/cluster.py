@@ -95,7 +95,10 @@ class Cluster:
         self.store = Store()
         self.bucket = Bucket(work_dir / "bucket")
         self.faults = Faults()
-        self.server = Server(self.store, statuses, elsewhere=self.bucket.answer, faults=self.faults)
+        # Workflows create Workflows, whose status is the controller's.
+        kinds = {WORKFLOWS: lambda sent: sent.get("status") or {}, **statuses}
+        self.server = Server(self.store, kinds, elsewhere=self.bucket.answer, faults=self.faults)
+        self._loaded: list[Json] = []
         self._images = images
         self._settings = settings
         config = work_dir / "kubeconfig"
@@ -176,6 +179,7 @@ class Cluster:
         }
         config = {
             "artifactRepository": {"s3": repository},
+            "executor": {"env": [{"name": "RESOURCE_STATE_CHECK_INTERVAL", "value": "300ms"}]},
             "images": dict(self._images),
             "metricsConfig": {"enabled": False},
             "telemetryConfig": {"enabled": False},
@@ -192,7 +196,10 @@ class Cluster:
         return self.store.create(resource, namespace, found)
 
     def load(self, objects: list[Json]) -> list[Json]:
-        """Create the objects but the workflows, and return what is to be submitted."""
+        """Create the objects but the workflows, and return what is to be submitted.
+
+        An object that was created before in the same words is left as it is.
+        """
         workflows = [each for each in objects if each.get("kind") == "Workflow"]
         for each in objects:
             if each in workflows:
@@ -200,7 +207,9 @@ class Cluster:
             resource = _PLURALS.get((each.get("apiVersion", ""), each.get("kind", "")))
             if resource is None:
                 raise OracleError(f"not emulated: {each.get('kind')} of {each.get('apiVersion')}")
-            self.create(resource, each)
+            if each not in self._loaded:
+                self.create(resource, each)
+                self._loaded.append(each)
         return workflows
 
     def config_map(self, name: str) -> dict[str, str] | None:

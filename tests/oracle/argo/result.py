@@ -6,8 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from couler.backends.argo.family import with_children
+from couler.backends.argo.workflow_api import PARENT_LABEL
 from tests.fakes.kubernetes.pod import Pod
-from tests.fakes.kubernetes.store import Json
+from tests.fakes.kubernetes.selectors import selector
+from tests.fakes.kubernetes.store import WORKFLOWS, Json
 from tests.oracle.argo.cluster import EXECUTOR_IMAGE, Cluster, nodes_of
 
 _OWN_VARIABLES = "ARGO_"
@@ -68,6 +71,8 @@ class OracleRun:
     """The artifacts, each a file named by its key."""
     workflow: Mapping[str, object]
     """The object as the controller left it."""
+    whole: Mapping[str, object]
+    """The same with the nodes of the runs that it has made of its parts."""
 
     @property
     def root(self) -> OracleNode:
@@ -109,6 +114,8 @@ def read_run(cluster: Cluster, workflow: Json) -> OracleRun:
         if pod.found["metadata"]["labels"].get("workflows.argoproj.io/workflow") == name
         for one in _main_containers(pod, nodes)
     ]
+    uid = workflow["metadata"]["uid"]
+    children = cluster.store.list(WORKFLOWS, selector("", f"{PARENT_LABEL}={uid}", ""))[1]
     return OracleRun(
         name=name,
         phase=status.get("phase", ""),
@@ -118,6 +125,7 @@ def read_run(cluster: Cluster, workflow: Json) -> OracleRun:
         pods=tuple(pods),
         bucket=cluster.bucket.folder,
         workflow=workflow,
+        whole=with_children(workflow, children) if children else workflow,
     )
 
 

@@ -1,0 +1,207 @@
+"""Values and start rules of steps that read from, and wait for, steps in other templates."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+
+from couler.backends.argo.branches import FAILED, LISTED, NOT_WELL, RAN_WELL, is_one_of
+from couler.backends.argo.depends import StartRules
+from couler.backends.argo.expressions import member, tag
+from couler.backends.argo.references import OutputRenderer, Renderer
+from couler.backends.argo.scope import ScopeView, can_be_skipped
+from couler.backends.argo.tags import Tagged, variable
+from couler.ir.values import StepRef, Value
+from couler.ir.walk import implied_dependencies
+from couler.ir.workflow import Step
+
+_PATH = re.compile(r"[\w.-]+")
+_TASK = re.compile(r"([a-zA-Z][-a-zA-Z0-9]*)(?:\.[a-zA-Z]+)?")
+
+Edge: t.TypeAlias = t.Literal["success", "failure"]
+
+
+class Surroundings(t.Protocol):
+    """What a template knows of the steps of its scope that are not among its tasks."""
+
+    @property
+    def asks_for_failure(self) -> AbstractSet[str]:
+        """The steps of the scope that Argo calls omitted when they are skipped."""
+        ...
+
+    def is_here(self, name: str) -> bool:
+        """Whether a step is a task of the template."""
+        ...
+
+    def code(self, name: str) -> str:
+        """An expression for the letter of a step's end."""
+        ...
+
+    def value(self, reference: StepRef) -> str:
+        """An expression for what Argo keeps of an output; empty text if it was not made."""
+        ...
+
+    def gate(self, name: str, edge: Edge) -> str:
+        """The task that is skipped if a step's end fulfils an edge, and ends well if not."""
+        ...
+
+    @property
+    def has_joint_gates(self) -> bool:
+        """Whether one gate for all that a step needs makes fewer gates than one for each."""
+        ...
+
+    def joint_gate(self, names: Sequence[str]) -> str:
+        """The task that is skipped if several steps ended well, and ends well if not."""
+        ...
+
+    def part_of(self, name: str) -> str | None:
+        """The task of the template that a step runs in; None if that has ended before."""
+        ...
+
+
+class PartRenderer(Renderer):
+    """Writes the values of the steps of one template of a divided scope."""
+
+    def __init__(
+        self, view: ScopeView, names: Mapping[str, str], location: str, around: Surroundings
+    ) -> None:
+        super().__init__(view, names, location)
+        self._around = around
+
+    def _is_elsewhere(self, name: str) -> bool:
+        return name in self.view.steps and not self._around.is_here(name)
+
+    def _simple(self, value: Value, step: Step | None) -> str | None:
+        if isinstance(value, StepRef) and self._is_elsewhere(value.step):
+            return None
+        return super()._simple(value, step)
+
+    def _kept(self, value: StepRef, *, optional: bool = False) -> str:
+        if self._is_elsewhere(value.step):
+            return self._around.value(value)
+        return super()._kept(value, optional=optional)
+
+    def kept_or_empty(self, reference: StepRef) -> str:
+        """Return an expression for what Argo keeps of an output; empty if it was not made.
+
+        It gives a text however the step has ended: Argo ends a part in which it does not with an
+        error, and forgets what follows.
+        """
+        kept = self._guard()._kept(reference)
+        if self.view.steps[reference.step].foreach is None:
+            return kept
+        # Of items that all failed or were skipped there is a text in the place of the parameters.
+        made = member("tasks", self._task_names[reference.step], "outputs") + "?.parameters"
+        listed, _, empty = kept.partition(" ?? ")
+        return f"(type({made}) == 'map' ? {listed} : nil) ?? {empty}"
+
+    def _is_plain(self, value: StepRef, step: Step | None) -> bool:
+        return not self._is_elsewhere(value.step) and super()._is_plain(value, step)
+
+    def _ran(self, value: StepRef) -> str:
+        if not self._is_elsewhere(value.step):
+            return super()._ran(value)
+        if self._default_of(value) is not None:
+            return "true"
+        producer = self.view.steps[value.step]
+        code = self._around.code(value.step)
+        if producer.foreach is None:
+            return is_one_of(RAN_WELL, code)
+        ended_well = is_one_of(LISTED, code)
+        if producer.when is None or not can_be_skipped(producer):
+            return ended_well
+        return f"{ended_well} && {self.condition(producer.when)}"
+
+
+class PartOutputRenderer(PartRenderer, OutputRenderer):
+    """Writes the outputs of a divided scope."""
+
+
+class PartRules(StartRules):
+    """Writes the `depends` of the steps of one template of a divided scope."""
+
+    def __init__(
+        self, steps: Mapping[str, Step], task_names: Mapping[str, str], around: Surroundings
+    ) -> None:
+        self._around = around
+        super().__init__(steps, task_names)
+
+    def _asking(self, steps: Mapping[str, Step]) -> AbstractSet[str]:
+        return self._around.asks_for_failure
+
+    def depends(self, step: Step) -> str:
+        """Return the `depends` of a step's task."""
+        known = (name for name in strictly_needed(step) if name in self._steps)
+        needed = [name for name in known if not self._around.is_here(name)]
+        if len(needed) < 2 or not self._around.has_joint_gates:
+            return super().depends(step)
+        joint = frozenset(needed)
+        clauses = [self._clause(one) for one in step.depends_on if one not in joint]
+        read = [name for name in implied_dependencies(step) if name not in joint]
+        clauses += [self._success(name) for name in read if name in self._steps]
+        clauses.append(f"{self._around.joint_gate(needed)}.Skipped")
+        return " && ".join(dict.fromkeys(filter(None, clauses)))
+
+    def _success(self, name: str) -> str:
+        if self._around.is_here(name):
+            return super()._success(name)
+        return f"{self._around.gate(name, 'success')}.Skipped"
+
+    def _failure(self, name: str) -> str:
+        if self._around.is_here(name):
+            return super()._failure(name)
+        return f"{self._around.gate(name, 'failure')}.Skipped"
+
+    def _end(self, name: str) -> str:
+        if self._around.is_here(name):
+            return ended([self._task_names[name]])
+        return self._around.part_of(name) or ""
+
+    def _any_of(self, clauses: Sequence[str]) -> str:
+        if all(clauses):
+            return super()._any_of(clauses)
+        # One of the ends is there already: all others are waited for, however they are.
+        return ended(tasks_in(" || ".join(filter(None, clauses))))
+
+
+def strictly_needed(step: Step) -> list[str]:
+    """Return the steps whose success a step needs, whatever else it waits for."""
+    named = [entry for entry in step.depends_on if isinstance(entry, str)]
+    return [*named, *implied_dependencies(step)]
+
+
+def tasks_in(depends: str) -> list[str]:
+    """Return the tasks that a `depends` names.
+
+    Examples
+    --------
+    >>> tasks_in("a && (b-1.Failed || !a.Failed)")
+    ['a', 'b-1']
+    """
+    return list(dict.fromkeys(_TASK.findall(depends)))
+
+
+def ended(tasks: Iterable[str]) -> str:
+    """Return a `depends` that any ends of tasks fulfil; empty for no tasks.
+
+    Argo evaluates it when all that it names have ended. So it need not name every end of each.
+
+    Examples
+    --------
+    >>> ended(["a", "b"])
+    '(a || !a || b)'
+    """
+    first, *others = [*tasks] or [""]
+    return f"({' || '.join([first, f'!{first}', *others])})" if first else ""
+
+
+def unfulfilled(edge: Edge, code: str) -> str:
+    """Return an expression that tells whether a letter of an end does not fulfil an edge."""
+    return is_one_of(NOT_WELL, code) if edge == "success" else f"!({is_one_of(FAILED, code)})"
+
+
+def argument(expression: str) -> Tagged:
+    """Return the text of an argument that an expression gives."""
+    return variable(expression) if _PATH.fullmatch(expression) else tag(expression)

@@ -1,0 +1,102 @@
+"""A last task in groups whose outputs may be impossible to evaluate, which fails the group then.
+
+Argo evaluates the outputs of a template when all of its tasks have ended. Where that fails, the
+node of the template ends in an error, but without the nodes below which what follows it is hung
+(`outboundNodes`). What follows is omitted and hangs nowhere, so that Argo, which walks from a
+template's node to those of its last tasks, never finds that they have ended: the run goes on for
+ever (functions `executeDAG` and `assessDAGPhase` in `workflow/controller/dag.go` of Argo 4.0).
+After such an entrypoint neither exit handlers nor hooks run (`operate` in
+`workflow/controller/operator.go`).
+
+So a task evaluates the outputs before, in a condition that never holds. If it cannot, the task
+fails and so does the group, as any does; if it can, the task is skipped, and so changes nothing of
+how the group ends. It never runs anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from couler.backends.argo.expressions import tag
+from couler.backends.argo.parts import ENDS_TEMPLATE
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import Renderer
+from couler.backends.argo.scope import TEXTS, ScopeView
+from couler.ir.values import Field, FirstOf, Literal, OrElse, Range, StepRef, Template, Value
+from couler.ir.wire import ValueType
+from couler.ir.workflow import Output
+
+CHECK_TASK = "couler-outputs"
+"""No step has such a name: those of users never begin with `couler-`."""
+
+
+def shown_value(output: Output, view: ScopeView) -> Value:
+    """Return what an output of a scope gives out."""
+    assert output.value is not None, "the outputs of a scope have values"
+    if output.default is None or _has_own_default(output.value, view):
+        return output.value
+    return OrElse(value=output.value, default=Literal(value=output.default))
+
+
+def _has_own_default(value: Value, view: ScopeView) -> bool:
+    """Whether a value is the output of a step that has a default, as in groups that are made."""
+    if not isinstance(value, StepRef) or view.steps[value.step].foreach is not None:
+        return False
+    return view.output(value).default is not None
+
+
+def can_fail(value: Value, want: ValueType, view: ScopeView) -> bool:
+    """Return whether a value that is there may be impossible to evaluate.
+
+    Parameters
+    ----------
+    value
+        It reads steps of the scope and its parameters.
+    want
+        The type that it is read as.
+    view
+        From the steps of the scope.
+    """
+    have = view.type_of(value)
+    if have == "json" and want in TEXTS:  # what is to be JSON is decoded for that
+        return True
+    match value:
+        case Field() | Range():
+            return True
+        case OrElse():
+            return can_fail(value.value, have, view) or can_fail(value.default, have, view)
+        case FirstOf():
+            return any(can_fail(option, have, view) for option in value.options)
+        case Template():
+            parts = (part for part in value.parts if not isinstance(part, str))
+            return any(can_fail(part, view.type_of(part), view) for part in parts)
+    return False
+
+
+def check_task(
+    outputs: Iterable[Output], order: Callable[[], str], renderer: Renderer
+) -> Tree | None:
+    """Return the task, or None if none of the outputs can fail.
+
+    Parameters
+    ----------
+    outputs
+        Of the scope.
+    order
+        Returns its `depends`: it follows all steps of the scope.
+    renderer
+        Of the scope.
+    """
+    texts = [
+        f"({renderer.expression_as(value, None, output.type)})"
+        for output in outputs
+        if can_fail(value := shown_value(output, renderer.view), output.type, renderer.view)
+    ]
+    if not texts:
+        return None
+    return {
+        "name": CHECK_TASK,
+        "template": ENDS_TEMPLATE,
+        "depends": order(),
+        "when": tag(f"len({' + '.join(texts)}) < 0"),
+    }

@@ -1,0 +1,146 @@
+"""What one template of a divided scope knows of the steps of the scope, wherever they run.
+
+How they ended and what they gave is told by its own tasks, by the outputs of the parts below it, or
+by what is around it.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cached_property
+
+from couler.backends.argo.divided_scope import DividedScope
+from couler.backends.argo.elsewhere import Edge, PartRenderer, strictly_needed
+from couler.backends.argo.expressions import member
+from couler.backends.argo.gates import Gates
+from couler.ir.values import StepRef
+from couler.ir.workflow import Step
+
+
+class PartBelow(t.Protocol):
+    """A part that a template has a task for."""
+
+    task: str
+    outputs: str
+    """Its output parameters, as an expression."""
+
+    def place_of(self, name: str) -> int:
+        """Return the place of a step's letter in the output `s`."""
+        ...
+
+    def output_of(self, reference: StepRef) -> str:
+        """Return the output that an output of a step inside is given out by."""
+        ...
+
+
+class TemplateView:
+    """The steps of a scope as one template sees them, as `elsewhere.Surroundings` has it.
+
+    Parameters
+    ----------
+    scope
+        That of all the steps.
+    here
+        The steps that are tasks of the template.
+    """
+
+    def __init__(self, scope: DividedScope, here: Sequence[Step]) -> None:
+        self._scope = scope
+        self._here = {step.name: step for step in here}
+        self._part_of: Mapping[str, PartBelow] = {}
+        """The parts below, by the names of the steps in them."""
+        self._gates = Gates(self, scope.take_gate)
+        self._lets: dict[str, tuple[str, str]] | None = None
+        """Letters that have a name in the expression that is written, each after those it needs."""
+
+    @property
+    def asks_for_failure(self) -> AbstractSet[str]:
+        """The steps of the scope that Argo calls omitted when they are skipped."""
+        return self._scope.branches.asks_for_failure
+
+    def is_here(self, name: str) -> bool:
+        """Whether a step is a task of the template."""
+        return name in self._here
+
+    def part_of(self, name: str) -> str | None:
+        """The task of the template that a step runs in; None if that has ended before."""
+        part = self._part_of.get(name)
+        return None if part is None else part.task
+
+    def end(self, name: str) -> tuple[str, int]:
+        """Return an expression for a text with the letter of a step's end, and its place there."""
+        if name in self._here:
+            status = self._status(name)
+            if self._scope.branches.is_plain(name):
+                return status, 1
+            return self._named(name, status), 0
+        part = self._part_of.get(name)
+        if part is not None:
+            return f"{part.outputs}.s", part.place_of(name)
+        return self._end_around(name)
+
+    def _named(self, name: str, status: str) -> str:
+        """An expression for a letter that Argo's phase alone does not tell; in outputs a name."""
+        if self._lets is None:
+            return self._scope.branches.code(name, status, self.code)
+        if name not in self._lets:
+            code = self._scope.branches.code(name, status, self.code)
+            self._lets[name] = f"x{len(self._lets)}", code
+        return self._lets[name][0]
+
+    def _status(self, name: str) -> str:
+        return f"{member('tasks', self._scope.task_names[name])}.status"
+
+    def _end_around(self, name: str) -> tuple[str, int]:
+        """What `end` returns for a step that runs neither here nor below."""
+        raise KeyError(name)
+
+    def _value_around(self, reference: StepRef) -> str:
+        """What `value` returns for an output that is made neither here nor below."""
+        raise KeyError(reference.step)
+
+    def code(self, name: str) -> str:
+        """An expression for the letter of a step's end."""
+        text, place = self.end(name)
+        return text if text.startswith("(") else f"{text}[{place}:{place + 1}]"
+
+    def value(self, reference: StepRef) -> str:
+        """An expression for what Argo keeps of an output; empty text if it was not made."""
+        if reference.step in self._here:
+            return self.renderer().kept_or_empty(reference)
+        part = self._part_of.get(reference.step)
+        if part is not None:
+            return f"{part.outputs}.{part.output_of(reference)}"
+        return self._value_around(reference)
+
+    def gate(self, name: str, edge: Edge) -> str:
+        """The task that is skipped if a step's end fulfils an edge, and ends well if not."""
+        return self._gates.one(name, edge)
+
+    @cached_property
+    def has_joint_gates(self) -> bool:
+        """Whether one gate for all that a step needs makes fewer gates than one for each."""
+        known = self._scope.view.steps.keys() - self._here.keys()
+        sets = {
+            frozenset(known.intersection(strictly_needed(step))) for step in self._here.values()
+        }
+        return len(sets - {frozenset()}) < len(frozenset[str]().union(*sets))
+
+    def joint_gate(self, names: Sequence[str]) -> str:
+        """The task that is skipped if several steps ended well, and ends well if not."""
+        return self._gates.joint(names)
+
+    def renderer(self) -> PartRenderer:
+        """Return what writes the values of its tasks."""
+        scope = self._scope
+        return PartRenderer(scope.view, scope.task_names, scope.location, self)
+
+    def _with_names(self, write: Callable[[], str]) -> str:
+        """An expression that defines the names of the letters in it."""
+        self._lets = {}
+        text = write()
+        lets = "".join(f"let {name} = {code}; " for name, code in self._lets.values())
+        self._lets = None
+        return lets + text

@@ -1,0 +1,1 @@
+"""Workflows that benchmarks read or make."""

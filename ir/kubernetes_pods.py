@@ -1,0 +1,137 @@
+"""What pods and their containers are told, as Kubernetes writes it."""
+
+from __future__ import annotations
+
+import typing as t
+
+from couler.ir.manifests import thawed
+from couler.ir.pods import ContainerSettings, Dns, Port, RestartRule
+from couler.ir.policies import Resources, Toleration
+from couler.ir.storage import EnvFrom, EnvVar, Mount
+
+Tree: t.TypeAlias = dict[str, t.Any]
+
+
+def resources(wanted: Resources) -> Tree:
+    """Return the `resources` of a container: what it asks for is its limit, unless it says one."""
+    requests: Tree = {}
+    limits: Tree = {}
+    for name, amount, limit in (
+        ("cpu", wanted.cpu, wanted.cpu_limit),
+        ("memory", wanted.memory, wanted.memory_limit),
+        ("ephemeral-storage", wanted.disk, None),
+    ):
+        if amount is not None:
+            requests[name] = amount
+        if limit is not None or amount is not None:
+            limits[name] = limit or amount
+    for name, amount in wanted.other.items():
+        requests[name] = limits[name] = amount
+    if wanted.gpu is not None:
+        limits[wanted.gpu.resource] = str(wanted.gpu.count)
+    return _given({"requests": requests, "limits": limits})
+
+
+def mount(wanted: Mount) -> Tree:
+    """Return an entry of `volumeMounts`."""
+    fields = {"subPath": wanted.sub_path, "readOnly": wanted.read_only}
+    return {"name": wanted.volume, "mountPath": wanted.path, **_given(fields)}
+
+
+def env_from(source: EnvFrom) -> Tree:
+    """Return an entry of `envFrom`."""
+    tree: Tree = {"prefix": source.prefix} if source.prefix else {}
+    if source.secret is not None:
+        return {**tree, "secretRef": {"name": source.secret}}
+    return {**tree, "configMapRef": {"name": source.config_map}}
+
+
+def variable_source(variable: EnvVar) -> Tree:
+    """Return an entry of `env` that comes from a secret or a config map; an empty one else."""
+    if variable.secret is not None:
+        reference: Tree = {"name": variable.secret.secret, "key": variable.secret.key}
+        kind, optional = "secretKeyRef", variable.secret.optional
+    elif variable.config is not None:
+        reference = {"name": variable.config.config_map, "key": variable.config.key}
+        kind, optional = "configMapKeyRef", variable.config.optional
+    else:
+        return {"name": variable.name, "value": ""}
+    if optional:
+        reference["optional"] = True
+    return {"name": variable.name, "valueFrom": {kind: reference}}
+
+
+def container_settings(settings: ContainerSettings | None) -> Tree:
+    """Return the fields of a container that it is told besides what it runs."""
+    if settings is None:
+        return {}
+    fields: Tree = {
+        "ports": [_port(port) for port in settings.ports],
+        "livenessProbe": thawed(settings.liveness_probe),
+        "readinessProbe": thawed(settings.readiness_probe),
+        "startupProbe": thawed(settings.startup_probe),
+        "lifecycle": thawed(settings.lifecycle),
+        "securityContext": thawed(settings.security_context),
+        "restartPolicy": settings.restart_policy,
+        "restartPolicyRules": [_rule(rule) for rule in settings.restart_rules],
+        "resizePolicy": [
+            {
+                "resourceName": entry.resource,
+                "restartPolicy": "RestartContainer" if entry.restart else "NotRequired",
+            }
+            for entry in settings.resize
+        ],
+        "stdin": settings.stdin,
+        "stdinOnce": settings.stdin_once,
+        "tty": settings.tty,
+        "terminationMessagePath": settings.termination_message_path,
+        "terminationMessagePolicy": settings.termination_message_policy,
+        "volumeDevices": [
+            {"name": device.volume, "devicePath": device.path} for device in settings.devices
+        ],
+    }
+    return _given(fields)
+
+
+def toleration(accepted: Toleration) -> Tree:
+    """Return an entry of `tolerations`."""
+    fields = {
+        "key": accepted.key,
+        "operator": accepted.operator,
+        "value": accepted.value,
+        "effect": accepted.effect,
+        "tolerationSeconds": accepted.seconds,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def dns(wanted: Dns) -> Tree:
+    """Return the `dnsPolicy` and the `dnsConfig` of a pod."""
+    config: Tree = {
+        "nameservers": list(wanted.nameservers),
+        "searches": list(wanted.searches),
+        "options": [{"name": name, "value": value} for name, value in wanted.options.items()],
+    }
+    return _given({"dnsPolicy": wanted.policy, "dnsConfig": _given(config)})
+
+
+def _port(port: Port) -> Tree:
+    return _given(
+        {
+            "name": port.name,
+            "containerPort": port.number,
+            "protocol": port.protocol,
+            "hostPort": port.host_port,
+            "hostIP": port.host_ip,
+        }
+    )
+
+
+def _rule(rule: RestartRule) -> Tree:
+    operator = "NotIn" if rule.others else "In"
+    codes = {"operator": operator, "values": list(rule.exit_codes)}
+    return {"action": "Restart", "exitCodes": codes}
+
+
+def _given(fields: Tree) -> Tree:
+    return {name: value for name, value in fields.items() if value}

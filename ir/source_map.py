@@ -1,0 +1,215 @@
+"""The way from the steps of a program to those of a run, where passes have changed them."""
+
+from __future__ import annotations
+
+import itertools
+import typing as t
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from couler.ir.paths import PathPart, StepPath, without_places
+
+_LISTED = 3
+"""How many steps of the program a label names."""
+
+LEFT_OUT: t.Final = ("skipped", "omitted")
+"""Ends of a foreach that none of its items has been reached in."""
+
+
+class HasStatus(t.Protocol):
+    """How an instance of a step stands."""
+
+    @property
+    def status(self) -> str:
+        """Its state."""
+        ...
+
+
+_End = t.TypeVar("_End", bound=HasStatus)
+
+
+@dataclass(frozen=True)
+class SourceMap:
+    """Where in a run the steps of a program are that have another place there, or none.
+
+    All other steps have in the run the path that they have in the program. Paths are those that
+    status and logs show.
+
+    Attributes
+    ----------
+    steps
+        For each such step its paths in the run: one of several that were merged has that of the
+        step that stands for it, and a call that is an item of a foreach that of the item.
+    removed
+        Why steps are not in the run, for those that a pass left out.
+
+    Examples
+    --------
+    >>> names = SourceMap({"b": ("a",), "train-7": ("train[7]",)}, {"c": "nothing uses it"})
+    >>> names.find("train-7"), names.sources(StepPath.parse("a")), names.label("train[7]")
+    ((StepPath('train[7]'),), ('b',), 'train[7] = train-7')
+    >>> bool(names), bool(SourceMap())
+    (True, False)
+    """
+
+    steps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    removed: Mapping[str, str] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.steps or self.removed)
+
+    def find(self, text: str) -> tuple[StepPath, ...]:
+        """Return where an instance of a step of the program is in the run.
+
+        Items and rounds that the path has beside go with it: if `b` is `a`, then `b[2]` is `a[2]`.
+
+        Returns
+        -------
+        tuple of StepPath
+            Nothing for what is no path, or of a step that is not in the map.
+        """
+        try:
+            asked = StepPath.parse(text)
+        except ValueError:
+            return ()
+        of = without_places(asked)
+        found = (carry(asked, of, StepPath.parse(to)) for to in self.steps.get(str(of), ()))
+        return tuple(path for path in found if path is not None)
+
+    def named(self, name: str) -> tuple[StepPath, ...]:
+        """Return where the steps of the program of a name are, in whatever group."""
+        found = (
+            StepPath.parse(to)
+            for path, places in self.steps.items()
+            if path.rpartition("/")[2] == name
+            for to in places
+        )
+        return tuple(dict.fromkeys(found))
+
+    def sources(self, path: StepPath) -> tuple[str, ...]:
+        """Return the paths of the steps of the program that have their place in an instance.
+
+        A step that has its own path there is not among them.
+        """
+        if not self.steps:
+            return ()
+        found = (
+            carry(path, to, source)
+            for to in _wider(path)
+            for source in self._sources.get(str(to), ())
+        )
+        return tuple(str(source) for source in found if source is not None)
+
+    def label(self, path: str | StepPath) -> str:
+        """Return a path in the run, with the steps of the program that have their place there."""
+        if not self.steps:
+            return str(path)
+        found = self.sources(StepPath.parse(path) if isinstance(path, str) else path)
+        if not found:
+            return str(path)
+        more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
+        return f"{path} = {', '.join(found[:_LISTED])}{more}"
+
+    def look_up(self, text: str, ends: Mapping[str, _End]) -> _End | None:
+        """Return how an instance of a step of the program has ended.
+
+        Parameters
+        ----------
+        text
+            Its path in the program.
+        ends
+            How instances have ended, by their paths in the run. If a foreach was left out, its
+            items have no end of their own: that of the foreach is theirs.
+
+        Returns
+        -------
+        object
+            None if it has no end, or is several steps of the run.
+        """
+        found = self.find(text)
+        if len(found) != 1:
+            return None
+        [path] = found
+        end = ends.get(str(path))
+        if end is None and path[-1].item is not None:
+            whole = ends.get(str(StepPath((*path.parent, PathPart(path[-1].name)))))
+            end = whole if whole is not None and whole.status in LEFT_OUT else None
+        return end
+
+    def to_json(self) -> dict[str, t.Any]:
+        """Return the map as JSON."""
+        return {
+            "steps": {path: list(places) for path, places in self.steps.items()},
+            "removed": dict(self.removed),
+        }
+
+    @classmethod
+    def from_json(cls, tree: Mapping[str, t.Any]) -> t.Self:
+        """Return the map that `to_json` gave."""
+        steps = {path: tuple(places) for path, places in tree["steps"].items()}
+        return cls(steps, dict(tree["removed"]))
+
+    @cached_property
+    def _sources(self) -> dict[str, list[StepPath]]:
+        found: dict[str, list[StepPath]] = {}
+        for path, places in self.steps.items():
+            for to in places:
+                found.setdefault(to, []).append(StepPath.parse(path))
+        return found
+
+
+NO_CHANGE: t.Final = SourceMap()
+"""Every step of the run has the path that it has in the program."""
+
+
+def carry(path: StepPath, of: StepPath, to: StepPath) -> StepPath | None:
+    """Return an instance of one step for the same instance of another, which stands for it.
+
+    Parameters
+    ----------
+    path
+        An instance of `of`: as long, with items and rounds that `of` has not.
+    of, to
+        The steps. Their last parts belong together, and so on to the outside.
+
+    Returns
+    -------
+    StepPath
+        `to` with the items and rounds; None where it has no room for them.
+
+    Examples
+    --------
+    >>> old, new = StepPath.parse("each/fit-2"), StepPath.parse("each/fit[2]")
+    >>> carry(StepPath.parse("each[5]/fit-2"), old, new)
+    StepPath('each[5]/fit[2]')
+    """
+    parts = list(to)
+    for depth, (part, known) in enumerate(zip(path, of, strict=True), len(to) - len(of)):
+        beside = {
+            name: value
+            for name in ("item", "round")
+            if (value := getattr(part, name)) is not None and getattr(known, name) is None
+        }
+        if not beside:
+            continue
+        if depth < 0 or any(getattr(parts[depth], name) is not None for name in beside):
+            return None
+        parts[depth] = parts[depth]._replace(**beside)
+    return StepPath(parts)
+
+
+def _wider(path: StepPath) -> Iterator[StepPath]:
+    """Yield a path and all that have fewer items and rounds, of which it is an instance."""
+    shapes: list[Iterable[PathPart]] = [
+        dict.fromkeys(
+            (
+                part,
+                part._replace(round=None),
+                part._replace(item=None),
+                PathPart(part.name),
+            )
+        )
+        for part in path
+    ]
+    yield from map(StepPath, itertools.product(*shapes))

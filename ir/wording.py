@@ -1,0 +1,23 @@
+"""Words that go with numbers, in messages and pictures."""
+
+from __future__ import annotations
+
+
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return a number with what it counts.
+
+    Parameters
+    ----------
+    count
+        How many there are.
+    noun
+        What one of them is called.
+    plural
+        What several are called; by default the noun with an s.
+
+    Examples
+    --------
+    >>> counted(1, "step"), counted(1200, "step"), counted(0, "entry", "entries")
+    ('1 step', '1,200 steps', '0 entries')
+    """
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"

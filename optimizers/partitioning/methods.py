@@ -1,0 +1,143 @@
+"""The one function that makes parts, and the methods that it knows."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Callable, Mapping, Sequence
+
+from couler.errors import BudgetError, ConfigurationError
+from couler.optimizers.partitioning.blocks import Blocks
+from couler.optimizers.partitioning.budget import Budget
+from couler.optimizers.partitioning.dfs import by_walk, walked
+from couler.optimizers.partitioning.model import Partition, TaskGraph, over_budget
+from couler.optimizers.partitioning.orders import by_levels, by_order
+from couler.optimizers.partitioning.search import SLACK, by_bands
+
+METHODS: Mapping[str, Callable[[Blocks, float], Sequence[Sequence[int]]]] = types.MappingProxyType(
+    {
+        "bands": by_bands,
+        "levels": lambda blocks, _: by_levels(blocks),
+        "order": lambda blocks, _: by_order(blocks),
+        "dfs": lambda blocks, _: by_walk(blocks),
+    }
+)
+"""What each method is called; from blocks and slack to parts in a topological order."""
+
+RELAXED = 4
+"""By what the slack is multiplied where there would be too many parts."""
+
+
+def partition(
+    graph: TaskGraph,
+    budget: Mapping[str, int],
+    method: str = "bands",
+    *,
+    slack: float = SLACK,
+    most_parts: int | None = None,
+    part_overhead: Mapping[str, int] | None = None,
+    cut_overhead: Mapping[str, int] | None = None,
+) -> Partition:
+    """Put each node into one part, so that parts keep a budget and wait for none in a circle.
+
+    Parameters
+    ----------
+    graph
+        n nodes and m edges.
+    budget
+        For some of the dimensions of `graph.costs` what a part may cost at most.
+    method
+        `bands` cuts between levels of the graph and keeps connected pieces whole: few cut edges,
+        and nearly the makespan of the whole graph. `levels` and `order` fill parts along one
+        topological order, breadth first or depth first. `dfs` is the method of the Couler paper,
+        with parts that wait for each other in a circle made one.
+    slack
+        By what share of the makespan of the whole graph the parts of `bands` may delay a run in
+        which each part waits for all before it, at least 0: the less, the more parts.
+    most_parts
+        More parts than this are refused. Where `bands` needs more, it tries with four times the
+        slack, and then makes those of `levels`.
+    part_overhead, cut_overhead
+        For some dimensions what a part costs by itself, and what a value that crosses costs in
+        the part that gives it and in each part that reads it. Both count against the budget.
+
+    Raises
+    ------
+    BudgetError
+        A node, or nodes that must stay together, are over the budget by themselves, there would
+        be too many parts, or parts of `dfs` that wait for each other do not fit into one.
+    ConfigurationError
+        The method is unknown, or the budget is of a dimension that the graph has no costs of.
+
+    Examples
+    --------
+    >>> chains = ((), (), (0,), (1,), (2,), (3,))
+    >>> graph = TaskGraph(tuple("abcdef"), chains, {"steps": (1,) * 6}, (1.0,) * 6)
+    >>> partition(graph, {"steps": 3}).part_of
+    (0, 1, 0, 1, 0, 1)
+    """
+    if method not in METHODS:
+        close = difflib.get_close_matches(method, METHODS, 1)
+        hint = f"did you mean {close[0]!r}?" if close else f"choose of {', '.join(METHODS)}"
+        raise ConfigurationError(f"partitioning: there is no method {method!r}; {hint}")
+    if not slack >= 0:
+        raise ConfigurationError(f"partitioning: slack is {slack}; it must be 0 or more")
+    limits = Budget(graph, budget, part_overhead or {}, cut_overhead or {})
+    blocks = Blocks(graph, limits)
+    found = _whole(blocks) or Partition(*_spread(blocks, METHODS[method](_checked(blocks), slack)))
+    if most_parts is None:
+        return found
+    if found.count > most_parts and method == "bands":
+        found = Partition(*_spread(blocks, by_bands(blocks, RELAXED * slack or SLACK)))
+    if found.count > most_parts and method == "bands":
+        found = Partition(*_spread(blocks, by_levels(blocks)))
+    if found.count > most_parts:
+        raise BudgetError(f"the budget needs {found.count} parts; at most {most_parts} can be had")
+    return found
+
+
+def paper_partition(
+    graph: TaskGraph,
+    budget: Mapping[str, int],
+    *,
+    part_overhead: Mapping[str, int] | None = None,
+    cut_overhead: Mapping[str, int] | None = None,
+) -> Partition:
+    """Put nodes into parts as the Couler paper does, circles and all; to compare with.
+
+    Parameters and errors are those of `partition`. Parts are numbered as they are made, which is
+    no topological order if parts wait for each other in a circle: see `is_acyclic`.
+
+    Examples
+    --------
+    The diamond `a >> [b, c] >> d`, where the walk takes `a`, `b`, `d` before `c`:
+
+    >>> diamond = ((), (0,), (0,), (1, 2))
+    >>> graph = TaskGraph(tuple("abcd"), diamond, {"steps": (1,) * 4}, (1.0,) * 4)
+    >>> paper_partition(graph, {"steps": 3}).part_of
+    (0, 0, 1, 0)
+    """
+    limits = Budget(graph, budget, part_overhead or {}, cut_overhead or {})
+    blocks = Blocks(graph, limits)
+    return _whole(blocks) or Partition(*_spread(blocks, walked(_checked(blocks))))
+
+
+def _whole(blocks: Blocks) -> Partition | None:
+    """Return the one part that holds all nodes, if it can."""
+    limits, count = blocks.budget, len(blocks.graph.names)
+    fits = limits.fits(limits.part + sum(blocks.own))
+    return Partition((0,) * count, min(count, 1)) if fits else None
+
+
+def _spread(blocks: Blocks, parts: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], int]:
+    return tuple(blocks.spread(parts)), len(parts)
+
+
+def _checked(blocks: Blocks) -> Blocks:
+    """Return the blocks if each of them fits by itself with all that crosses."""
+    limits = blocks.budget
+    for nodes, cost in zip(blocks.members, blocks.costs, strict=True):
+        if not limits.fits(limits.part + cost):
+            what = "with what it reads from other parts and gives to them, "
+            raise over_budget(blocks.graph, nodes, what + limits.excess(limits.part + cost))
+    return blocks

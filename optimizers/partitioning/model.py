@@ -1,0 +1,134 @@
+"""What is put into parts, and the parts: integers in, integers out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from couler.errors import BudgetError
+
+
+@dataclass(frozen=True)
+class TaskGraph:
+    """A directed acyclic graph of n nodes, `0` to `n - 1`, in program order.
+
+    Attributes
+    ----------
+    names
+        What errors call the nodes.
+    predecessors
+        For each node those that it waits for, in any order; program order need not be
+        topological.
+    costs
+        For each dimension of a budget (such as `steps`, `bytes`, `pods`) the cost of each node,
+        at least 0.
+    seconds
+        How long each node runs, at least 0.
+    edge_bytes
+        Data that travels along an edge `(before, after)`, in bytes; 0 where it is missing.
+    together
+        Sets of nodes that must share a part. Sets that overlap make one set.
+
+    Raises
+    ------
+    ValueError
+        Lengths differ, a number is negative, an edge leads to no node, or the graph has a cycle.
+
+    Examples
+    --------
+    >>> graph = TaskGraph(("a", "b", "c"), ((), (0,), (0,)), {"steps": (1, 1, 1)}, (1.0, 2.0, 3.0))
+    >>> graph.successors, graph.order
+    (((1, 2), (), ()), (0, 1, 2))
+    """
+
+    names: tuple[str, ...]
+    predecessors: tuple[tuple[int, ...], ...]
+    costs: Mapping[str, tuple[int, ...]]
+    seconds: tuple[float, ...]
+    edge_bytes: Mapping[tuple[int, int], int] = field(default_factory=dict)
+    together: tuple[tuple[int, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check what the fields say of each other, in O(n + m) for m edges."""
+        count = len(self.names)
+        per_node = {"predecessors": self.predecessors, "seconds": self.seconds}
+        per_node |= {f"costs of {name!r}": cost for name, cost in self.costs.items()}
+        for what, values in per_node.items():
+            if len(values) != count:
+                raise ValueError(f"{what}: {len(values)} values for {count} nodes")
+        for name, cost in self.costs.items():
+            if count and min(cost) < 0:
+                raise ValueError(f"costs of {name!r}: {min(cost)} is negative")
+        if count and not min(self.seconds) >= 0:
+            raise ValueError(f"seconds: {min(self.seconds)} is negative")
+        ends = [node for befores in self.predecessors for node in befores]
+        ends += [node for nodes in self.together for node in nodes]
+        if ends and (min(ends) < 0 or max(ends) >= count):
+            raise ValueError(f"an edge or a set names a node outside of 0 to {count - 1}")
+        if len(self.order) != count:
+            left = sorted(set(range(count)) - set(self.order))
+            raise ValueError(f"the graph has a cycle at or above {self.names[left[0]]!r}")
+
+    @cached_property
+    def successors(self) -> tuple[tuple[int, ...], ...]:
+        """For each node those that wait for it, in program order, each once."""
+        after: list[list[int]] = [[] for _ in self.names]
+        for node, befores in enumerate(self.predecessors):
+            for before in set(befores) if len(befores) > 1 else befores:
+                after[before].append(node)
+        return tuple(map(tuple, after))
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The nodes in a topological order, breadth first; those behind a cycle are left out."""
+        waiting = [len(set(befores)) for befores in self.predecessors]
+        order = [node for node, count in enumerate(waiting) if not count]
+        for node in order:  # grows while it is read: a queue
+            for after in self.successors[node]:
+                waiting[after] -= 1
+                if not waiting[after]:
+                    order.append(after)
+        return tuple(order)
+
+    @cached_property
+    def rank(self) -> tuple[int, ...]:
+        """For each node its position in `order`."""
+        found = [0] * len(self.order)
+        for index, node in enumerate(self.order):
+            found[node] = index
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A part for each node.
+
+    Attributes
+    ----------
+    part_of
+        For each node its part, `0` to `count - 1`. Parts are numbered in a topological order: no
+        edge leads from a part to one of a lower number.
+    count
+        How many parts there are; none of them is empty.
+    """
+
+    part_of: tuple[int, ...]
+    count: int
+
+    @cached_property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """The nodes of each part, in program order."""
+        found: list[list[int]] = [[] for _ in range(self.count)]
+        for node, part in enumerate(self.part_of):
+            found[part].append(node)
+        return tuple(map(tuple, found))
+
+
+def over_budget(
+    graph: TaskGraph, nodes: tuple[int, ...], what: str, excess: str = ""
+) -> BudgetError:
+    """Return the error that names some nodes."""
+    names = tuple(graph.names[node] for node in nodes)
+    shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" * (len(names) > 5))
+    return BudgetError(f"{shown}: {what}", nodes=names, excess=excess)

@@ -1,0 +1,197 @@
+"""The text of a pass, `name{option=value,...}`, as a name and its options.
+
+::
+
+    pass   = name [ "{" [ option { "," option } [ "," ] ] "}" ]
+    option = name "=" value
+    value  = list | quoted | bare
+    list   = "[" [ value { "," value } [ "," ] ] "]"
+
+A quoted value stands between `"` or `'`, where a backslash keeps the next character as it is; a
+bare one ends at `,`, `]` or `}`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from couler.errors import EngineOptionError
+
+_NAME = re.compile(r"[^\W_][\w.-]*")
+_OPTION = re.compile(r"[^\W\d][\w-]*")
+_BARE = re.compile(r"[^,\[\]{}\"']+")
+_BLANKS = re.compile(r"\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class RawValue:
+    """The value of an option as it was written.
+
+    Attributes
+    ----------
+    text
+        What stands there, less its quotes.
+    position
+        Number of its first character in the text of the pass, counted from 1.
+    is_quoted
+        Whether it stood in quotes: then it is a text, whatever it says.
+    items
+        The values of a list; None for what is none.
+    """
+
+    text: str
+    position: int
+    is_quoted: bool = False
+    items: tuple[RawValue, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PassText:
+    """A pass as it was written.
+
+    Attributes
+    ----------
+    text
+        The whole.
+    name
+        Name of the pass.
+    options
+        Its options in the order in which they were written, and the number of the first character
+        of each; None if no braces stand there.
+    """
+
+    text: str
+    name: str
+    options: dict[str, tuple[int, RawValue]] | None = None
+
+
+def parse_pass(text: str) -> PassText:
+    """Take the text of a pass apart.
+
+    Parameters
+    ----------
+    text
+        Such as `split` or `split{group_steps=200, method="dfs"}`.
+
+    Raises
+    ------
+    EngineOptionError
+        The text is no pass; the message names the character where it ends to be one.
+
+    Examples
+    --------
+    >>> parsed = parse_pass("split{group_steps=200}")
+    >>> parsed.name, {name: value.text for name, (_, value) in parsed.options.items()}
+    ('split', {'group_steps': '200'})
+    >>> parse_pass("split{group_steps}")
+    Traceback (most recent call last):
+    couler.errors.EngineOptionError: the pass 'split{group_steps}', character 18: "=" is missing \
+after the option group_steps
+    """
+    return _Reader(text).read()
+
+
+def complaint(text: str, position: int, problem: str) -> EngineOptionError:
+    """Return the error that says what is wrong at which character of the text of a pass."""
+    return EngineOptionError(f"the pass {text!r}, character {position}: {problem}")
+
+
+class _Reader:
+    """Reads one text from its first character to its last."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def read(self) -> PassText:
+        """Return what the text says."""
+        name = self._take(_NAME)
+        if name is None:
+            raise self._refuse("the name of a pass is missing, such as name or name{option=value}")
+        if not self._skip("{"):
+            if self._rest().startswith("="):
+                raise self._refuse(
+                    f"options stand in braces, as in {name}{{option=value,other=value}}; in a "
+                    "shell the whole stands in quotes"
+                )
+            self._end("a pass is name or name{option=value,...}")
+            return PassText(self.text, name)
+        options: dict[str, tuple[int, RawValue]] = {}
+        while not self._skip("}"):
+            position = self._position()
+            option = self._take(_OPTION)
+            if option is None:
+                raise self._refuse('the name of an option or "}" is missing')
+            if not self._skip("="):
+                raise self._refuse(f'"=" is missing after the option {option}')
+            if option in options:
+                raise complaint(self.text, position, f"the option {option} is given twice")
+            options[option] = (position, self._value(option))
+            if not self._skip(",") and not self._rest().startswith("}"):
+                raise self._refuse(f'"," or "}}" is missing after the value of {option}')
+        self._end("nothing stands after the braces")
+        return PassText(self.text, name, options)
+
+    def _value(self, option: str) -> RawValue:
+        position = self._position()
+        if self._skip("["):
+            items: list[RawValue] = []
+            while not self._skip("]"):
+                items.append(self._value(option))
+                if not self._skip(",") and not self._rest().startswith("]"):
+                    raise self._refuse(f'"," or "]" is missing in the list of {option}')
+            return RawValue(self.text[position - 1 : self.at], position, items=tuple(items))
+        for quote in "\"'":
+            if self._rest().startswith(quote):
+                return RawValue(self._quoted(quote), position, is_quoted=True)
+        bare = self._take(_BARE)
+        if bare is None:
+            raise self._refuse(f"the value of {option} is missing; an empty text is {option}=''")
+        return RawValue(bare.rstrip(), position)
+
+    def _quoted(self, quote: str) -> str:
+        start = self.at
+        characters: list[str] = []
+        self.at += 1
+        while self.at < len(self.text):
+            character = self.text[self.at]
+            self.at += 1
+            if character == quote:
+                return "".join(characters)
+            if character == "\\" and self.at < len(self.text):
+                character = self.text[self.at]
+                self.at += 1
+            characters.append(character)
+        raise complaint(self.text, start + 1, f"the quote {quote} has no end")
+
+    def _take(self, pattern: re.Pattern[str]) -> str | None:
+        self._rest()
+        match = pattern.match(self.text, self.at)
+        if match is None:
+            return None
+        self.at = match.end()
+        return match[0]
+
+    def _skip(self, sign: str) -> bool:
+        found = self._rest().startswith(sign)
+        if found:
+            self.at += len(sign)
+        return found
+
+    def _rest(self) -> str:
+        """Return what is left, after blanks, which mean nothing."""
+        match = _BLANKS.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+        return self.text[self.at :]
+
+    def _position(self) -> int:
+        self._rest()
+        return self.at + 1
+
+    def _end(self, problem: str) -> None:
+        if self._rest():
+            raise self._refuse(problem)
+
+    def _refuse(self, problem: str) -> EngineOptionError:
+        return complaint(self.text, self._position(), problem)

@@ -1,0 +1,207 @@
+"""Parts are groups that Airflow shows; ids, edges and all else of the tasks stay as they are."""
+
+from __future__ import annotations
+
+import ast
+import re
+import typing as t
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from couler.backends.airflow import AirflowBackend
+from couler.backends.airflow.parts import laid_out, part_ids
+from couler.backends.base import Target
+from couler.errors import CoulerError
+from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Dependency, Part
+from couler.ir.verify import verify
+from couler.ir.walk import predecessors
+from couler.ir.workflow import ExitHandler, Step, Workflow
+from couler.stages.checks import check_engine
+from tests.backends.airflow.absences import REFUSED
+from tests.backends.airflow.files import operators_of, places_of
+from tests.backends.airflow.ruff import formatted
+from tests.corpus import Case
+from tests.support.absences import corpus
+from tests.support.airflow_target import with_files
+from tests.support.divisions import divided, undivided
+from tests.support.sample_flows import echo, flow, group
+from tests.support.strategies import workflows
+
+BACKEND = AirflowBackend()
+
+
+def of(part: str, *, run: str | None = None) -> Part:
+    return Part(group=part, run=run)
+
+
+def compiled(workflow: Workflow, target: Target | None = None) -> str:
+    workflow = resolve_defaults(workflow)
+    target = target or Target()
+    assert check_engine(workflow, BACKEND, target) == ()
+    return BACKEND.compile(workflow, target).to_text()
+
+
+def step(name: str, *after: str, part: Part | None = None, **fields: t.Any) -> Step:
+    return echo(name, depends_on=after, part=part, **fields)
+
+
+def test_steps_of_a_part_stand_in_its_block_and_those_of_a_run_around_it() -> None:
+    text = compiled(
+        flow(
+            step("a", part=of("first", run="early")),
+            step("free"),
+            step("b", "a", part=of("last", run="early")),
+            step("c", "a", part=of("beside")),
+            step("d", "b", "free", part=of("last", run="early")),
+            step("e", "d", part=Part(run="early")),
+            step("f", "e", "c"),
+        )
+    )
+    body = text.partition("\n):\n")[2]
+    shown = [
+        line
+        for line in body.splitlines()
+        if re.search(r"with |>>|task_id| = \w+\(task_id", line) and line.strip()
+    ]
+    kept = [re.sub(r"KubernetesPodOperator\(.*", "...", line) for line in shown]
+    assert kept == [
+        "    free = ...",
+        '    with TaskGroup("early", prefix_group_id=False):',
+        '        with TaskGroup("first", prefix_group_id=False):',
+        "            a = ...",
+        '        with TaskGroup("last", prefix_group_id=False):',
+        "            b = ...",
+        "            a >> b",
+        "            d = ...",
+        "            [b, free] >> d",
+        "        e = ...",
+        "        d >> e",
+        '    with TaskGroup("beside", prefix_group_id=False):',
+        "        c = ...",
+        "        a >> c",
+        "    f = ...",
+        "    [e, c] >> f",
+    ]
+
+
+def test_a_step_written_before_one_that_it_waits_for() -> None:
+    text = compiled(
+        flow(step("z", "a", part=of("last")), step("a", part=of("first")), step("b", "z"))
+    )
+    body = text.partition("\n):\n")[2]
+    assert body.index('"first"') < body.index('"last"') < body.index("a >> z")
+
+
+def test_ids_of_parts_are_those_of_nothing_else() -> None:
+    taken = ("train", "run-status", "make-claims", "exit-tell", "load-needs")
+    parts = {name: of(name, run=name) for name in taken}
+    workflow = flow(
+        step("train", part=parts["train"]),
+        step("load", "train", part=parts["load-needs"]),
+        Step(
+            name="late",
+            action=echo("late").action,
+            depends_on=(Dependency(step="load", on="completion"),),
+            part=parts["run-status"],
+        ),
+        step("run-status", "late", part=parts["make-claims"]),
+        step("last", "run-status", part=parts["exit-tell"]),
+        exit_handlers=(ExitHandler(name="tell", on="any", steps=(echo("say"),)),),
+    )
+    places = places_of(compiled(workflow))
+    assert len(places) == len(set(places))
+    groups = set(part_ids(workflow).values())
+    assert len(groups) == 2 * len(taken)
+    assert set(places) - groups == set(places_of(compiled(undivided(workflow))))
+
+
+def test_numbers_are_told_what_they_number() -> None:
+    workflow = flow(
+        step("a", part=of("1")), step("part-2", "a", part=of("2", run="2")), step("b", "part-2")
+    )
+    assert set(part_ids(workflow).values()) == {"part-1", "part-2_", "run-2"}
+
+
+def test_runs_of_parts_are_told_to_be_of_one_dag() -> None:
+    target = Target()
+    steps = [step("a", part=of("x", run="r")), step("b", "a", part=of("y"))]
+    [note] = BACKEND.compile(resolve_defaults(flow(*steps)), target).notes
+    assert note.startswith("parts with runs of their own (1): shown as groups of tasks")
+    assert not BACKEND.compile(resolve_defaults(flow(*steps[1:2], step("a"))), target).notes
+
+
+def test_parts_inside_of_groups_and_exit_handlers_are_not_shown() -> None:
+    inner = group("g", step("x", part=of("p")), step("y", "x"))
+    handler = ExitHandler(name="tell", on="any", steps=(step("say", part=of("p")),))
+    text = compiled(flow(inner, exit_handlers=(handler,)))
+    assert "prefix_group_id" not in text
+
+
+@pytest.mark.parametrize("case", corpus(REFUSED))
+def test_the_tasks_of_the_corpus_are_those_of_the_flat_file(case: Case) -> None:
+    for seed in range(2):
+        assert_same_tasks(undivided(case.workflow), divided(case.workflow, seed), with_files())
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workflows(), st.integers(0, 1000))
+def test_the_tasks_of_random_workflows_are_those_of_the_flat_file(
+    workflow: Workflow, seed: int
+) -> None:
+    if any(one.severity == "error" for one in BACKEND.check(resolve_defaults(workflow), Target())):
+        return
+    try:
+        check_engine(resolve_defaults(workflow), BACKEND, Target())
+    except CoulerError:
+        return
+    assert_same_tasks(undivided(workflow), divided(workflow, seed), Target())
+
+
+def assert_same_tasks(flat: Workflow, parts: Workflow, target: Target) -> None:
+    """Assert that two files have the same tasks and edges, and that parts stand together."""
+    assert not [one for one in verify(resolve_defaults(parts)) if one.severity == "error"]
+    text, other = compiled(parts, target), compiled(flat, target)
+    groups = set(part_ids(parts).values())
+    assert text.count("prefix_group_id=False") == len(groups)
+    places = places_of(text)
+    assert len(places) == len(set(places))
+    assert {*places} - groups == {*places_of(other)}
+    made, wanted = operators_of(text), operators_of(other)
+    assert made.keys() == wanted.keys()
+    assert edges_of(text) == edges_of(other)
+
+
+def edges_of(text: str) -> list[str]:
+    """Return the statements that put tasks into an order, however they are laid out."""
+    return sorted(
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.BinOp)
+        and isinstance(node.value.op, ast.RShift)
+    )
+
+
+@pytest.mark.checkout  # which has ruff
+def test_the_file_is_laid_out_as_ruff_has_it() -> None:
+    names = [f"a-step-with-a-rather-long-name-{number}" for number in range(8)]
+    first = [step(name, part=of("many", run="first")) for name in names]
+    text = compiled(flow(*first, step("join", *names, part=of("one", run="first"))))
+    assert formatted(text) == text
+
+
+@given(st.integers(0, 10_000))
+def test_no_step_stands_before_one_that_it_waits_for(seed: int) -> None:
+    steps = tuple(
+        step(f"s{number}", *(f"s{one}" for one in range(number) if (seed >> one + number) % 3 == 0))
+        for number in range(12)
+    )
+    workflow = divided(flow(*steps), seed)
+    seen: set[str] = set()
+    for one in laid_out(workflow.steps, part_ids(workflow) or {("group", "x"): "x"}):
+        assert seen.issuperset(predecessors(one.step))
+        seen.add(one.step.name)
+    assert len(seen) == len(steps)

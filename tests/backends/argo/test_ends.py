@@ -1,0 +1,190 @@
+"""Manifests for which Argo alone would not end a run, or would run what there is none of."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+
+import pytest
+
+from couler.backends.argo import ArgoBackend
+from couler.backends.argo.output_checks import CHECK_TASK
+from couler.backends.base import Target
+from couler.ir.defaults import resolve_defaults
+from couler.ir.wire import ValueType
+from couler.ir.workflow import ExitHandler, Workflow
+from tests.corpus.build import (
+    compare,
+    first_of,
+    flow,
+    given,
+    group,
+    item,
+    last,
+    on_completion,
+    on_failure,
+    or_else,
+    out,
+    param,
+    part,
+    ref,
+    rng,
+    sh,
+    text,
+    while_,
+)
+
+
+def templates(workflow: Workflow) -> dict[str, t.Any]:
+    compiled = ArgoBackend().compile(resolve_defaults(workflow), Target(), format="json")
+    spec = json.loads(compiled.to_text())["spec"]
+    return {template["name"]: template for template in spec["templates"]}
+
+
+def tasks(template: t.Any) -> dict[str, t.Any]:
+    return {task["name"]: task for task in template["dag"]["tasks"]}
+
+
+def of(source: object, kind: ValueType = "str", default: object = None) -> dict[str, t.Any]:
+    """The tasks of a group that gives out a value."""
+    inside = (
+        sh("text", "true"),
+        sh("json", "true", result="json"),
+        sh("number", "true", result="int"),
+        sh("each", "true", item(), foreach=["a"]),
+    )
+    outputs = [out("o", kind, source=source, default=default)]
+    return tasks(templates(flow("of", group("of", *inside, outputs=outputs)))["of"])
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        (part(ref("text"), "k"), "json"),
+        (ref("json"), "str"),
+        (or_else(ref("json"), "x"), "str"),
+        (or_else(part(ref("json"), 0), 1), "json"),
+        (first_of(ref("text"), part(ref("json"), 0)), "str"),
+        (text("<", part(ref("json"), 0), ">"), "str"),
+        (rng(count=ref("number")), "list"),
+    ],
+)
+def test_outputs_that_may_be_impossible_are_evaluated_before_the_end(
+    source: object, kind: ValueType
+) -> None:
+    check = of(source, kind)[CHECK_TASK]
+    assert check["depends"] == "text && json && number && each"
+    assert check["when"].startswith("{{=len((")
+    assert check["when"].endswith(")) < 0}}")
+
+
+@pytest.mark.parametrize(
+    ("source", "kind"),
+    [
+        (ref("text"), "str"),
+        (ref("text"), "json"),
+        (ref("json"), "json"),
+        (ref("number"), "str"),
+        (ref("each"), "list"),
+        (or_else(ref("text"), 1), "str"),
+        (text("<", ref("json"), ">"), "str"),
+        (first_of(ref("number"), 1), "int"),
+    ],
+)
+def test_others_cost_nothing(source: object, kind: ValueType) -> None:
+    assert set(of(source, kind)) == {"text", "json", "number", "each"}
+
+
+def test_only_the_outputs_that_may_be_impossible_are_evaluated_before() -> None:
+    inside = sh("say", "true", result="json")
+    outputs = [out("all", "json", source=ref("say")), out("k", "json", source=part(ref("say"), 1))]
+    found = tasks(templates(flow("two", group("of", inside, outputs=outputs)))["of"])
+    assert found[CHECK_TASK]["when"] == (
+        "{{=len((toJson(jsonpath(tasks.say.outputs.result, '$[1]')))) < 0}}"
+    )
+
+
+def test_the_check_follows_the_last_steps_however_they_end_well() -> None:
+    inside = (
+        sh("first", "true", result="json"),
+        sh("next", "true", depends_on=["first"]),
+        sh("alarm", "true", depends_on=[on_failure("first")]),
+        sh("last", "true", depends_on=[on_completion("next")]),
+    )
+    outputs = [out("o", "json", source=or_else(part(ref("first"), "k"), 1))]
+    check = tasks(templates(flow("order", group("of", *inside, outputs=outputs)))["of"])[CHECK_TASK]
+    succeeded = "alarm.Succeeded || alarm.Skipped || alarm.Daemoned"
+    assert check["depends"].startswith(f"({succeeded} || ")
+    assert "last" in check["depends"]
+    assert "next" not in check["depends"]
+
+
+def test_the_outputs_of_the_workflow_are_evaluated_before_if_something_follows() -> None:
+    workflow = flow("main", sh("a", "true"), outputs=[out("o", "json", source=part(ref("a"), "k"))])
+    assert set(tasks(templates(workflow)["main"])) == {"a"}
+    end = ExitHandler(name="end", on="any", steps=(sh("b", "true"),))
+    followed = workflow.model_copy(update={"exit_handlers": (end,)})
+    assert set(tasks(templates(followed)["main"])) == {"a", CHECK_TASK}
+
+
+@pytest.mark.parametrize("over", [[], {"item": [], "other": []}])
+def test_a_literal_of_nothing_is_a_list_for_argo(over: object) -> None:
+    each = sh("each", 'echo "$1"', item(), foreach=over)
+    [task] = templates(flow("empty", each))["main"]["dag"]["tasks"]
+    assert (task["withParam"], "withItems" in task) == ("[]", False)
+
+
+def depth_of(workflow: Workflow) -> int:
+    """The number of templates from that of the workflow to that of its step `of`."""
+    found, name, depth = templates(workflow), "main", 0
+    while (template := found[name]).get("dag") or template.get("steps"):
+        inside = template.get("steps", [[]])[0] or template["dag"]["tasks"]
+        [name] = [one["template"] for one in inside if one["name"] in ("of", "round-1")]
+        depth += 1
+    return depth
+
+
+def kept(*steps: t.Any) -> Workflow:
+    tell = sh("tell", "true", or_else(ref("of"), 1))
+    return flow("kept", *steps, exit_handlers=[ExitHandler(name="end", on="any", steps=(tell,))])
+
+
+def test_a_step_that_handlers_read_gets_a_dag_where_it_may_not_begin() -> None:
+    numbers = sh("n", "true", result="json")
+    literal = sh("of", "true", item(), foreach=[1])
+    listed = sh("of", "true", item(), foreach=ref("n"))
+    assert depth_of(kept(numbers, listed)) == depth_of(kept(numbers, literal)) + 1
+    ends = while_(compare(last(), "<", 3))
+    plain = sh("of", "true", last(initial=ref("n")), result="json", loop=ends)
+    taken_apart = sh("of", "true", part(last(initial=ref("n")), 0), result="json", loop=ends)
+    assert depth_of(kept(numbers, taken_apart)) == depth_of(kept(numbers, plain)) + 1
+
+
+def test_an_output_with_a_default_is_read_by_an_expression() -> None:
+    of = group(
+        "of", sh("in", "true", result="int"), outputs=[out("n", "int", source=ref("in"), default=4)]
+    )
+    reader = sh("reader", "true", ref("of", "n"), depends_on=[on_completion("of")])
+    task = tasks(templates(flow("default", of, reader))["main"])["reader"]
+    [argument] = task["arguments"]["parameters"]
+    assert argument["value"] == "{{=(tasks.of.outputs?.parameters?.n ?? '4')}}"
+
+
+def test_a_group_made_for_a_loop_keeps_the_default() -> None:
+    loop = while_(compare(last("n"), "<", 3))
+    of = sh("of", "true", result=None, outputs=[out("n", "int", path="n", default=4)], loop=loop)
+    reader = sh("reader", "true", or_else(ref("of", "n"), 5), depends_on=[on_completion("of")])
+    task = tasks(templates(flow("default", of, reader))["main"])["reader"]
+    [argument] = task["arguments"]["parameters"]
+    assert "?? '4'" in argument["value"]
+
+
+def test_an_item_of_a_group_is_checked_in_its_own_template() -> None:
+    of = group(
+        "of",
+        sh("in", 'echo "$1"', param("n"), result="json"),
+        inputs=[given("n", item())],
+        outputs=[out("k", "json", source=part(ref("in"), "k"))],
+        foreach=["a", "b"],
+    )
+    assert CHECK_TASK in tasks(templates(flow("items", of))["of"])

@@ -1,0 +1,248 @@
+"""Parts of scopes on Argo: nested DAGs that hand on how their steps ended and what these made."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections import Counter
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from couler.backends.argo import ArgoBackend
+from couler.backends.argo.branches import WELL
+from couler.backends.argo.parts import (
+    HELPER_TEMPLATES,
+    PART_TEMPLATE,
+    divide,
+    part_tasks,
+    task_names,
+)
+from couler.backends.base import Target
+from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
+from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Part, Retry
+from couler.ir.verify import verify
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Step, Workflow
+from couler.stages.checks import check_engine
+from tests.backends.argo.absences import REFUSED
+from tests.corpus import cases
+from tests.corpus.build import flow, group, on_completion, on_failure, out, ref, sh
+from tests.support import argo_schema
+from tests.support.divisions import divided
+from tests.support.mill_of_flows import Mill
+
+BACKEND = ArgoBackend()
+
+
+def compiled(workflow: Workflow, *, format: str = "yaml") -> str:
+    workflow = resolve_defaults(workflow)
+    check_engine(workflow, BACKEND, Target())
+    return BACKEND.compile(workflow, Target(), format=format).to_text()
+
+
+def templates(workflow: Workflow) -> dict[str, t.Any]:
+    spec = json.loads(compiled(workflow, format="json"))["spec"]
+    return {template["name"]: template for template in spec["templates"]}
+
+
+def tasks(template: t.Any) -> dict[str, t.Any]:
+    return {task["name"]: task for task in template["dag"]["tasks"]}
+
+
+def in_part(group: str, *names: str, **fields: t.Any) -> list[Step]:
+    return [sh(name, "true", part=Part(group=group), **fields) for name in names]
+
+
+def test_the_steps_of_a_part_are_in_one_template() -> None:
+    found = templates(flow("f", *in_part("1", "a", "b"), *in_part("2", "c"), sh("d", "true")))
+    assert [*tasks(found["main"])] == ["g1", "d", "p1", "p2", "ends"]
+    assert tasks(found["main"])["p1"]["template"] == "couler-part-1"
+    assert [*tasks(found["couler-part-1"])] == ["a", "b", "g2", "ends"]
+    assert [*tasks(found["couler-part-2"])] == ["c", "ends"]
+
+
+def test_an_edge_between_parts_is_a_gate_that_is_skipped_if_it_lets_through() -> None:
+    found = templates(flow("f", *in_part("1", "a"), *in_part("2", "b", depends_on=["a"])))
+    gate = tasks(found["couler-part-2"])["g2"]
+    assert gate["when"] == "{{='arm' contains inputs.parameters.s1[0:1]}}"
+    assert tasks(found["couler-part-2"])["b"]["depends"] == "g2.Skipped"
+    assert tasks(found["main"])["p2"]["depends"] == "p1"
+
+
+def test_steps_that_wait_for_the_same_step_share_its_gate() -> None:
+    later = in_part("2", "b", "c", depends_on=["a"])
+    found = tasks(templates(flow("f", *in_part("1", "a"), *later))["couler-part-2"])
+    assert {found[name]["depends"] for name in "bc"} == {"g2.Skipped"}
+
+
+def test_leaves_are_looked_at_by_one_task() -> None:
+    found = templates(flow("f", *in_part("1", "a", "b")))["couler-part-1"]
+    assert tasks(found)["g2"] == {
+        "name": "g2",
+        "template": "couler-ends",
+        "depends": "a && b",
+        "when": "false",
+    }
+    [given] = found["outputs"]["parameters"]
+    assert given["valueFrom"]["expression"] == "(tasks.g2.status[1:2] == 'm' ? 'm' : '')"
+
+
+def test_failures_and_errors_are_told_apart_where_a_retry_does() -> None:
+    inner = in_part("1", "a", "b")
+    retry = Retry(limit=1, on=("failure",))
+    found = templates(flow("f", group("g", *inner, retry=retry)))["couler-part-1"]
+    [given] = found["outputs"]["parameters"]
+    assert given["valueFrom"]["expression"] == (
+        "join(map(filter([tasks.a.status, tasks.b.status], 'arm' contains #[1:2]), #[1:2]), '')"
+    )
+
+
+def test_a_step_that_needs_many_has_one_gate() -> None:
+    first = in_part("1", *(f"a{n}" for n in range(30)))
+    second = in_part("2", *(f"b{n}" for n in range(5)), "extra")
+    needed = [*(f"a{n}" for n in range(30) if n != 7), *(f"b{n}" for n in range(5))]
+    last = in_part("3", "join", depends_on=[*needed, on_completion("a7"), on_failure("extra")])
+    found = tasks(templates(flow("f", *first, *second, *last))["couler-part-3"])
+    gates = {name: task["when"] for name, task in found.items() if name.startswith("g")}
+    failure, joint = gates
+    assert found["join"]["depends"] == f"{failure}.Skipped && {joint}.Skipped"
+    first_part = f"inputs.parameters.s2[0:29] matches '^[{WELL}]{{29}}$'"
+    second_part = f"inputs.parameters.s1[1:6] matches '^[{WELL}]{{5}}$'"
+    assert gates[joint] == f"{{{{=!({first_part}) || !({second_part})}}}}"
+
+
+def test_an_edge_that_any_end_fulfils_needs_no_gate() -> None:
+    later = in_part("2", "b", depends_on=[on_completion("a")])
+    found = templates(flow("f", *in_part("1", "a"), *later))
+    assert [*tasks(found["couler-part-2"])] == ["b", "ends"]
+    assert tasks(found["main"])["p2"]["depends"] == "p1"
+
+
+def test_a_part_gives_out_what_others_ask_for_and_nothing_else() -> None:
+    found = templates(
+        flow(
+            "f",
+            *in_part("1", "a", "b", "c"),
+            sh("d", 'echo "$1"', ref("b"), part=Part(group="2")),
+        )
+    )
+    outputs = found["couler-part-1"]["outputs"]["parameters"]
+    assert {given["name"]: given["valueFrom"]["expression"] for given in outputs} == {
+        "s": "tasks.b.status[1:2]",
+        "f": "(tasks.g2.status[1:2] == 'm' ? 'm' : '')",
+        "c1": "((tasks.b.outputs == nil ? nil : tasks.b.outputs.result) ?? '')",
+    }
+    assert "outputs" in found["couler-part-2"]
+    assert found["couler-part-2"]["inputs"]["parameters"] == [{"name": "s1"}, {"name": "v2"}]
+
+
+def test_nothing_but_the_steps_starts_a_pod() -> None:
+    found = templates(flow("f", *in_part("1", "a"), *in_part("2", "b", depends_on=["a"])))
+    for name in HELPER_TEMPLATES:
+        assert found[name].keys() <= {"name", "inputs", "dag", "steps"}
+
+
+def test_a_workflow_without_parts_has_none_of_it() -> None:
+    assert not HELPER_TEMPLATES & templates(flow("f", sh("a", "true"))).keys()
+
+
+def test_parts_of_a_group_take_in_what_they_read_of_it() -> None:
+    inner = [
+        sh("a", 'echo "$1"', ref("seed"), part=Part(group="1")),
+        sh("seed", "echo 1", part=Part(group="1")),
+        sh("b", "true", part=Part(group="2")),
+    ]
+    found = templates(flow("f", group("g", *inner, outputs=[out("o", source=ref("a"))])))
+    [given] = found["g"]["outputs"]["parameters"]
+    assert given["valueFrom"]["expression"] == "tasks.p1.outputs.parameters.c1"
+    assert "inputs" not in found["couler-part-2"]
+
+
+def test_a_bound_of_a_group_holds_with_one_part_at_a_time() -> None:
+    inner = [*in_part("1", "a", "b", "c"), *in_part("2", "d", "e")]
+    found = templates(flow("f", group("g", *inner, max_parallel=2)))
+    bounds = {name: found[name]["parallelism"] for name in ("g", "couler-part-1", "couler-part-2")}
+    assert bounds == {"g": 1, "couler-part-1": 2, "couler-part-2": 2}
+
+
+def test_letters_that_follow_from_each_other_are_written_once() -> None:
+    steps = [sh("s0", "true"), sh("t0", "true")]
+    for number in range(1, 40):
+        before = [f"s{number - 1}", on_failure(f"t{number - 1}")]
+        steps += [sh(f"{name}{number}", "true", depends_on=before) for name in "st"]
+    inside = [step.model_copy(update={"part": Part(group="1")}) for step in steps]
+    found = templates(flow("f", *inside))["couler-part-1"]
+    [given] = found["outputs"]["parameters"]
+    assert len(given["valueFrom"]["expression"]) < 40 * 1000
+
+
+def test_a_daemon_is_in_one_group_with_the_steps_that_need_it() -> None:
+    def workflow(reader: str) -> Workflow:
+        return flow(
+            "f",
+            sh("serve", "sleep 60", daemon=True, result=None, part=Part(group="1")),
+            *in_part(reader, "ask", depends_on=["serve"]),
+        )
+
+    assert "couler-part-1" in templates(workflow("1"))
+    with pytest.raises(InvalidWorkflowError) as refused:
+        compiled(workflow("2"))
+    [told] = refused.value.diagnostics
+    assert (told.code, told.step) == ("CLR324", "serve")
+
+
+def test_names_of_tasks_of_parts_and_gates_are_none_of_steps() -> None:
+    steps = [
+        *in_part("1", "p1", "ends", "g1"),
+        *in_part("2", "g2", depends_on=["p1"]),
+    ]
+    workflow = flow("f", *steps)
+    of_steps, names = task_names(workflow.steps)
+    of_parts = [one[-1] for one in part_tasks(divide(workflow.steps, names))]
+    assert not {*of_parts} & {*of_steps.values()}
+    found = templates(workflow)
+    assert [*tasks(found["couler-part-2"])] == ["g3", "g2", "ends-2"]
+
+
+def test_words_of_expressions_are_no_names_of_tasks() -> None:
+    found = templates(flow("f", sh("not", "true"), sh("b", "true", depends_on=["not"])))
+    assert tasks(found["main"])["b"]["depends"] == "s-not"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_api_server_takes_the_corpus_in_parts(seed: int) -> None:
+    for case in cases():
+        if case.name in REFUSED:
+            continue
+        workflow = divided(case.workflow, seed, runs=False)
+        if any(step.part is not None for step in all_steps(workflow)):
+            manifest = json.loads(compiled(workflow, format="json"))
+            assert argo_schema.problems(manifest) == [], case.name
+
+
+@settings(max_examples=60)
+@given(seed=st.integers(0, 2**32))
+def test_every_step_is_in_the_template_of_its_part(seed: int) -> None:
+    flat = Mill(seed).workflow()
+    assume(not any(found.severity == "error" for found in verify(flat)))
+    workflow = divided(flat, seed, runs=False)
+    try:
+        before = json.loads(compiled(flat, format="json"))
+    except (InvalidWorkflowError, UnsupportedFeatureError):
+        assume(False)
+    after = json.loads(compiled(workflow, format="json"))
+    # The same templates run something, and each as often.
+    assert _calls(before) == _calls(after)
+
+
+def _calls(manifest: t.Any) -> Counter[str]:
+    return Counter(
+        task["template"]
+        for template in manifest["spec"]["templates"]
+        for task in template.get("dag", {}).get("tasks", [])
+        if task["template"] not in HELPER_TEMPLATES
+        and not task["template"].startswith(PART_TEMPLATE)
+    )

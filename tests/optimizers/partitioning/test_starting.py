@@ -1,0 +1,155 @@
+"""When nodes and parts start: cases worked by hand, the definition, and runs that are simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from couler.optimizers.partitioning import (
+    Partition,
+    TaskGraph,
+    makespan,
+    partition,
+    start_times,
+)
+from tests.support.simulation import CircleError, barriers, gates
+from tests.support.task_graphs import graph_of, graphs
+
+# n0 (2 s) before n1 (3 s) and n2 (10 s); n3 (4 s) waits for n1, and n4 (1 s) for n2 and n3.
+GRAPH = graph_of((), (0,), (0,), (1,), (2, 3), seconds=(2, 3, 10, 4, 1))
+
+Path = tuple[str, ...]
+
+
+def ends(graph: TaskGraph, *paths: Path) -> list[float]:
+    starts = start_times(graph.predecessors, graph.seconds, paths or None)
+    return [start + takes for start, takes in zip(starts, graph.seconds, strict=True)]
+
+
+def test_a_node_starts_when_those_before_it_have_ended() -> None:
+    assert start_times(GRAPH.predecessors, GRAPH.seconds) == [0, 2, 2, 5, 12]
+    assert start_times((), ()) == []
+
+
+def test_a_part_starts_when_all_that_it_waits_for_has_ended() -> None:
+    # n3 waits for n2, which it does not read: 12, then 4 and 1.
+    assert ends(GRAPH, *[("a",)] * 3, *[("b",)] * 2) == [2, 5, 12, 16, 17]
+    # n1 and n3 on the one side, n2 on the other: nothing is lost.
+    assert ends(GRAPH, ("a",), ("b",), ("c",), ("b",), ("d",)) == [2, 5, 12, 9, 13]
+    # Only n1 and n2 are in a part: n3 waits for the whole of it, n4 for n3.
+    assert ends(GRAPH, (), ("a",), ("a",), (), ()) == [2, 5, 12, 16, 17]
+
+
+def test_a_part_in_a_part_waits_for_those_beside_it_alone() -> None:
+    # In r, the part x of n1 holds n2 up, but only n3, which is in no part of r, waits for n1.
+    chain = graph_of((), (), (1,), (1,), seconds=(7, 2, 1, 1))
+    assert ends(chain, *[("r",)] * 4) == [7, 2, 3, 3]
+    assert ends(chain, ("r", "x"), ("r", "x"), ("r", "y"), ("r",)) == [7, 2, 8, 8]
+    # In another run both wait for all of r.
+    assert ends(chain, ("r", "x"), ("r", "y"), ("s",), ("s", "x")) == [7, 2, 8, 8]
+    # A part of the same name in another one is another part.
+    assert ends(chain, ("r", "x"), ("s", "x"), ("s", "y"), ("s", "x")) == [7, 2, 4, 3]
+
+
+def test_parts_in_a_circle_are_refused() -> None:
+    diamond = graph_of((), (0,), (0,), (1, 2))
+    with pytest.raises(ValueError, match="circle"):
+        ends(diamond, ("a",), ("a",), ("b",), ("a",))
+    with pytest.raises(ValueError, match="circle"):
+        makespan(diamond, Partition((0, 0, 1, 0), 2))
+    with pytest.raises(ValueError, match="circle"):
+        start_times([(1,), (0,)], [1.0, 1.0])
+
+
+def by_definition(
+    predecessors: Sequence[Sequence[int]], seconds: Sequence[float], paths: Sequence[Path]
+) -> list[float]:
+    """Return the start of each node by the two rules of `start_times`, one after the other."""
+    nodes = range(len(seconds))
+
+    def unshared(node: int, other: int) -> Path:
+        """The outermost part around a node that another is not in, or nothing."""
+        for depth in range(1, len(paths[node]) + 1):
+            if paths[other][:depth] != paths[node][:depth]:
+                return paths[node][:depth]
+        return ()
+
+    @cache
+    def start(node: int) -> float:
+        found = [begin(paths[node])]
+        for one in predecessors[node]:
+            if not unshared(node, one):
+                there = unshared(one, node)
+                found.append(close(there) if there else start(one) + seconds[one])
+        return max(found)
+
+    @cache
+    def begin(part: Path) -> float:
+        if not part:
+            return 0.0
+        found = [begin(part[:-1])]
+        for node in nodes:
+            for one in predecessors[node]:
+                if unshared(node, one) == part:
+                    there = unshared(one, node)
+                    found.append(close(there) if there else start(one) + seconds[one])
+        return max(found)
+
+    @cache
+    def close(part: Path) -> float:
+        inside = [node for node in nodes if paths[node][: len(part)] == part]
+        return max(start(node) + seconds[node] for node in inside)
+
+    return [start(node) for node in nodes]
+
+
+@st.composite
+def nested(draw: st.DrawFn) -> tuple[TaskGraph, list[Path]]:
+    """A graph whose nodes are in parts of parts: of the parts of levels, runs of neighbours."""
+    graph = draw(graphs(18, has_sets=False))
+    outer = partition(graph, {"steps": draw(st.integers(2, 9))}, "levels").part_of
+    inner = partition(graph, {"steps": draw(st.integers(1, 4))}, "levels").part_of
+    depths = draw(st.lists(st.integers(0, 2), min_size=len(outer), max_size=len(outer)))
+    if draw(st.booleans()):  # some steps in no part, which keeps the parts in order
+        depths = [2] * len(outer)
+    paths = [
+        (f"r{run}", f"g{group}")[:depth]
+        for run, group, depth in zip(outer, inner, depths, strict=True)
+    ]
+    return graph, paths
+
+
+@given(nested())
+def test_times_are_those_of_the_definition(made: tuple[TaskGraph, list[Path]]) -> None:
+    graph, paths = made
+    try:
+        found = start_times(graph.predecessors, graph.seconds, paths)
+    except ValueError:
+        with pytest.raises(RecursionError):
+            by_definition(graph.predecessors, graph.seconds, paths)
+        return
+    assert found == pytest.approx(by_definition(graph.predecessors, graph.seconds, paths))
+
+
+@given(graphs(has_sets=False), st.integers(2, 8), st.sampled_from(["bands", "levels", "order"]))
+def test_makespans_are_those_of_simulated_runs(graph: TaskGraph, most: int, method: str) -> None:
+    found = partition(graph, {"steps": most}, method)
+    assert makespan(graph, found) == pytest.approx(barriers(graph, found.part_of))
+    whole = Partition((0,) * len(graph.names), 1)
+    assert makespan(graph, whole) == pytest.approx(gates(graph, found.part_of))
+
+
+def test_the_simulation_starts_steps_as_workers_get_free() -> None:
+    # n2 ends at 12, and n4 at 13; n1 and n3 are done long before.
+    assert gates(GRAPH) == 13
+    # One worker: 2, 3 (n1 before n2: both ready at 2), 10, 4, 1.
+    assert gates(GRAPH, workers=1) == 20
+    # Two workers: n3 runs from 5 to 9 beside n2.
+    assert gates(GRAPH, workers=2) == 13
+    assert barriers(GRAPH, (0, 0, 0, 1, 1), workers=1) == 20
+    with pytest.raises(CircleError):
+        barriers(graph_of((), (0,), (0,), (1, 2)), (0, 0, 1, 0))

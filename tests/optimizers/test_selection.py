@@ -1,0 +1,127 @@
+"""Pipelines by name, with passes added and left out."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import typing as t
+
+import pytest
+
+from couler.errors import ConfigurationError, EngineOptionError
+from couler.optimizers import pipeline as pipeline_module
+from couler.optimizers.base import options_of
+from couler.optimizers.pipeline import default_pipeline
+from couler.optimizers.registry import built_in_pass
+from couler.optimizers.selection import select_passes
+
+pytestmark = pytest.mark.usefixtures("samples")
+
+NAMED = {
+    "two": ["tag-steps{key=a}", "reverse-steps"],
+    "twice": ["tag-steps", "reverse-steps", "tag-steps"],
+    "wrong": ["reverse-steps", "tag-steps{kye=a}"],
+}
+
+
+def told(*args: t.Any, **kwargs: t.Any) -> list[tuple[str, dict[str, t.Any]]]:
+    passes = select_passes(*args, named=NAMED, **kwargs)
+    return [(pass_.name, options_of(pass_)) for pass_ in passes]
+
+
+TAGGED_A = ("tag-steps", {"key": "a", "values": ("yes",)})
+TAGGED = ("tag-steps", {"key": "tag", "values": ("yes",)})
+REVERSED: tuple[str, dict[str, t.Any]] = ("reverse-steps", {})
+
+
+def test_pipelines() -> None:
+    assert told("none") == []
+    assert told("two") == [TAGGED_A, REVERSED]
+    assert select_passes() == default_pipeline().passes
+
+
+def test_added_comes_last() -> None:
+    assert told("none", add=["reverse-steps", "tag-steps"]) == [REVERSED, TAGGED]
+    assert told("two", add=["wrap-steps{into=x}"]) == [
+        TAGGED_A,
+        REVERSED,
+        ("wrap-steps", {"into": "x"}),
+    ]
+
+
+def test_added_with_options_takes_the_place_of_those_of_its_name() -> None:
+    assert told("two", add=["tag-steps{key=b}"]) == [
+        ("tag-steps", {"key": "b", "values": ("yes",)}),
+        REVERSED,
+    ]
+    assert told("two", add=["tag-steps{}"]) == [TAGGED, REVERSED]
+    assert told("two", add=["tag-steps"]) == [TAGGED_A, REVERSED]
+    assert told("twice", add=["tag-steps{key=a}"]) == [TAGGED_A, REVERSED, TAGGED_A]
+
+
+def test_left_out() -> None:
+    assert told("two", without=["tag-steps"]) == [REVERSED]
+    assert told("twice", without=["tag-steps"]) == [REVERSED]
+    assert told("two", without=["wrap-steps"]) == [TAGGED_A, REVERSED]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"pipeline": "tow"}, 'no pipeline "tow"; there are: default, none, two,'),
+        ({"without": ["tag-step"]}, 'no pass "tag-step" to leave out; .*Did you mean "tag-steps"'),
+        ({"add": ["tag-steps{"]}, "character 11: the name of an option"),
+        ({"add": ["tag-steps", "tag-steps{key=a}"]}, '"tag-steps" is added twice'),
+        ({"add": ["tag-steps"], "without": ["tag-steps"]}, "both added and left out"),
+    ],
+)
+def test_wrong_choices(arguments: dict[str, t.Any], problem: str) -> None:
+    with pytest.raises(EngineOptionError, match=problem):
+        select_passes(**{"named": NAMED, **arguments})
+
+
+def test_wrong_named_pipeline_is_a_matter_of_configuration() -> None:
+    with pytest.raises(ConfigurationError, match=r'^pipeline "wrong": .*"kye".*mean "key"'):
+        select_passes("wrong", named=NAMED)
+
+
+def test_default_passes_are_found_without_looking_at_other_plugins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Found:
+        """A distribution that brings one pass."""
+
+        entry_points = importlib.metadata.EntryPoints(
+            [importlib.metadata.EntryPoint("own", f"{__name__}:Own", "couler.passes")]
+        )
+
+    def refuse(*_args: object, **_kwargs: object) -> t.NoReturn:
+        raise AssertionError("all distributions are read")
+
+    monkeypatch.setattr("couler.plugins.distribution", lambda _name: Found)
+    monkeypatch.setattr("couler.plugins.entry_points", refuse)
+    monkeypatch.setattr(pipeline_module, "_DEFAULT_PASSES", ("own",))
+    monkeypatch.setattr(importlib.metadata.EntryPoint, "load", lambda _entry: Own)
+    assert [type(one) for one in default_pipeline().passes] == [Own]
+
+
+def test_own_pass_that_is_not_there_is_looked_for_among_all() -> None:
+    assert built_in_pass("tag-steps").name == "tag-steps"
+    with pytest.raises(EngineOptionError, match='no pass "gone"'):
+        built_in_pass("gone")
+
+
+class Own:
+    """A pass."""
+
+    name = "own"
+
+    def run(self, workflow: object, context: object) -> object:
+        return workflow
+
+
+def test_passes_that_are_added_come_before_those_that_fit_the_engine() -> None:
+    chosen = select_passes(add=("roll-loops", "report-dead-steps"))
+    assert [one.name for one in chosen] == ["roll-loops", "report-dead-steps", "split"]
+    named = {"own": ("split", "report-dead-steps")}
+    chosen = select_passes("own", add=("roll-loops",), named=named)
+    assert [one.name for one in chosen] == ["split", "report-dead-steps", "roll-loops"]

@@ -1,0 +1,103 @@
+"""Where the steps of a program are is kept with each run, and for each workflow that it has had."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.state import (
+    Database,
+    RunRecord,
+    begin_session,
+    create_run,
+    delete_run,
+    find_run,
+    open_database,
+    source_map_of,
+)
+from couler.state.runs import restore_run
+from couler.state.tables import source_maps
+from tests.state.samples import DIGEST, IR, NOON, RUN
+
+AddRun = Callable[..., RunRecord]
+
+MAP = SourceMap({"b": ("a",), "train-7": ("train[7]",)}, {"gone": "for nothing"})
+OTHER = SourceMap({"c": ("a",)})
+
+
+def rows(database: Database) -> int:
+    with database.read() as connection:
+        found: int = connection.execute(
+            sa.select(sa.func.count()).select_from(source_maps)
+        ).scalar_one()
+    return found
+
+
+def begin(database: Database, digest: str, source_map: SourceMap) -> int:
+    return begin_session(
+        *(database, RUN.id),
+        pid=1,
+        host="h",
+        started=NOON,
+        workflow_digest=digest,
+        ir_json=IR,
+        source_map=source_map,
+    )
+
+
+def test_it_reads_back(database: Database) -> None:
+    create_run(database, RUN, IR, source_map=MAP)
+    assert source_map_of(database, RUN.id) == MAP
+    assert source_map_of(database, "no") == NO_CHANGE
+
+
+def test_a_run_that_changes_nothing_stores_nothing(database: Database) -> None:
+    create_run(database, RUN, IR)
+    begin(database, DIGEST, NO_CHANGE)
+    assert not source_map_of(database, RUN.id)
+    assert rows(database) == 0
+
+
+def test_another_workflow_has_another_map(database: Database) -> None:
+    create_run(database, RUN, IR, source_map=MAP)
+    begin(database, "c" * 64, NO_CHANGE)
+    assert not source_map_of(database, RUN.id)
+    begin(database, "c" * 64, OTHER)
+    assert source_map_of(database, RUN.id) == OTHER
+    begin(database, DIGEST, MAP)
+    assert source_map_of(database, RUN.id) == MAP
+    begin(database, DIGEST, NO_CHANGE)  # another program that comes to the same
+    assert not source_map_of(database, RUN.id)
+
+
+def test_a_run_that_is_restored_has_its_map_again(database: Database) -> None:
+    create_run(database, RUN, IR, source_map=MAP)
+    before = find_run(database, RUN.id)
+    number = begin(database, "c" * 64, OTHER)
+    restore_run(database, before, number)
+    assert source_map_of(database, RUN.id) == MAP
+
+
+def test_a_database_of_before_is_brought_up_to_date(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'state.db'}"
+    with open_database(url) as database:
+        create_run(database, RUN, IR)
+        with database.write() as connection:
+            connection.exec_driver_sql("DROP TABLE source_maps")
+            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
+    with open_database(url) as database:
+        assert not source_map_of(database, RUN.id)
+        begin(database, DIGEST, MAP)
+        assert source_map_of(database, RUN.id) == MAP
+
+
+def test_it_goes_with_the_run(database: Database) -> None:
+    create_run(database, RUN, IR, source_map=MAP)
+    create_run(database, replace(RUN, id="other"), IR, source_map=OTHER)
+    delete_run(database, RUN.id)
+    assert rows(database) == 1
+    assert source_map_of(database, "other") == OTHER
