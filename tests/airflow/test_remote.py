@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -76,6 +77,14 @@ class Elsewhere:
             if path in by_path(seen) and by_path(seen)[path].status == status:
                 return seen
         raise AssertionError(f"{path} was never {status}")
+
+    def wait_asked(self, run: RemoteRun, step: str) -> None:
+        """Follow a run until a step of its top waits for a person, and may be answered."""
+        self.wait(run, step, "suspended")
+        limit = time.monotonic() + 120
+        while not self.stack.is_put_off(run.workflow.name, step):
+            assert time.monotonic() < limit, "the scheduler does not see that the task waits"
+            time.sleep(0.1)
 
     def lines(self, run: RemoteRun, path: str, **which: int) -> list[str]:
         return list(self.remote.logs(run, StepPath.parse(path), **which))
@@ -313,7 +322,7 @@ def test_a_run_is_followed_while_the_server_restarts(elsewhere: Elsewhere) -> No
     ask = Step(name="ask", action=Suspend())
     workflow = flow("outage", ask, sh("a", "echo done", depends_on=["ask"]))
     run = elsewhere.submit(workflow, "outage-1")
-    elsewhere.wait(run, "ask", "suspended")  # no worker, which would have to reach the server
+    elsewhere.wait_asked(run, "ask")  # no worker, which would have to reach the server
     with ThreadPoolExecutor(1) as pool:
         following = pool.submit(elsewhere.end, run)
         elsewhere.stack.restart("api-server")
@@ -328,7 +337,7 @@ def test_a_person_lets_a_run_go_on(elsewhere: Elsewhere) -> None:
     )
     workflow = flow("asks", asked, outputs=(out("n", type="int", source=ref("ask", "n")),))
     run = elsewhere.submit(workflow, "asks-1")
-    elsewhere.wait(run, "ask", "suspended")
+    elsewhere.wait_asked(run, "ask")
     path = StepPath.parse("ask")
     elsewhere.remote.resume(run, path, {"n": "7"})
     with pytest.raises(RefusedError):
