@@ -1,0 +1,85 @@
+"""What policies of caching are asked, and what they are told.
+
+A policy is a frozen dataclass whose fields are its options; what it remembers of an artifact is the
+`credit` that the cache keeps for it. So the same policy serves a simulator, which asks in memory,
+and a store on disk, which asks once a step of any of many processes has ended.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+__all__ = ["CachePolicy", "Knowledge"]
+
+
+class Knowledge(t.Protocol):
+    """What is known of artifacts at the moment that a policy is asked, by their keys.
+
+    Nothing here is of the future but what the workflow says: which steps have not run yet, what
+    they read, and in which order steps start if all take equally long.
+    """
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What the cache may hold."""
+
+    @property
+    def age(self) -> float:
+        """The worth of what was evicted last, the greatest so far; 0 before (the L of GDSF)."""
+
+    def size_bytes(self, key: str) -> int:
+        """Return what an artifact takes."""
+
+    def cost_s(self, key: str) -> float:
+        """Return the seconds that it takes to have it again if it is not kept.
+
+        The lesser of reading it again from where it is stored, if it is, and making it again along
+        the longest path of its ancestors that are not kept either.
+        """
+
+    def readers_left(self, key: str) -> float:
+        """Return how many reads are still to come, as far as is known; 0 if there are none.
+
+        A count where a run is under way; where later runs may read, how many are expected.
+        """
+
+    def distance(self, key: str) -> float | None:
+        """Return how many steps start before its next reader, at least 1; None if it has none."""
+
+    def admitted(self, key: str) -> int:
+        """Return which admission or offer it was, counted from 1."""
+
+    def last_used(self, key: str) -> int:
+        """Return which admission or access used it last; one count for all artifacts."""
+
+    def uses(self, key: str) -> int:
+        """Return how often it was used: its admission, and the hits since."""
+
+    def credit(self, key: str) -> float:
+        """Return what the policy's `on_access` told at its admission or its last hit."""
+
+    def reconstruction(self, key: str, reading: str) -> float:
+        """Return the reconstruction cost of Eq. 3, in a reading: `paper` or `repaired`."""
+
+    def reuse(self, key: str, reading: str) -> float:
+        """Return the reuse value of Eq. 4, in a reading: `paper` or `repaired`."""
+
+
+class CachePolicy(t.Protocol):
+    """Decides what a cache of limited size keeps.
+
+    Where something new does not fit, what is of least worth goes first, which can be the new one;
+    of equals, what was used longest ago. Pinned artifacts stay whatever they are worth.
+    """
+
+    def admit(self, key: str, known: Knowledge) -> str | None:
+        """Return why an artifact is not to be kept at all; None if it may be.
+
+        What is larger than the cache is refused without asking.
+        """
+
+    def on_access(self, key: str, known: Knowledge) -> float:
+        """Return the credit of an artifact that is offered or was just hit."""
+
+    def worth(self, key: str, known: Knowledge) -> float:
+        """Return what keeping an artifact is worth now; what is worth least is evicted first."""
