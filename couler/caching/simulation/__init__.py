@@ -1,0 +1,10 @@
+"""What a policy of caching brings, by simulation of a run.
+
+The model is stated at `couler.caching.simulation.engine`.
+"""
+
+from couler.caching.simulation.engine import simulate
+from couler.caching.simulation.machine import Machine, Storage
+from couler.caching.simulation.report import Report, Span, usage
+
+__all__ = ["Machine", "Report", "Span", "Storage", "simulate", "usage"]
