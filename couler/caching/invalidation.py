@@ -1,0 +1,110 @@
+"""Whose importance changes when an artifact is kept, is given up, or a job ends.
+
+A cache that remembers what the equations of `couler.caching.importance` gave asks here what to
+forget. The answers hold for both readings; they name all that may have changed, and sometimes
+more. They look at what is within the layers of the subgraphs, never at the whole graph.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterable, Set
+
+from couler.caching.graph import ArtifactGraph
+from couler.caching.importance import LAYERS, makers_to_repeat
+
+__all__ = ["Stale", "stale_by_end", "stale_by_keeping"]
+
+
+class Stale(t.NamedTuple):
+    """The artifacts of which something may have changed."""
+
+    reconstruction: frozenset[int] = frozenset()
+    """Those whose `L` may have."""
+    reuse: frozenset[int] = frozenset()
+    """Those whose `F` may have."""
+
+
+def stale_by_keeping(
+    graph: ArtifactGraph, kept: Set[int], artifact: int, layers: int = LAYERS
+) -> Stale:
+    """Return what changes when an artifact is kept from now on, or no longer.
+
+    Parameters
+    ----------
+    graph
+        The jobs and artifacts.
+    kept
+        What is kept; whether before or after the change makes no difference.
+    artifact
+        What is admitted or evicted. Its own `L` and `F` do not change.
+    layers
+        How far the subgraphs of the equations reach.
+
+    Returns
+    -------
+    Stale
+        `reconstruction`: what is made after the artifact, of reads that are not kept, by its
+        readers and by `layers` of jobs after them. `reuse`: what is read before it, by the job that
+        makes it and by those of `layers - 1` layers that end with that job.
+
+    Notes
+    -----
+    An edge of `G_p` or `G_s` appears or goes where the artifact is read. It is in the `G_p` of what
+    is made behind it, and in the `G_s` of what is read in front of it. An artifact that nobody
+    makes or that nobody reads is on no edge that counts.
+
+    Examples
+    --------
+    >>> graph = ArtifactGraph(("a", "b", "c"), ("x", "y", "z"), (0, 1, 2), ((1,), (2,), ()),
+    ...                       size_bytes=(1, 1, 1), seconds=(1.0, 1.0, 1.0))
+    >>> stale_by_keeping(graph, set(), 1)
+    Stale(reconstruction=frozenset({2}), reuse=frozenset({0}))
+    """
+    maker = graph.producer[artifact]
+    if maker is None:
+        return Stale()
+    readers = _followers(graph, kept, graph.readers[artifact], layers)
+    made = frozenset(output for job in readers for output in graph.outputs[job])
+    return Stale(made, _read_before(graph, kept, maker, layers - 1))
+
+
+def stale_by_end(graph: ArtifactGraph, kept: Set[int], job: int, layers: int = LAYERS) -> Stale:
+    """Return what changes when a job has ended: the reuse value of what it depends on.
+
+    Parameters
+    ----------
+    graph, kept, layers
+        As for `stale_by_keeping`.
+    job
+        What has ended, or is to run again.
+
+    Examples
+    --------
+    >>> graph = ArtifactGraph(("a", "b", "c"), ("x", "y", "z"), (0, 1, 2), ((1,), (2,), ()),
+    ...                       size_bytes=(1, 1, 1), seconds=(1.0, 1.0, 1.0))
+    >>> stale_by_end(graph, set(), 2).reuse, stale_by_end(graph, {1}, 2).reuse
+    (frozenset({0, 1}), frozenset({1}))
+    """
+    return Stale(reuse=_read_before(graph, kept, job, layers))
+
+
+def _read_before(graph: ArtifactGraph, kept: Set[int], job: int, layers: int) -> frozenset[int]:
+    """Return what a job and those before it read, with that job in so many layers of jobs."""
+    found: set[int] = set()
+    seen = layer = {job}
+    for _ in range(layers):
+        found.update(read for one in layer for read in graph.inputs[one])
+        layer = {maker for one in layer for maker in makers_to_repeat(graph, kept, one)} - seen
+        seen = seen | layer
+    return frozenset(found)
+
+
+def _followers(graph: ArtifactGraph, kept: Set[int], jobs: Iterable[int], layers: int) -> set[int]:
+    """Return jobs, and so many layers of those that read what they make and is not kept."""
+    seen = layer = set(jobs)
+    for _ in range(layers):
+        made = (output for job in layer for output in graph.outputs[job] if output not in kept)
+        layer = {reader for output in made for reader in graph.readers[output]} - seen
+        seen = seen | layer
+    return seen
