@@ -3,29 +3,35 @@
 A policy is a frozen dataclass whose fields are its options; what it remembers of an artifact is the
 `credit` that the cache keeps for it. So the same policy serves a simulator, which asks in memory,
 and a store on disk, which asks once a step of any of many processes has ended.
+
+When a cache asks what something is worth
+-----------------------------------------
+A cache that holds n artifacts does not ask n times a decision: it remembers what it was told, and
+asks again for the artifact that is worth least by that. This finds the least if no worth is below
+what was told of it. Between two questions a cache asks anew for
+
+- what is offered or accessed, and
+- what its owner, or its `Outlook`, says has changed: `BudgetedCache.refresh`.
+
+Two things change without anyone saying so: `distance` falls as steps start, and `age` rises. A
+policy whose worths do not fall by that, and look at nothing else that changes unsaid, says so
+by an attribute, `worths_only_rise = True`. Of a policy that does not, all worths are asked anew
+for each eviction: right as well, but n times as much work.
 """
 
 from __future__ import annotations
 
 import typing as t
 
-__all__ = ["CachePolicy", "Knowledge"]
+__all__ = ["CachePolicy", "Knowledge", "Outlook"]
 
 
-class Knowledge(t.Protocol):
-    """What is known of artifacts at the moment that a policy is asked, by their keys.
+class Outlook(t.Protocol):
+    """What is known of artifacts, by their keys, apart from what a cache counts itself.
 
     Nothing here is of the future but what the workflow says: which steps have not run yet, what
     they read, and in which order steps start if all take equally long.
     """
-
-    @property
-    def capacity_bytes(self) -> int:
-        """What the cache may hold."""
-
-    @property
-    def age(self) -> float:
-        """The worth of what was evicted last, the greatest so far; 0 before (the L of GDSF)."""
 
     def size_bytes(self, key: str) -> int:
         """Return what an artifact takes."""
@@ -46,6 +52,24 @@ class Knowledge(t.Protocol):
     def distance(self, key: str) -> float | None:
         """Return how many steps start before its next reader, at least 1; None if it has none."""
 
+    def reconstruction(self, key: str, reading: str) -> float:
+        """Return the reconstruction cost of Eq. 3, in a reading: `paper` or `repaired`."""
+
+    def reuse(self, key: str, reading: str) -> float:
+        """Return the reuse value of Eq. 4, in a reading: `paper` or `repaired`."""
+
+
+class Knowledge(Outlook, t.Protocol):
+    """What a policy is told when it is asked: the outlook, and what the cache has counted."""
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What the cache may hold."""
+
+    @property
+    def age(self) -> float:
+        """The worth of what was evicted last, the greatest so far; 0 before (the L of GDSF)."""
+
     def admitted(self, key: str) -> int:
         """Return which admission or offer it was, counted from 1."""
 
@@ -58,13 +82,8 @@ class Knowledge(t.Protocol):
     def credit(self, key: str) -> float:
         """Return what the policy's `on_access` told at its admission or its last hit."""
 
-    def reconstruction(self, key: str, reading: str) -> float:
-        """Return the reconstruction cost of Eq. 3, in a reading: `paper` or `repaired`."""
 
-    def reuse(self, key: str, reading: str) -> float:
-        """Return the reuse value of Eq. 4, in a reading: `paper` or `repaired`."""
-
-
+@t.runtime_checkable
 class CachePolicy(t.Protocol):
     """Decides what a cache of limited size keeps.
 

@@ -6,6 +6,7 @@ A comment above a fenced block says more about it, its words separated by `;`:
 - `continues`: the program is that of the block before, with this one below;
 - `compiles`: the workflow compiles for Argo; `compiles for: ENGINE` for another engine;
 - `runs`: it succeeds on this machine;
+- `script`: the program is no workflow, and runs to its end;
 - `reports: CODES`: checking finds these codes;
 - `output of: COMMAND`: what the command prints, in a block of any language;
 - `generated`: `make goldens` writes the block; `generated from: TEXT`: what is printed from the
@@ -21,6 +22,7 @@ import re
 import shlex
 import subprocess
 import sys
+import types
 import typing as t
 from collections.abc import Callable
 from pathlib import Path
@@ -48,6 +50,7 @@ PAGES = (
     "docs/passes.md",
     "docs/clean-passes.md",
     "docs/splitting.md",
+    "docs/caching.md",
 )
 
 _BLOCK = re.compile(
@@ -134,6 +137,10 @@ def test_programs_do_what_the_page_says(
     block: Block, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if "script" in block.words:
+        monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))
+        exec(compile(block.program, block.file, "exec"), vars(sys.modules["__main__"]))
+        return
     for workflow in _workflows(block, tmp_path):
         found = stages.diagnose(workflow, block.engines)
         codes = [one.code for one in found if one.severity == "error"]

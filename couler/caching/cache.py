@@ -1,0 +1,415 @@
+"""A cache of limited size that a policy governs: what it keeps, and what it gives up for it."""
+
+from __future__ import annotations
+
+import heapq
+import typing as t
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from couler.caching.policy import CachePolicy, Outlook
+
+__all__ = ["BudgetedCache", "KeptOutlook", "Verdict"]
+
+
+class KeptOutlook(Outlook, t.Protocol):
+    """An outlook that depends on what is kept, such as the cost of making something again."""
+
+    def keep(self, key: str) -> Iterable[str]:
+        """Take note that an artifact is kept from now on; return of which others that tells.
+
+        Returns
+        -------
+        iterable of str
+            The artifacts of which something other than `distance` may have changed.
+        """
+
+    def give_up(self, key: str) -> Iterable[str]:
+        """Take note that an artifact is kept no longer; return as `keep` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of an artifact that was offered to a cache.
+
+    Attributes
+    ----------
+    admitted
+        Whether it is kept.
+    evicted
+        The artifacts that went for it, in the order in which they went; none if it is not kept.
+    reason
+        Why it is not kept; empty if it is.
+    """
+
+    admitted: bool
+    evicted: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class BudgetedCache:
+    """Keeps the artifacts that a policy holds to be worth most, within a number of bytes.
+
+    It holds keys, not files: whoever owns the files puts them where the verdict says.
+
+    Parameters
+    ----------
+    capacity_bytes
+        What all that is kept may take together.
+    policy
+        Says what is worth keeping.
+    outlook
+        Says what is known of artifacts; this cache alone tells it what is kept.
+
+    Raises
+    ------
+    ValueError
+        The capacity is negative.
+
+    Notes
+    -----
+    What is worth least is found by a heap of the worths that were told last, each a lower bound
+    of what it would be now (see `couler.caching.policy`); the least is asked for again until it
+    is what it was. A decision that looks at k artifacts, all but those it evicts because their
+    worth has risen above what was stored, is O(k log n) for n kept artifacts and O(n k) where the
+    policy does not promise that worths only rise. What is evicted was admitted before, and so adds
+    O(log n) to the decision that admitted it. A newcomer that is refused after it was compared
+    with j artifacts costs O(j log n).
+
+    Examples
+    --------
+    >>> from couler.caching.graph import ArtifactGraph
+    >>> from couler.caching.policies.lru import LeastRecentlyUsed
+    >>> from couler.caching.run_knowledge import RunKnowledge
+    >>> graph = ArtifactGraph(
+    ...     jobs=("make", "read"), artifacts=("a", "b", "c", "d"), producer=(0, 0, 0, 0),
+    ...     readers=((1,), (1,), (1,), (1,)), size_bytes=(60, 40, 50, 200), seconds=(1.0, 1.0),
+    ... )
+    >>> cache = BudgetedCache(100, LeastRecentlyUsed(), RunKnowledge(graph))
+    >>> cache.offer("a").admitted, cache.offer("b").admitted, cache.access("a")
+    (True, True, True)
+    >>> cache.offer("c")
+    Verdict(admitted=True, evicted=('b', 'a'), reason='')
+    >>> cache.offer("d").reason
+    'takes 200 bytes, and the cache holds 100'
+    """
+
+    def __init__(self, capacity_bytes: int, policy: CachePolicy, outlook: KeptOutlook) -> None:
+        _check_capacity(capacity_bytes)
+        self._policy = policy
+        self._outlook = outlook
+        self._known = _Counts(capacity_bytes, outlook)
+        self._entries = self._known.entries
+        self._is_lazy = bool(getattr(policy, "worths_only_rise", False))
+        self._heap: list[tuple[float, int, int, str]] = []
+        self._stamp = 0
+        self._used_bytes = 0
+        self._pinned_bytes = 0
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What all that is kept may take together."""
+        return self._known.capacity_bytes
+
+    @property
+    def used_bytes(self) -> int:
+        """What all that is kept takes together.
+
+        More than the capacity only as long as pins hold what does not fit after `resize`.
+        """
+        return self._used_bytes
+
+    @property
+    def pinned_bytes(self) -> int:
+        """What of it is pinned."""
+        return self._pinned_bytes
+
+    @property
+    def age(self) -> float:
+        """The worth of what was evicted last, the greatest so far; 0 before."""
+        return self._known.age
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def offer(self, key: str) -> Verdict:
+        """Decide on an artifact that was just made, or fetched.
+
+        Refused is, in this order, what is larger than the cache, what the policy refuses, what
+        pinned artifacts leave no room for, and what is worth less than all that would have to go
+        for it: nothing is evicted for what is not admitted then. What is kept already stays, and
+        the offer does not count as a use of it.
+        """
+        if key in self._entries:
+            return Verdict(admitted=True)
+        size = self._outlook.size_bytes(key)
+        if size > self.capacity_bytes:
+            return _refused(f"takes {size} bytes, and the cache holds {self.capacity_bytes}")
+        newcomer = self._known.open(key, size)
+        reason = self._policy.admit(key, self._known)
+        if reason is None and size > self.capacity_bytes - self._pinned_bytes:
+            room = max(0, self.capacity_bytes - self._pinned_bytes)
+            reason = f"takes {size} bytes, and what is pinned leaves {room}"
+        if reason is not None:
+            del self._entries[key]
+            return _refused(reason)
+        newcomer.credit = self._policy.on_access(key, self._known)
+        return self._make_room(key, newcomer)
+
+    def access(self, key: str) -> bool:
+        """Take note that an artifact is read; return whether it is kept."""
+        entry = self._entries.get(key)
+        if entry is None:
+            return False
+        self._known.use(entry)
+        entry.credit = self._policy.on_access(key, self._known)
+        self.refresh((key,))
+        return True
+
+    def refresh(self, keys: Iterable[str]) -> None:
+        """Take note that what is known of artifacts has changed; those not kept do not matter."""
+        if not self._is_lazy:
+            return
+        for key in keys:
+            entry = self._entries.get(key)
+            if entry is None or entry.pins:
+                continue
+            worth = self._worth(key)
+            if (worth, entry.last_used) < entry.stored:
+                self._store(key, entry, worth)
+
+    def drop(self, key: str) -> bool:
+        """Forget an artifact whose files are gone for another reason; return if it was kept."""
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return False
+        self._used_bytes -= entry.size_bytes
+        if entry.pins:
+            self._pinned_bytes -= entry.size_bytes
+        self.refresh(self._outlook.give_up(key))
+        return True
+
+    def pin(self, key: str) -> None:
+        """Keep an artifact whatever it is worth, until `unpin` was called as often as `pin`.
+
+        Raises
+        ------
+        KeyError
+            It is not kept.
+        """
+        entry = self._entries[key]
+        if not entry.pins:
+            self._pinned_bytes += entry.size_bytes
+            entry.stamp = _IN_NO_HEAP
+        entry.pins += 1
+
+    def unpin(self, key: str) -> tuple[str, ...]:
+        """Take back a pin; return what was evicted as only pins held more than the capacity.
+
+        Raises
+        ------
+        KeyError
+            It is not kept.
+        ValueError
+            It is not pinned.
+        """
+        entry = self._entries[key]
+        if not entry.pins:
+            raise ValueError(f"{key!r} is not pinned")
+        entry.pins -= 1
+        if entry.pins:
+            return ()
+        self._pinned_bytes -= entry.size_bytes
+        self._enter(key, entry)
+        return self._shrink()
+
+    def resize(self, capacity_bytes: int) -> tuple[str, ...]:
+        """Change the capacity; return what was evicted, in that order.
+
+        What is pinned stays even if it does not fit; `unpin` evicts it then.
+
+        Raises
+        ------
+        ValueError
+            The capacity is negative.
+        """
+        _check_capacity(capacity_bytes)
+        self._known.capacity_bytes = capacity_bytes
+        self._renew()
+        return self._shrink()
+
+    def _make_room(self, key: str, newcomer: _Entry) -> Verdict:
+        """Let a newcomer join, and evict until all fits; undo all if it were to go itself."""
+        self._used_bytes += newcomer.size_bytes
+        self._enter(key, newcomer)
+        self.refresh(self._outlook.keep(key))
+        evicted: list[tuple[str, _Entry, float]] = []
+        while self._used_bytes > self.capacity_bytes:
+            least, worth = self._least()
+            evicted.append((least, self._entries[least], worth))
+            self._remove(least)
+            if least == key:
+                return self._undo(evicted)
+        return Verdict(admitted=True, evicted=self._age_by(evicted))
+
+    def _undo(self, evicted: list[tuple[str, _Entry, float]]) -> Verdict:
+        """Take back the evictions before the last, which was the newcomer's."""
+        for key, entry, _ in evicted[:-1]:
+            self._entries[key] = entry
+            self._used_bytes += entry.size_bytes
+            self._enter(key, entry)
+            self.refresh(self._outlook.keep(key))
+        return _refused("is worth less than what would have to go for it")
+
+    def _shrink(self) -> tuple[str, ...]:
+        evicted: list[tuple[str, _Entry, float]] = []
+        while self._used_bytes > max(self.capacity_bytes, self._pinned_bytes):
+            least, worth = self._least()
+            evicted.append((least, self._entries[least], worth))
+            self._remove(least)
+        return self._age_by(evicted)
+
+    def _age_by(self, evicted: list[tuple[str, _Entry, float]]) -> tuple[str, ...]:
+        for _, _, worth in evicted:
+            self._known.age = max(self._known.age, worth)
+        return tuple(key for key, _, _ in evicted)
+
+    def _remove(self, key: str) -> None:
+        entry = self._entries.pop(key)
+        self._used_bytes -= entry.size_bytes
+        self.refresh(self._outlook.give_up(key))
+
+    def _least(self) -> tuple[str, float]:
+        """Return the artifact of least worth that is not pinned, and its worth."""
+        if not self._is_lazy:
+            worth, _, key = min(
+                (self._worth(key), entry.last_used, key)
+                for key, entry in self._entries.items()
+                if not entry.pins
+            )
+            return key, worth
+        while True:
+            _, _, stamp, key = self._heap[0]
+            entry = self._entries.get(key)
+            if entry is None or entry.stamp != stamp:  # gone, pinned, or entered anew
+                heapq.heappop(self._heap)
+                continue
+            worth = self._worth(key)
+            if (worth, entry.last_used) == entry.stored:
+                return key, worth
+            heapq.heappop(self._heap)
+            self._store(key, entry, worth)
+
+    def _worth(self, key: str) -> float:
+        worth = self._policy.worth(key, self._known)
+        if worth != worth:
+            raise ValueError(f"{self._policy!r} says that {key!r} is worth nan, which is no number")
+        return worth
+
+    def _enter(self, key: str, entry: _Entry) -> None:
+        if self._is_lazy and not entry.pins:
+            self._store(key, entry, self._worth(key))
+
+    def _store(self, key: str, entry: _Entry, worth: float) -> None:
+        self._stamp += 1
+        entry.stamp = self._stamp
+        entry.stored = (worth, entry.last_used)
+        heapq.heappush(self._heap, (worth, entry.last_used, self._stamp, key))
+        if len(self._heap) > 2 * len(self._entries) + _SLACK:
+            self._compact()
+
+    def _compact(self) -> None:
+        """Leave out what is valid no longer; at most half is, so this is O(1) an entry."""
+        entries = self._entries
+        self._heap = [
+            one for one in self._heap if one[3] in entries and entries[one[3]].stamp == one[2]
+        ]
+        heapq.heapify(self._heap)
+
+    def _renew(self) -> None:
+        """Ask for all worths, as all may have changed."""
+        self._heap = []
+        for key, entry in self._entries.items():
+            self._enter(key, entry)
+
+
+_SLACK = 16
+"""How many entries beyond twice those in use a heap may have before it is made anew."""
+
+_IN_NO_HEAP = 0
+
+
+@dataclass(slots=True)
+class _Entry:
+    """What a cache counts of an artifact that it keeps, or is offered."""
+
+    size_bytes: int
+    admitted: int
+    last_used: int
+    uses: int = 1
+    credit: float = 0.0
+    pins: int = 0
+    stored: tuple[float, int] = (0.0, 0)
+    stamp: int = _IN_NO_HEAP
+
+
+class _Counts:
+    """The `Knowledge` of a cache: its own counts, and its outlook."""
+
+    def __init__(self, capacity_bytes: int, outlook: Outlook) -> None:
+        self.capacity_bytes = capacity_bytes
+        self.age = 0.0
+        self.entries: dict[str, _Entry] = {}
+        self._offers = 0
+        self._clock = 0
+        self.size_bytes = outlook.size_bytes
+        self.cost_s = outlook.cost_s
+        self.readers_left = outlook.readers_left
+        self.distance = outlook.distance
+        self._outlook = outlook
+
+    def reconstruction(self, key: str, reading: str) -> float:
+        return self._outlook.reconstruction(key, reading)
+
+    def reuse(self, key: str, reading: str) -> float:
+        return self._outlook.reuse(key, reading)
+
+    def open(self, key: str, size_bytes: int) -> _Entry:
+        """Begin to count for an artifact that is offered."""
+        self._offers += 1
+        self._clock += 1
+        entry = self.entries[key] = _Entry(size_bytes, self._offers, self._clock)
+        return entry
+
+    def use(self, entry: _Entry) -> None:
+        """Count a hit."""
+        self._clock += 1
+        entry.last_used = self._clock
+        entry.uses += 1
+
+    def admitted(self, key: str) -> int:
+        return self.entries[key].admitted
+
+    def last_used(self, key: str) -> int:
+        return self.entries[key].last_used
+
+    def uses(self, key: str) -> int:
+        return self.entries[key].uses
+
+    def credit(self, key: str) -> float:
+        return self.entries[key].credit
+
+
+def _check_capacity(capacity_bytes: int) -> None:
+    if capacity_bytes < 0:
+        raise ValueError(f"a cache of {capacity_bytes} bytes: the capacity must not be negative")
+
+
+def _refused(reason: str) -> Verdict:
+    return Verdict(admitted=False, reason=reason)

@@ -1,0 +1,1 @@
+"""The policies that come with Couler, each in a file of its own."""

@@ -1,0 +1,104 @@
+"""How far a run is: which readers of an artifact are left, and how far away the next one is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from couler.caching.graph import ArtifactGraph
+
+__all__ = ["RunProgress"]
+
+
+class RunProgress:
+    """Which jobs of a graph have not started, and what that says of its artifacts.
+
+    Parameters
+    ----------
+    graph
+        n jobs.
+    order
+        The n jobs in the order in which they are expected to start; they may start in another.
+
+    Raises
+    ------
+    ValueError
+        The order is not one of all jobs, each once.
+
+    Notes
+    -----
+    A job that starts is O(log n) and O(1) for each artifact that it reads; a distance is O(log n).
+
+    Examples
+    --------
+    >>> graph = ArtifactGraph(
+    ...     jobs=("make", "slow", "quick"), artifacts=("data",), producer=(0,),
+    ...     readers=((1, 2),), size_bytes=(1,), seconds=(1.0, 1.0, 1.0),
+    ... )
+    >>> progress = RunProgress(graph, order=(0, 2, 1))
+    >>> progress.readers_left(0), progress.distance(0)
+    (2, 2)
+    >>> progress.start(0), progress.start(2)
+    (True, True)
+    >>> progress.readers_left(0), progress.distance(0)
+    (1, 1)
+    """
+
+    def __init__(self, graph: ArtifactGraph, order: Sequence[int]) -> None:
+        if sorted(order) != list(range(len(graph.jobs))):
+            raise ValueError("the order does not name each job once")
+        self._graph = graph
+        rank = {job: rank for rank, job in enumerate(order)}
+        self._rank = [rank[job] for job in range(len(order))]
+        self._has_started = [False] * len(order)
+        self._waiting = _CountTree(len(order))
+        self._left = [len(readers) for readers in graph.readers]
+        # For each artifact the ranks of its readers, the next one last.
+        self._reads = [sorted((rank[job] for job in jobs), reverse=True) for jobs in graph.readers]
+        self._job_of = tuple(order)
+
+    def has_started(self, job: int) -> bool:
+        """Return whether a job has started, or never will."""
+        return self._has_started[job]
+
+    def start(self, job: int) -> bool:
+        """Take note that a job reads nothing any more; return False if that was known."""
+        if self._has_started[job]:
+            return False
+        self._has_started[job] = True
+        self._waiting.remove(self._rank[job])
+        for artifact in self._graph.inputs[job]:
+            self._left[artifact] -= 1
+        return True
+
+    def readers_left(self, artifact: int) -> int:
+        """Return how many of its readers have not started."""
+        return self._left[artifact]
+
+    def distance(self, artifact: int) -> int | None:
+        """Return which of the jobs to start, counted from 1, reads it next; None if none does."""
+        ranks = self._reads[artifact]
+        while ranks and self._has_started[self._job_of[ranks[-1]]]:
+            ranks.pop()
+        return self._waiting.before(ranks[-1]) + 1 if ranks else None
+
+
+class _CountTree:
+    """How many of the numbers below one are left of 0 to n - 1: a Fenwick tree."""
+
+    def __init__(self, count: int) -> None:
+        self._sums = [0] + [at & -at for at in range(1, count + 1)]
+
+    def remove(self, number: int) -> None:
+        """Take a number away that is there."""
+        at = number + 1
+        while at < len(self._sums):
+            self._sums[at] -= 1
+            at += at & -at
+
+    def before(self, number: int) -> int:
+        """Return how many smaller ones are left."""
+        found = 0
+        while number:
+            found += self._sums[number]
+            number &= number - 1
+        return found

@@ -1,0 +1,171 @@
+"""What it costs to have an artifact again: to read it from elsewhere, or to make it anew."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+
+from couler.caching.graph import ArtifactGraph
+
+__all__ = ["RestoringCosts"]
+
+
+class RestoringCosts:
+    r"""The seconds to have each of m artifacts again, by what else is kept at the moment.
+
+    Parameters
+    ----------
+    graph
+        Of m artifacts.
+    read_s
+        For each of the m artifacts the seconds to read a copy of it that is not in the cache;
+        infinite where there is none. None if no job's outputs have copies, and what comes from
+        outside takes no time.
+
+    Raises
+    ------
+    ValueError
+        There is not one time for each artifact, one is negative, or what comes from outside is
+        nowhere to be read.
+
+    Notes
+    -----
+    For an artifact a made by the job p from the artifacts I,
+
+    .. math:: C(a) = \min\{read(a),\; seconds(p) + \max_{b \in I} N(b)\},
+       \quad N(b) = 0 \text{ if b is kept, else } C(b)
+
+    so making it anew takes the longest path of its ancestors that are not kept.
+
+    All costs are kept up to date: `keep` and `give_up` compute anew what changes by them, and what
+    changes by that, and stop where a cost is what it was. That is O(log r) for each read of a
+    changed artifact, for r artifacts that its reader reads; often nothing, as most jobs take longer
+    than to read what they make. A cost is O(1).
+
+    Examples
+    --------
+    >>> graph = ArtifactGraph(
+    ...     jobs=("load", "clean", "fit"), artifacts=("raw", "table", "model"),
+    ...     producer=(0, 1, 2), readers=((1,), (2,), ()), size_bytes=(10, 10, 1),
+    ...     seconds=(30.0, 20.0, 100.0),
+    ... )
+    >>> costs = RestoringCosts(graph)
+    >>> [costs.cost_s(artifact) for artifact in range(3)]
+    [30.0, 50.0, 150.0]
+    >>> costs.keep(1), costs.cost_s(2)  # the table is kept: to fit anew takes the fit alone
+    ([2], 100.0)
+    """
+
+    def __init__(self, graph: ArtifactGraph, read_s: Sequence[float] | None = None) -> None:
+        self._graph = graph
+        self._is_kept = [False] * len(graph.artifacts)
+        self._read_s = _checked(graph, read_s)
+        self._listeners = tuple(
+            tuple(job for job in readers if self._passes_on(job)) for readers in graph.readers
+        )
+        self._rank = [0] * len(graph.jobs)
+        for rank, job in enumerate(graph.order):
+            self._rank[job] = rank
+        self._needs = tuple(_Needs() for _ in graph.jobs)
+        self._cost_s = self._read_s.copy()
+        later: list[tuple[int, int]] = []  # all jobs come in their order here: none is left
+        for artifact, maker in enumerate(graph.producer):
+            if maker is None:
+                self._tell(artifact, later)
+        for job in graph.order:
+            for artifact in graph.outputs[job]:
+                self._cost_s[artifact] = self._lesser(job, artifact)
+                self._tell(artifact, later)
+
+    def cost_s(self, artifact: int) -> float:
+        """Return the seconds to have an artifact again if it were not kept."""
+        return self._cost_s[artifact]
+
+    def keep(self, artifact: int) -> list[int]:
+        """Take note that an artifact is kept; return those of which the cost has changed."""
+        self._is_kept[artifact] = True
+        return self._spread(artifact)
+
+    def give_up(self, artifact: int) -> list[int]:
+        """Take note that one is kept no longer; return those of which the cost has changed."""
+        self._is_kept[artifact] = False
+        return self._spread(artifact)
+
+    def _passes_on(self, job: int) -> bool:
+        """Return whether what a job reads can change what its outputs cost."""
+        seconds = self._graph.seconds[job]
+        return any(seconds < self._read_s[artifact] for artifact in self._graph.outputs[job])
+
+    def _spread(self, artifact: int) -> list[int]:
+        """Tell what an artifact takes now, and compute anew what changes by that."""
+        changed: list[int] = []
+        later: list[tuple[int, int]] = []
+        self._tell(artifact, later)
+        last = None
+        while later:
+            _, job = heapq.heappop(later)
+            if job == last:
+                continue
+            last = job
+            for output in self._graph.outputs[job]:
+                cost_s = self._lesser(job, output)
+                if cost_s != self._cost_s[output]:
+                    self._cost_s[output] = cost_s
+                    changed.append(output)
+                    if not self._is_kept[output]:
+                        self._tell(output, later)
+        return changed
+
+    def _tell(self, artifact: int, later: list[tuple[int, int]]) -> None:
+        """Tell the readers of an artifact what it takes; note those to which that matters."""
+        need_s = 0.0 if self._is_kept[artifact] else self._cost_s[artifact]
+        for job in self._listeners[artifact]:
+            if self._needs[job].put(artifact, need_s):
+                heapq.heappush(later, (self._rank[job], job))
+
+    def _lesser(self, job: int, output: int) -> float:
+        return min(self._read_s[output], self._graph.seconds[job] + self._needs[job].greatest())
+
+
+class _Needs:
+    """What each artifact that a job reads takes to be there, and the greatest of it."""
+
+    def __init__(self) -> None:
+        self._need_s: dict[int, float] = {}
+        self._heap: list[tuple[float, int]] = []
+
+    def put(self, artifact: int, need_s: float) -> bool:
+        """Set what one takes; return whether the greatest has changed."""
+        before = self.greatest()
+        self._need_s[artifact] = need_s
+        heapq.heappush(self._heap, (-need_s, artifact))
+        if len(self._heap) > 2 * len(self._need_s) + _SLACK:
+            self._heap = [(-one_s, other) for other, one_s in self._need_s.items()]
+            heapq.heapify(self._heap)
+        return self.greatest() != before
+
+    def greatest(self) -> float:
+        """Return what takes longest; 0 if there is none."""
+        heap = self._heap
+        while heap and self._need_s[heap[0][1]] != -heap[0][0]:
+            heapq.heappop(heap)
+        return -heap[0][0] if heap else 0.0
+
+
+_SLACK = 8
+"""How many entries beyond twice those in use a heap may have before it is made anew."""
+
+
+def _checked(graph: ArtifactGraph, read_s: Sequence[float] | None) -> list[float]:
+    if read_s is None:
+        return [0.0 if maker is None else math.inf for maker in graph.producer]
+    if len(read_s) != len(graph.artifacts):
+        raise ValueError(f"read_s: {len(read_s)} values for {len(graph.artifacts)} artifacts")
+    for artifact, seconds in enumerate(read_s):
+        if not seconds >= 0:
+            raise ValueError(f"read_s: {graph.artifacts[artifact]} takes {seconds} seconds")
+        if graph.producer[artifact] is None and math.isinf(seconds):
+            name = graph.artifacts[artifact]
+            raise ValueError(f"read_s: {name} comes from outside, so it must be readable there")
+    return list(read_s)

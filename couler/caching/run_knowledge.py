@@ -1,0 +1,112 @@
+"""What is known of the artifacts of one run while it is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from couler.caching.graph import ArtifactGraph
+from couler.caching.progress import RunProgress
+from couler.caching.restoring import RestoringCosts
+from couler.caching.schedule import start_order
+
+__all__ = ["RunKnowledge"]
+
+
+class RunKnowledge:
+    """The outlook of one run: what is left to read, when, and what it costs to have it again.
+
+    Parameters
+    ----------
+    graph
+        The run's jobs and artifacts.
+    order
+        The jobs in the order in which they are expected to start; None for that of
+        `start_order(graph)`, which knows no durations.
+    read_s
+        For each artifact the seconds to read a copy of it that is not in the cache; infinite where
+        there is none. None if what is not kept is made anew, and what comes from outside takes no
+        time.
+
+    Raises
+    ------
+    ValueError
+        The order is not one of all jobs, each once, or `read_s` does not fit the graph.
+
+    Notes
+    -----
+    One cache tells it what is kept (`keep`, `give_up`), and whoever runs the jobs which of them
+    have started and ended (`start`, `end`). Each returns the artifacts of which that changes what
+    is known, other than their distance, for `BudgetedCache.refresh`; the cache sees to its own.
+
+    Examples
+    --------
+    >>> graph = ArtifactGraph(
+    ...     jobs=("load", "fit", "test"), artifacts=("data", "model"), producer=(0, 1),
+    ...     readers=((1, 2), (2,)), size_bytes=(100, 10), seconds=(5.0, 60.0, 1.0),
+    ... )
+    >>> known = RunKnowledge(graph)
+    >>> known.readers_left("data"), known.distance("data"), known.cost_s("model")
+    (2, 2, 65.0)
+    >>> known.start(0), known.start(1)
+    ((), ('data',))
+    >>> known.readers_left("data"), known.distance("data")
+    (1, 1)
+    >>> tuple(known.keep("data")), known.cost_s("model")
+    (('model',), 60.0)
+    """
+
+    def __init__(
+        self,
+        graph: ArtifactGraph,
+        *,
+        order: Sequence[int] | None = None,
+        read_s: Sequence[float] | None = None,
+    ) -> None:
+        self._graph = graph
+        self._number = graph.number
+        self._progress = RunProgress(graph, start_order(graph) if order is None else order)
+        self._costs = RestoringCosts(graph, read_s)
+
+    def start(self, job: int) -> tuple[str, ...]:
+        """Take note that a job has read what it reads.
+
+        Returns
+        -------
+        tuple of str
+            The artifacts that it reads, of which fewer readers are left now; none if the job had
+            started before.
+        """
+        if not self._progress.start(job):
+            return ()
+        return self._names(self._graph.inputs[job])
+
+    def end(self, job: int) -> tuple[str, ...]:
+        """Take note that a job has ended, or that it will not run; return as `start` does."""
+        return self.start(job)
+
+    def keep(self, key: str) -> tuple[str, ...]:
+        """Take note that an artifact is kept; return those whose cost that changes."""
+        return self._names(self._costs.keep(self._number[key]))
+
+    def give_up(self, key: str) -> tuple[str, ...]:
+        """Take note that one is kept no longer; return those whose cost that changes."""
+        return self._names(self._costs.give_up(self._number[key]))
+
+    def size_bytes(self, key: str) -> int:
+        """Return what an artifact takes."""
+        return self._graph.size_bytes[self._number[key]]
+
+    def cost_s(self, key: str) -> float:
+        """Return the seconds to have it again, by what else is kept; see `RestoringCosts`."""
+        return self._costs.cost_s(self._number[key])
+
+    def readers_left(self, key: str) -> int:
+        """Return how many of its readers have not started."""
+        return self._progress.readers_left(self._number[key])
+
+    def distance(self, key: str) -> int | None:
+        """Return which of the jobs to start, counted from 1, reads it next; None if none does."""
+        return self._progress.distance(self._number[key])
+
+    def _names(self, artifacts: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self._graph.artifacts[artifact] for artifact in artifacts)

@@ -1,0 +1,79 @@
+"""The order in which jobs are expected to start."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from couler.caching.graph import ArtifactGraph
+from couler.caching.schedule import start_order
+from tests.support.caching import random_graph
+
+
+def flat(*seconds: float) -> ArtifactGraph:
+    count = len(seconds)
+    return ArtifactGraph(
+        jobs=tuple(f"job{job}" for job in range(count)),
+        artifacts=(),
+        producer=(),
+        readers=(),
+        size_bytes=(),
+        seconds=seconds,
+    )
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3, None])
+def test_no_job_starts_before_those_that_it_waits_for(workers: int | None) -> None:
+    for seed in range(50):
+        graph = random_graph(random.Random(seed), max_jobs=12)
+        for seconds in (None, graph.seconds):
+            order = start_order(graph, workers, seconds)
+            assert sorted(order) == list(range(len(graph.jobs)))
+            rank = {job: rank for rank, job in enumerate(order)}
+            for job, before in enumerate(graph.predecessors):
+                assert all(rank[one] < rank[job] for one in before)
+
+
+def test_a_job_starts_where_a_worker_is_free() -> None:
+    # Of four roots two start at 0; what waits for the first of them was ready after the others.
+    graph = ArtifactGraph(
+        jobs=("a", "b", "c", "d", "after a"),
+        artifacts=("x",),
+        producer=(0,),
+        readers=((4,),),
+        size_bytes=(1,),
+        seconds=(1.0, 9.0, 9.0, 1.0, 1.0),
+    )
+    assert start_order(graph, workers=2) == (0, 1, 2, 3, 4)
+    assert start_order(graph, workers=8) == (0, 1, 2, 3, 4)
+    chain_last = ArtifactGraph(
+        jobs=("after b", "b", "c", "d"),
+        artifacts=("x",),
+        producer=(1,),
+        readers=((0,),),
+        size_bytes=(1,),
+        seconds=(1.0, 1.0, 1.0, 1.0),
+    )
+    assert start_order(chain_last, workers=1) == (1, 2, 3, 0)
+    assert start_order(chain_last, workers=2) == (1, 2, 3, 0)
+
+
+def test_durations_change_the_order() -> None:
+    graph = ArtifactGraph(
+        jobs=("long", "short", "after long", "after short"),
+        artifacts=("x", "y"),
+        producer=(0, 1),
+        readers=((2,), (3,)),
+        size_bytes=(1, 1),
+        seconds=(9.0, 1.0, 1.0, 1.0),
+    )
+    assert start_order(graph, workers=2) == (0, 1, 2, 3)
+    assert start_order(graph, workers=2, seconds=graph.seconds) == (0, 1, 3, 2)
+
+
+def test_what_makes_no_sense_is_refused() -> None:
+    with pytest.raises(ValueError, match="0 workers"):
+        start_order(flat(1.0), workers=0)
+    with pytest.raises(ValueError, match="2 durations for 1 jobs"):
+        start_order(flat(1.0), seconds=(1.0, 2.0))
