@@ -121,6 +121,8 @@ CODES: dict[str, str] = {
     "CLR322": "file that Argo would not find again in its archive",
     "CLR323": "files that Argo cannot list",
     "CLR324": "step that Argo cannot run in its part",
+    "CLR325": "files of a cached foreach read as one folder",
+    "CLR326": "cached file that is removed with its run",
     "CLR340": "foreach of Airflow inside a foreach, both over lists of the run",
     "CLR341": "bound on the items of a group in Airflow",
     "CLR342": "DAG of many tasks",
@@ -217,6 +219,7 @@ CODES: dict[str, str] = {
     "CLR512": "too many parameters of a template",
     "CLR513": "manifest too large",
     "CLR514": "templates nested too deep",
+    "CLR515": "entries that do not fit into a config map",
     "CLR540": "step that is too large for any part",
     "CLR541": "budget within which nothing can be split",
 }

@@ -92,7 +92,7 @@ class ArgoBackend:
             Verified, its defaults resolved.
         target
             Profile, namespace and options: `kind`, `helper_image`, `gpu_type_label`,
-            `share_templates`.
+            `share_templates`, `memo_maps`.
         format
             `yaml`, or `json` for Argo's and Kubernetes's API.
 
@@ -182,6 +182,8 @@ def _options(target: Target) -> ManifestOptions:
     given = dict(target.options)
     if "share_templates" in given:
         given["share_templates"] = _truth("share_templates", given["share_templates"])
+    if "memo_maps" in given:
+        given["memo_maps"] = _memo_maps(given["memo_maps"])
     options = ManifestOptions(namespace=target.namespace, **given)
     if options.kind is not None and options.kind not in KINDS:
         raise EngineOptionError(f"argo has no kind {options.kind!r}; it has: {', '.join(KINDS)}")
@@ -195,6 +197,19 @@ def _truth(name: str, value: object) -> bool:
     if text not in truths:
         raise EngineOptionError(f"argo: {name} is true or false, not {value!r}")
     return truths[text]
+
+
+def _memo_maps(value: object) -> int:
+    """Return how many config maps hold the entries of cached steps."""
+    from couler.backends.argo.cachekey import MAPS
+
+    for count in MAPS:
+        if str(value) == str(count):
+            return count
+    raise EngineOptionError(
+        f"argo: memo_maps is {' or '.join(map(str, MAPS))}, not {value!r}: the first digits of a "
+        "key tell its config map"
+    )
 
 
 def _check_version(version: str | None) -> None:

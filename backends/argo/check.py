@@ -25,6 +25,7 @@ from couler.backends.argo.limits import (
 )
 from couler.backends.argo.listing import check_listing
 from couler.backends.argo.manifest import Manifest
+from couler.backends.argo.memo_limits import check_entries, check_memoized
 from couler.backends.argo.names import legal
 from couler.backends.argo.node_counts import NodeCounts
 from couler.backends.argo.part_limits import check_groups, check_overrides
@@ -70,7 +71,7 @@ def check(workflow: Workflow) -> Iterator[Diagnostic]:
             yield from _check_step(step, scope.path_of(step), siblings)
 
 
-_WITH_LIMITS = frozenset(("inputs", "outputs", "logs", "sidecars", "retry", "engine"))
+_WITH_LIMITS = frozenset(("inputs", "outputs", "logs", "sidecars", "retry", "engine", "cache"))
 """The fields of a step, besides its action, for which Argo has limits of its own."""
 
 
@@ -84,6 +85,7 @@ def _check_step(step: Step, path: str, siblings: dict[str, Step]) -> Iterator[Di
     if step.gives(_WITH_LIMITS):
         yield from _check_settings(step, path)
         yield from _check_inputs(step, path, siblings)
+        yield from check_memoized(step, path, siblings)
 
 
 def _check_action(step: Step, path: str) -> Iterator[Diagnostic]:
@@ -344,6 +346,7 @@ def check_size(manifest: Manifest, profile: str) -> Iterator[Diagnostic]:
         if full:
             yield from _check_counts(spec["templates"])
         yield from _check_bytes(len(text.encode()), spec, full=full)
+    yield from check_entries(manifest.specs)
 
 
 def _check_bytes(size: int, spec: Tree, *, full: bool) -> Iterator[Diagnostic]:

@@ -83,6 +83,12 @@ class PartRenderer(Renderer):
             return self._around.value(value)
         return super()._kept(value, optional=optional)
 
+    def _kept_place(self, value: StepRef, own: str) -> str:
+        if not self._is_elsewhere(value.step):
+            return super()._kept_place(value, own)
+        kept = self._around.value(value)
+        return f"({kept} == '' ? {own} : {kept})"
+
     def kept_or_empty(self, reference: StepRef) -> str:
         """Return an expression for what Argo keeps of an output; empty if it was not made.
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from couler.backends.argo import files, pods
+from couler.backends.argo.cachekey import DEFAULT_MAPS, map_name
 from couler.backends.argo.child_runs import RunPart, divide
 from couler.backends.argo.dags import Scopes
 from couler.backends.argo.expressions import json_literal, tag
@@ -56,6 +57,8 @@ class ManifestOptions(t.NamedTuple):
     gpu_type_label: str = pods.GPU_TYPE_LABEL
     share_templates: bool = True
     """Whether steps of one shape share a template; else each has its own."""
+    memo_maps: int = DEFAULT_MAPS
+    """How many config maps hold the entries of cached steps: 1, 16 or 256."""
 
 
 @dataclass(frozen=True)
@@ -271,7 +274,10 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     on_exit = names.take(ON_EXIT) if workflow.exit_handlers else ON_EXIT
     volumes = {volume.name: volume for volume in workflow.volumes}
     leaves = Leaves(
-        TemplateOptions(options.gpu_type_label, volumes), shares=options.share_templates
+        TemplateOptions(
+            options.gpu_type_label, volumes, map_name(workflow.name), options.memo_maps
+        ),
+        shares=options.share_templates,
     )
     scopes = Scopes(leaves, names, kept)
     view = ScopeView.of_workflow(workflow)

@@ -43,14 +43,14 @@ class NodeCounts:
             (task["name"], items, self.of_task(task))
             for template in self._templates.values()
             for task in template.get("dag", {}).get("tasks", ())
-            if (items := _items(task)) is not None
+            if (items := items_of(task)) is not None
         ]
         return max(found, key=lambda one: one[2], default=None)
 
     def of_task(self, task: Tree) -> int:
         """Return the nodes of a task, with those that its template and hooks make."""
         each = 1 + self.of_template(task.get("template", ""))
-        items = _items(task)
+        items = items_of(task)
         nodes = each if items is None else 1 + items * each
         for hook in task.get("hooks", {}).values():
             nodes += 1 + self.of_template(hook.get("template", ""))
@@ -73,7 +73,7 @@ class NodeCounts:
         return self._known[name]
 
 
-def _items(task: Tree) -> int | None:
+def items_of(task: Tree) -> int | None:
     """Return how many items a task has, one where that is known only in the run; None for none."""
     if "withItems" in task:
         return len(task["withItems"])

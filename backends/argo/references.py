@@ -118,7 +118,7 @@ class Renderer:
         simple = self._simple(value, step)
         if simple is not None and self._is_tag_safe(value, step, want):
             return variable(simple)
-        if isinstance(value, StepRef) and self._is_location(value):
+        if isinstance(value, StepRef) and self._is_location(value) and not self._is_memoized(value):
             return self.location_of(value)
         return tag(self.expression_as(value, step, want))
 
@@ -136,7 +136,9 @@ class Renderer:
                 return self._logical_date
             case StepRef():
                 producer = self.view.steps.get(value.step)
-                if producer is None or producer.foreach is not None or self._is_location(value):
+                if producer is None or producer.foreach is not None:
+                    return None
+                if self._is_location(value) and not self._is_made(value, step):
                     return None
                 if self._default_of(value) is not None and may_be_unmade(producer, step):
                     return None  # a tag would wait for it for ever
@@ -230,7 +232,8 @@ class Renderer:
             return kept if default is None else f"({kept} ?? {quote(default)})"
         producer = self.view.steps[value.step]
         if self._is_location(value):
-            return self._quoted_location(self.location_of(value))
+            own = self._quoted_location(self.location_of(value))
+            return self._kept_place(value, own) if self._is_memoized(value) else own
         kept = self._kept(value, optional=optional)
         if producer.foreach is not None:
             return f"'[' + join(map(fromJSON({kept}), fromJSON(#)), ',') + ']'"
@@ -377,8 +380,23 @@ class Renderer:
         output = self.view.output(value)
         return is_file(output.type) and output.value is None
 
+    def _is_memoized(self, value: StepRef) -> bool:
+        """Whether a file may be that of an earlier run: its process tells then where it is."""
+        return self.view.steps[value.step].cache is not None
+
+    def _is_made(self, value: StepRef, step: Step | None) -> bool:
+        """Whether the process of a memoized file has ended well when a step reads its place."""
+        producer = self.view.steps[value.step]
+        if not self._is_memoized(value) or can_be_skipped(producer):
+            return False
+        return not may_be_unmade(producer, step)
+
+    def _kept_place(self, value: StepRef, own: str) -> str:
+        """An expression for where a memoized file is; without one, where this run would put it."""
+        return f"({self._kept(value, optional=True)} ?? {own})"
+
     def location_of(self, value: StepRef) -> Tagged:
-        """Return the place of a file that a process of this scope keeps, with tags in it.
+        """Return where this run puts a file that a process of this scope keeps, with tags in it.
 
         The items of a foreach over one process come last, so that the place of the output
         holds all of them (`many`).

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import files, pods
-from couler.backends.argo.cachekey import memo_key
+from couler.backends.argo.cachekey import memo_key, memo_map
 from couler.backends.argo.listing import data
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
@@ -23,6 +23,7 @@ from couler.backends.argo.scope import is_stdout, wire_text
 from couler.backends.argo.tags import variable
 from couler.ir import kubernetes_pods
 from couler.ir.actions import ContainerSet, Plugin, TemplateCall
+from couler.ir.artifacts import FileRemoval
 from couler.ir.cachekey import definition_digest
 from couler.ir.listing import ListFiles
 from couler.ir.locks import locks_of
@@ -51,6 +52,10 @@ class TemplateOptions(t.NamedTuple):
     gpu_type_label: str
     volumes: Mapping[str, Volume]
     """Of the workflow, by name."""
+    memo_name: str
+    """What the names of the config maps of memoized steps begin with."""
+    memo_maps: int
+    """How many config maps there are."""
 
 
 def build_template(
@@ -91,6 +96,10 @@ def file_outputs(step: Step) -> Iterator[Output]:
 def key_parameter(output: Output) -> str:
     """Return the name of the parameter that holds where an output is kept."""
     return f"couler_key_{output.name}"
+
+
+def _place(output: Output) -> str:
+    return variable(f"inputs.parameters.{key_parameter(output)}")
 
 
 class _Builder:
@@ -157,6 +166,9 @@ class _Builder:
         for output in self._step.outputs:
             if is_file(output.type):
                 artifacts.append(self._artifact(output))
+                if self._step.cache is not None and output.at is None:
+                    # A hit gives the outputs of an earlier run: readers learn where its file is.
+                    parameters.append({"name": output.name, "value": _place(output)})
             elif output.json_path is not None or output.jq is not None:
                 field = "jsonPath" if output.jq is None else "jqFilter"
                 source: Tree = {field: output.json_path or output.jq}
@@ -211,11 +223,14 @@ class _Builder:
                 output.at, lambda field: self._places.plain(files.output_text(output, field))
             )
         else:
-            tree["s3"] = {"key": variable(f"inputs.parameters.{key_parameter(output)}")}
+            tree["s3"] = {"key": _place(output)}
         if output.optional:
             tree["optional"] = True
         if output.removal is not None:
             tree["artifactGC"] = files.removal(output.removal)
+        elif self._step.cache is not None:
+            # It outlives its Workflow, whatever that or the installation says of files.
+            tree["artifactGC"] = files.removal(FileRemoval(on="never"))
         return tree
 
     # policies --------------------------------------------------------------------------------
@@ -243,14 +258,16 @@ class _Builder:
     def _memoize(self) -> Tree:
         cache = self._step.cache
         assert cache is not None
+        digest = definition_digest(self._step, self._options.volumes)
         texts = [(place.name, place.text) for place in self._places]
-        tree: Tree = {
-            "key": memo_key(definition_digest(self._step, self._options.volumes), texts),
+        where = (self._options.memo_name, self._options.memo_maps)
+        name, maps = where if cache.name is None else (cache.name, 1)
+        return {
+            "key": memo_key(digest, texts),
             # Required by the schema; empty stands for any age.
             "maxAge": "" if cache.max_age_s is None else pods.duration(cache.max_age_s),
-            "cache": {"configMap": {"name": cache.name or f"couler-{self._name}"}},
+            "cache": {"configMap": {"name": memo_map(name, digest, texts, maps=maps)}},
         }
-        return tree
 
     # actions ---------------------------------------------------------------------------------
 

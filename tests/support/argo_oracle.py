@@ -27,9 +27,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from couler.backends.argo.workflow_api import PARENT_LABEL
 from tests.fakes.kubernetes.faults import Faults
+from tests.fakes.kubernetes.selectors import selector
 from tests.fakes.kubernetes.server import Ending
-from tests.fakes.kubernetes.store import PODS, SECRETS, Json, Resource
+from tests.fakes.kubernetes.store import PODS, SECRETS, WORKFLOWS, Json, Resource
 from tests.oracle.argo import bucket
 from tests.oracle.argo.build import BuildError, build_obstacle, obstacle, programs
 from tests.oracle.argo.cluster import (
@@ -147,6 +149,13 @@ class Session:
         workflow = with_parameters(workflow, parameters or {})
         return read_run(self._cluster, self._cluster.submit(workflow, timeout_s=timeout_s))
 
+    def lint(self, manifest_text: str) -> tuple[str, ...]:
+        """What the linter says of a manifest."""
+        file = self._cluster.work_dir / "linted.yaml"
+        file.write_text(manifest_text, encoding="utf-8")
+        [verdict] = lint([file])
+        return verdict.errors
+
     @property
     def address(self) -> str:
         """The API server, which asks nobody who they are; the namespace is `default`."""
@@ -161,6 +170,12 @@ class Session:
     def faults(self) -> Faults:
         """What goes wrong with requests."""
         return self._cluster.faults
+
+    def family(self, run: OracleRun) -> list[OracleRun]:
+        """A run, and those that it has made of its parts."""
+        uid = run.workflow["metadata"]["uid"]
+        owned = self._cluster.store.list(WORKFLOWS, selector("", f"{PARENT_LABEL}={uid}", ""))[1]
+        return [run, *(read_run(self._cluster, one) for one in owned)]
 
     def restart_controller(self) -> None:
         """Kill the controller, and start another."""

@@ -80,7 +80,7 @@ def test_every_option_of_a_step_reaches_the_manifest() -> None:
     [main, template] = json.loads(text)["spec"]["templates"]
     assert main["dag"]["tasks"] == [{"name": "idle", "template": "idle", "hooks": {}}]
     memoize = template.pop("memoize")
-    assert memoize["cache"] == {"configMap": {"name": "couler-idle"}}
+    assert memoize["cache"] == {"configMap": {"name": f"couler-options-{memoize['key'][0]}"}}
     assert len(memoize["key"]) == 64
     sizes = {"cpu": "2", "memory": "1Gi", "ephemeral-storage": "2Gi"}
     assert template == {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ class OracleRun:
     pods: tuple[OraclePod, ...]
     bucket: Path
     """The artifacts, each a file named by its key."""
-    workflow: Mapping[str, object]
+    workflow: Mapping[str, t.Any]
     """The object as the controller left it."""
     whole: Mapping[str, object]
     """The same with the nodes of the runs that it has made of its parts."""

@@ -1,0 +1,211 @@
+"""What memoized steps may not say, and what their entries take of the config maps they are in.
+
+Argo keeps all entries of a config map in one object, of 1 MiB at most. An entry that does not fit
+fails the step that made it, though it has ended well.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import typing as t
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from couler.backends.argo.cachekey import MAPS
+from couler.backends.argo.limits import MAX_BYTES
+from couler.backends.argo.node_counts import items_of
+from couler.backends.argo.pods import Tree
+from couler.backends.argo.references import is_item_wrapper
+from couler.backends.argo.scope import is_folder
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.values import StepRef
+from couler.ir.workflow import Group, Step
+
+TEXT_BYTES: t.Final = 256
+"""What a value is taken to have that nobody knows before the run."""
+
+_NAME_BYTES: t.Final = 24
+"""What a place, a time or the name of a node has besides the names that are known."""
+
+_KUBERNETES_NAME = re.compile(
+    r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*"
+)
+
+
+def check_memoized(step: Step, path: str, siblings: Mapping[str, Step]) -> Iterator[Diagnostic]:
+    """Yield what a step says of memoized files that Argo cannot do.
+
+    Parameters
+    ----------
+    step
+        A step of the workflow, memoized or not.
+    path
+        Its path.
+    siblings
+        The steps of its scope by name.
+    """
+    for given in step.inputs:
+        if is_folder(given) and _comes_from_memoized(given.value, siblings):
+            yield Diagnostic(
+                "CLR325",
+                f'argo: input "{given.name}" of step "{path}" takes the files of all items of a '
+                "cached step as one folder; some may be those of earlier runs, which lie "
+                "elsewhere. Leave out cache= of that step, or read its files one by one "
+                "(a foreach over its output).",
+                step=path,
+                source=step.source,
+            )
+    if step.cache is None:
+        return
+    if step.cache.name is not None and not _is_kubernetes_name(step.cache.name):
+        yield Diagnostic(
+            "CLR411",
+            f'argo: the cache of step "{path}" is a config map of the name "{step.cache.name}"; '
+            'Kubernetes takes small letters, digits, "-" and "." there. Use '
+            f'"{_as_kubernetes_name(step.cache.name)}".',
+            step=path,
+            source=step.source,
+        )
+    for output in step.outputs:
+        if output.removal is not None and output.removal.on in ("completion", "deletion"):
+            yield Diagnostic(
+                "CLR326",
+                f'argo: output "{output.name}" of step "{path}" is removed on the '
+                f"{output.removal.on} of its run, but the step is cached, and later runs would "
+                "read it. Leave out cache=, or the removal of this output.",
+                step=path,
+                source=step.source,
+            )
+
+
+def check_entries(specs: Iterable[Tree]) -> Iterator[Diagnostic]:
+    """Yield the config maps that the entries of one run do not fit into.
+
+    Parameters
+    ----------
+    specs
+        The specs of the workflow and of the runs of its parts.
+
+    Notes
+    -----
+    Entries that n keys spread over m maps are at most about n/m + 4 sqrt(n/m) in one of them. Items
+    of lists that are known only in the run count as one, as do rounds of loops, so this is the
+    least; what earlier runs left is not known.
+    """
+    least: Counter[str] = Counter()
+    likely: Counter[str] = Counter()
+    entries: Counter[str] = Counter()
+    for spec in specs:
+        templates = {template["name"]: template for template in spec.get("templates", ())}
+        for template, count in _memoized(spec, templates).items():
+            name = templates[template]["memoize"]["cache"]["configMap"]["name"]
+            base, maps = _spread(name)
+            most = math.ceil(count / maps + 4 * math.sqrt(count / maps)) if maps > 1 else count
+            most = min(most, count)
+            entries[base] += count
+            least[base] += most * entry_bytes(templates[template], text_bytes=0)
+            likely[base] += most * entry_bytes(templates[template], text_bytes=TEXT_BYTES)
+    for base, size in likely.items():
+        if size <= MAX_BYTES:
+            continue
+        is_certain = least[base] > MAX_BYTES
+        size = least[base] if is_certain else size
+        yield Diagnostic(
+            "CLR515",
+            f'argo: the {entries[base]:,} entries of one run in the cache "{base}" take '
+            f"{'at least' if is_certain else 'about'} {size:,} bytes of one config map; "
+            f"Kubernetes stores {MAX_BYTES:,}, and a step whose entry does not fit fails. "
+            "Let each item do more, cache fewer steps, leave out the name of the cache, or set "
+            "--option memo_maps=256.",
+            severity="error" if is_certain else "warning",
+        )
+
+
+def entry_bytes(template: Tree, *, text_bytes: int) -> int:
+    """Return about what an entry of a memoized template takes, in bytes.
+
+    Parameters
+    ----------
+    template
+        As it is in the manifest.
+    text_bytes
+        Of each value that is known only in the run.
+    """
+    outputs = template.get("outputs", {})
+    parameters = [
+        {**one, "value": "-" * (_NAME_BYTES if "value" in one else text_bytes)}
+        for one in outputs.get("parameters", ())
+    ]
+    artifacts = [
+        {**one, "s3": {"key": "-" * _NAME_BYTES}} if "key" in one.get("s3", {}) else one
+        for one in outputs.get("artifacts", ())
+    ]
+    known = {"parameters": parameters, "artifacts": artifacts, "exitCode": "0"}
+    entry = {
+        "nodeID": "-" * _NAME_BYTES,
+        "outputs": {name: value for name, value in known.items() if value},
+        "creationTimestamp": "-" * 20,
+        "lastHitTimestamp": "-" * 20,
+    }
+    # The whole map is sent as JSON, in which an entry is a text: its quotes take two bytes each.
+    text = json.dumps({"-" * 64: json.dumps(entry, separators=(",", ":"))})
+    return len(text.encode()) + text_bytes  # what the process prints
+
+
+def _comes_from_memoized(value: object, siblings: Mapping[str, Step]) -> bool:
+    if not isinstance(value, StepRef) or value.step not in siblings:
+        return False
+    producer = siblings[value.step]
+    if isinstance(producer.action, Group) and is_item_wrapper(producer):
+        producer = producer.action.steps[0]
+    return producer.cache is not None
+
+
+def _memoized(spec: Tree, templates: Mapping[str, Tree]) -> Counter[str]:
+    """Count the instances of memoized templates in a run."""
+    known: dict[str, Counter[str]] = {}
+
+    def inside(name: str) -> Counter[str]:
+        if name not in templates:
+            return Counter()
+        if name in known:
+            return known[name]
+        found = known[name] = Counter[str]()  # a template that calls itself does so once more
+        template = templates[name]
+        if "memoize" in template:
+            found[name] += 1
+        tasks = [*template.get("dag", {}).get("tasks", ())]
+        tasks += [task for group in template.get("steps", ()) for task in group]
+        calls: Counter[str] = Counter()
+        for task in tasks:
+            items = items_of(task)
+            calls[task.get("template", "")] += 1 if items is None else items
+        for called, count in calls.items():
+            for one, each in [*inside(called).items()]:
+                found[one] += count * each
+        return found
+
+    total: Counter[str] = Counter()
+    if any("memoize" in template for template in templates.values()):
+        for root in (spec.get("entrypoint"), spec.get("onExit")):
+            total += inside(root) if root else Counter()
+    return total
+
+
+def _spread(config_map: str) -> tuple[str, int]:
+    """Return what a map's name begins with, and over how many maps its template's entries go."""
+    base, is_spread, rest = config_map.partition("-{{=")
+    if not is_spread:
+        return config_map, 1
+    digits = int(rest.rpartition("[0:")[2].partition("]")[0])
+    return base, next(count for count, length in MAPS.items() if length == digits)
+
+
+def _is_kubernetes_name(name: str) -> bool:
+    return _KUBERNETES_NAME.fullmatch(name) is not None
+
+
+def _as_kubernetes_name(name: str) -> str:
+    return re.sub(r"[^a-z0-9.-]+", "-", name.lower()).strip("-.")

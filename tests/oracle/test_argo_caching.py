@@ -1,0 +1,186 @@
+"""Cached steps with files under Argo's own controller: what a second run reads."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from collections.abc import Iterator
+
+import pytest
+
+from couler.backends.argo import ArgoBackend
+from couler.backends.base import Target
+from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Cache, Part
+from couler.ir.workflow import ExitHandler, Step, Workflow
+from tests.corpus.build import (
+    compare,
+    first_of,
+    flow,
+    given,
+    group,
+    item,
+    last,
+    negate,
+    on_completion,
+    or_else,
+    out,
+    ref,
+    sh,
+    while_,
+)
+from tests.support import argo_oracle
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(900),  # the first use builds Argo's programs
+    pytest.mark.skipif(argo_oracle.available() is not None, reason=str(argo_oracle.available())),
+]
+
+MEMOIZED = Cache(max_age_s=3600)
+
+
+@pytest.fixture(scope="module")
+def argo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[argo_oracle.Session]:
+    with argo_oracle.session(tmp_path_factory.mktemp("argo")) as session:
+        yield session
+
+
+def _makes(name: str, word: object, **fields: t.Any) -> Step:
+    fields.setdefault("outputs", [out("f", "file", "f")])
+    return sh(name, 'echo "$1" > "$COULER_WORK/f"', word, result=None, cache=MEMOIZED, **fields)
+
+
+def _reads(name: str, value: object, **fields: t.Any) -> Step:
+    script = 'echo "read $(cat "$COULER_INPUT_data")"'
+    return sh(name, script, inputs=[given("data", value, "file")], **fields)
+
+
+def _run(argo: argo_oracle.Session, workflow: Workflow) -> argo_oracle.OracleRun:
+    text = ArgoBackend().compile(resolve_defaults(workflow), Target()).to_text()
+    assert argo.lint(text) == ()
+    return argo.run(text)
+
+
+def _said(argo: argo_oracle.Session, run: argo_oracle.OracleRun, template: str) -> list[str]:
+    """What the containers of a template have printed, also in runs of parts."""
+    pods = [pod for one in argo.family(run) for pod in one.pods]
+    of_template = [pod for pod in pods if (pod.template, pod.container) == (template, "main")]
+    return sorted(line for pod in of_template for line in pod.stdout.splitlines())
+
+
+def _twice(argo: argo_oracle.Session, workflow: Workflow, reader: str, *said: str) -> None:
+    """Run a workflow twice: the second run must take what is memoized, and read the same."""
+    first = _run(argo, workflow)
+    assert first.phase == "Succeeded", _messages(first)
+    assert _said(argo, first, reader) == sorted(said)
+    again = _run(argo, workflow)
+    nodes = [node for run in argo.family(again) for node in run.nodes]
+    hits = [node for node in nodes if node.memoized is not None]
+    assert hits
+    assert all(node.memoized for node in hits)
+    assert {key.split("/")[0] for node in hits for key in node.artifacts.values()} <= {first.name}
+    assert again.phase == "Succeeded", _messages(again)
+    assert _said(argo, again, reader) == sorted(said)
+
+
+def _messages(run: argo_oracle.OracleRun) -> list[tuple[str, str, str]]:
+    return [(node.name, node.phase, node.message) for node in run.nodes]
+
+
+def test_the_file_of_a_step(argo: argo_oracle.Session) -> None:
+    make, read = _makes("make", "once"), _reads("read", ref("make", "f"))
+    _twice(argo, flow("step", make, read), "read", "read once")
+
+
+def test_the_files_of_items(argo: argo_oracle.Session) -> None:
+    make = _makes("make", item(), foreach=["x", "y"])
+    read = _reads("read", item(), foreach=ref("make", "f"))
+    _twice(argo, flow("items", make, read), "read", "read x", "read y")
+
+
+def test_the_file_of_a_group(argo: argo_oracle.Session) -> None:
+    nested = group(
+        "nested", _makes("make", "inside"), outputs=[out("f", "file", source=ref("make", "f"))]
+    )
+    read = _reads("read", ref("nested", "f"))
+    _twice(argo, flow("nested", nested, read), "read", "read inside")
+
+
+def test_a_file_that_another_memoized_step_reads(argo: argo_oracle.Session) -> None:
+    copies = sh(
+        "copy",
+        'cp "$COULER_INPUT_data" "$COULER_WORK/f"',
+        result=None,
+        inputs=[given("data", ref("make", "f"), "file")],
+        outputs=[out("f", "file", "f")],
+        cache=MEMOIZED,
+    )
+    workflow = flow("chain", _makes("make", "first"), copies, _reads("read", ref("copy", "f")))
+    _twice(argo, workflow, "read", "read first")
+
+
+def test_the_file_of_a_loop(argo: argo_oracle.Session) -> None:
+    make = sh(
+        "make",
+        'echo "$1" > "$COULER_WORK/f"; echo "$1"x',
+        last(initial="r"),
+        outputs=[out("f", "file", "f")],
+        cache=MEMOIZED,
+        loop=while_(compare(last(), "!=", "rxx")),
+    )
+    _twice(argo, flow("loop", make, _reads("read", ref("make", "f"))), "read", "read rx")
+
+
+def test_a_file_that_an_exit_handler_reads(argo: argo_oracle.Session) -> None:
+    read = _reads("read", or_else(ref("make", "f"), "none"))
+    handler = ExitHandler(name="tell", on="success", steps=(read,))
+    _twice(argo, flow("exit", _makes("make", "kept"), exit_handlers=[handler]), "read", "read kept")
+
+
+def test_the_file_of_one_branch_of_two(argo: argo_oracle.Session) -> None:
+    toss = sh("toss", "echo heads")
+    heads = compare(ref("toss"), "==", "heads")
+    workflow = flow(
+        "branches",
+        toss,
+        _makes("left", "left", when=heads),
+        _makes("right", "right", when=negate(heads)),
+        _reads("read", first_of(ref("left", "f"), ref("right", "f"))),
+    )
+    _twice(argo, workflow, "read", "read left")
+
+
+def test_a_file_that_was_not_made_is_absent(argo: argo_oracle.Session) -> None:
+    fails = _makes("make", "lost", outputs=[out("f", "file", "elsewhere")])
+    optional = given("data", ref("make", "f"), "file").model_copy(update={"optional": True})
+    read = sh(
+        "read",
+        'ls "$COULER_INPUT_data" || echo nothing',
+        inputs=[optional],
+        depends_on=[on_completion("make")],
+    )
+    run = _run(argo, flow("lost", fails, read))
+    assert _said(argo, run, "read") == ["nothing"]
+
+
+@pytest.mark.parametrize("kind", ["group", "run"])
+def test_files_that_parts_of_a_workflow_hand_over(argo: argo_oracle.Session, kind: str) -> None:
+    make, read = _makes("make", kind), _reads("read", ref("make", "f"))
+    parts = [
+        step.model_copy(update={"part": Part(**{kind: name})})
+        for step, name in ((make, "first"), (read, "second"))
+    ]
+    _twice(argo, flow(f"parts-{kind}", *parts), "read", f"read {kind}")
+
+
+def test_entries_are_in_the_config_map_that_their_key_tells(argo: argo_oracle.Session) -> None:
+    said = sh("say", "echo $1", item(), foreach=list("abcdef"), cache=MEMOIZED)
+    _twice(argo, flow("spread", said, sh("fixed", "echo 1", cache=MEMOIZED)), "say", *"abcdef")
+    keys = {}
+    for digit in "0123456789abcdef":
+        for key, entry in (argo.config_map(f"couler-spread-{digit}") or {}).items():
+            assert key[0] == digit
+            keys[key] = json.loads(entry)["outputs"]["exitCode"]
+    assert len(keys) == 7
+    assert set(keys.values()) == {"0"}
