@@ -38,6 +38,8 @@ _PARTS = {
     "triggerer": ("--skip-serve-logs",),
 }
 _POLL_S = 0.3
+_ANSWER_S = 120
+"""How long the API may take to answer: on SQLite a writer waits until all others have written."""
 _PAGE = 100
 _ENDED = ("success", "failed")
 
@@ -248,7 +250,7 @@ class AirflowStack:
             method=method,
         )
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
+            with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
                 text = answer.read()
         except urllib.error.HTTPError as error:
             if absent_ok and error.code == 404:
