@@ -8,7 +8,7 @@ A comment above a fenced block says more about it, its words separated by `;`:
 - `runs`: it succeeds on this machine;
 - `script`: the program is no workflow, and runs to its end;
 - `reports: CODES`: checking finds these codes;
-- `output of: COMMAND`: what the command prints, in a block of any language;
+- `output of: COMMAND`: what the command prints, `couler` or `python`, in a block of any language;
 - `generated`: `make goldens` writes the block; `generated from: TEXT`: what is printed from the
   first line on that begins so.
 
@@ -170,9 +170,10 @@ def _print_of(command: str, folder: Path) -> str:
     while "=" in words[0]:
         name, _, value = words.pop(0).partition("=")
         environment[name] = value
-    assert words[0] == "couler", command
+    programs = {"couler": ["-m", "couler.cli"], "python": []}
+    assert words[0] in programs, command
     done = subprocess.run(
-        [sys.executable, "-m", "couler.cli", *words[1:]],
+        [sys.executable, *programs[words[0]], *words[1:]],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
