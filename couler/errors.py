@@ -8,7 +8,7 @@
     │   └── SeveralWorkflowsError        a file defines several and none was chosen
     ├── InvalidWorkflowError (ValueError)  verification found problems; carries all of them
     ├── UnsupportedFeatureError          an engine cannot do what the workflow asks; carries all
-    ├── EngineOptionError (ValueError)   an engine or an option of it is unknown
+    ├── EngineOptionError (ValueError)   an engine, pass or policy, or an option of it, is unknown
     ├── ConditionError (ValueError)      a condition compares what cannot be compared
     ├── EvaluationError (ValueError)     a value that a step reads does not exist
     │   └── MissingOutputError           the step that makes it was skipped, omitted or failed
@@ -133,7 +133,7 @@ class UnsupportedFeatureError(_DiagnosticsError):
 
 
 class EngineOptionError(CoulerError, ValueError):
-    """An engine, or an option of it, is unknown."""
+    """An engine, a pass, a cache policy, or an option of one, is unknown."""
 
     exit_code = 2
 

@@ -8,8 +8,8 @@ import re
 import typing as t
 from dataclasses import dataclass
 
-from couler.optimizers.option_types import Option, plain_text
 from couler.optimizers.registry import load_pass_class
+from couler.options.types import Option, plain_text
 from couler.plugins import distribution_of
 
 _SENTENCE = re.compile(r".*?[.!?](?=\s|$)", flags=re.DOTALL)

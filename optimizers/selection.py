@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from couler.errors import ConfigurationError, EngineOptionError
 from couler.ir.diagnostics import did_you_mean
 from couler.optimizers.base import Pass, fits_engine
-from couler.optimizers.pass_text import parse_pass
 from couler.optimizers.pipeline import default_pipeline
-from couler.optimizers.registry import make_pass, pass_names, read_pass
+from couler.optimizers.registry import make_pass, parse_pass, pass_names, read_pass
 
 DEFAULT = "default"
 """The pipeline that runs unless another one is asked for."""

@@ -372,13 +372,8 @@ class _Counts:
         self.cost_s = outlook.cost_s
         self.readers_left = outlook.readers_left
         self.distance = outlook.distance
-        self._outlook = outlook
-
-    def reconstruction(self, key: str, reading: str) -> float:
-        return self._outlook.reconstruction(key, reading)
-
-    def reuse(self, key: str, reading: str) -> float:
-        return self._outlook.reuse(key, reading)
+        self.reconstruction = outlook.reconstruction
+        self.reuse = outlook.reuse
 
     def open(self, key: str, size_bytes: int) -> _Entry:
         """Begin to count for an artifact that is offered."""

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 import typing as t
 
+from couler.caching.importance import Reading
+
 __all__ = ["CachePolicy", "Knowledge", "Outlook"]
 
 
@@ -52,10 +54,10 @@ class Outlook(t.Protocol):
     def distance(self, key: str) -> float | None:
         """Return how many steps start before its next reader, at least 1; None if it has none."""
 
-    def reconstruction(self, key: str, reading: str) -> float:
+    def reconstruction(self, key: str, reading: Reading) -> float:
         """Return the reconstruction cost of Eq. 3, in a reading: `paper` or `repaired`."""
 
-    def reuse(self, key: str, reading: str) -> float:
+    def reuse(self, key: str, reading: Reading) -> float:
         """Return the reuse value of Eq. 4, in a reading: `paper` or `repaired`."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from couler.caching.graph import ArtifactGraph
+from couler.caching.importance import LAYERS, Moment, Reading, reconstruction_cost, reuse_value
+from couler.caching.invalidation import stale_by_end, stale_by_keeping
 from couler.caching.progress import RunProgress
 from couler.caching.restoring import RestoringCosts
 from couler.caching.schedule import start_order
@@ -26,11 +28,14 @@ class RunKnowledge:
         For each artifact the seconds to read a copy of it that is not in the cache; infinite where
         there is none. None if what is not kept is made anew, and what comes from outside takes no
         time.
+    layers
+        How far the equations of the Couler paper look, at least 0.
 
     Raises
     ------
     ValueError
-        The order is not one of all jobs, each once, or `read_s` does not fit the graph.
+        The order is not one of all jobs, each once, `read_s` does not fit the graph, or `layers` is
+        negative.
 
     Notes
     -----
@@ -61,11 +66,19 @@ class RunKnowledge:
         *,
         order: Sequence[int] | None = None,
         read_s: Sequence[float] | None = None,
+        layers: int = LAYERS,
     ) -> None:
+        if layers < 0:
+            raise ValueError(f"layers is {layers}; it must be at least 0")
         self._graph = graph
         self._number = graph.number
         self._progress = RunProgress(graph, start_order(graph) if order is None else order)
         self._costs = RestoringCosts(graph, read_s)
+        self._layers = layers
+        self._kept: set[int] = set()
+        self._ended: set[int] = set()
+        self._moment = Moment(self._kept, self._ended)
+        self._is_importance_asked = False
 
     def start(self, job: int) -> tuple[str, ...]:
         """Take note that a job has read what it reads.
@@ -82,15 +95,26 @@ class RunKnowledge:
 
     def end(self, job: int) -> tuple[str, ...]:
         """Take note that a job has ended, or that it will not run; return as `start` does."""
-        return self.start(job)
+        if job in self._ended:
+            return ()
+        self._ended.add(job)
+        inputs = self._graph.inputs[job] if self._progress.start(job) else ()
+        if not self._is_importance_asked:
+            return self._names(inputs)
+        stale = stale_by_end(self._graph, self._kept, job, self._layers)
+        return self._names({*inputs, *stale.reuse})
 
     def keep(self, key: str) -> tuple[str, ...]:
-        """Take note that an artifact is kept; return those whose cost that changes."""
-        return self._names(self._costs.keep(self._number[key]))
+        """Take note that an artifact is kept; return those of which that changes what is known."""
+        artifact = self._number[key]
+        self._kept.add(artifact)
+        return self._changed_by(artifact, self._costs.keep(artifact))
 
     def give_up(self, key: str) -> tuple[str, ...]:
-        """Take note that one is kept no longer; return those whose cost that changes."""
-        return self._names(self._costs.give_up(self._number[key]))
+        """Take note that one is kept no longer; return as `keep` does."""
+        artifact = self._number[key]
+        self._kept.discard(artifact)
+        return self._changed_by(artifact, self._costs.give_up(artifact))
 
     def size_bytes(self, key: str) -> int:
         """Return what an artifact takes."""
@@ -107,6 +131,27 @@ class RunKnowledge:
     def distance(self, key: str) -> int | None:
         """Return which of the jobs to start, counted from 1, reads it next; None if none does."""
         return self._progress.distance(self._number[key])
+
+    def reconstruction(self, key: str, reading: Reading) -> float:
+        """Return the reconstruction cost of Eq. 3; see `couler.caching.importance`."""
+        self._is_importance_asked = True
+        return reconstruction_cost(
+            self._graph, self._moment, self._number[key], reading=reading, layers=self._layers
+        )
+
+    def reuse(self, key: str, reading: Reading) -> float:
+        """Return the reuse value of Eq. 4; see `couler.caching.importance`."""
+        self._is_importance_asked = True
+        return reuse_value(
+            self._graph, self._moment, self._number[key], reading=reading, layers=self._layers
+        )
+
+    def _changed_by(self, artifact: int, costs: Iterable[int]) -> tuple[str, ...]:
+        """Return whose cost changed, and whose importance may have if anyone has asked for it."""
+        if not self._is_importance_asked:
+            return self._names(costs)
+        stale = stale_by_keeping(self._graph, self._kept, artifact, self._layers)
+        return self._names({*costs, *stale.reconstruction, *stale.reuse})
 
     def _names(self, artifacts: Iterable[int]) -> tuple[str, ...]:
         return tuple(self._graph.artifacts[artifact] for artifact in artifacts)

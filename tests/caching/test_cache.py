@@ -16,6 +16,7 @@ from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
 from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy, Knowledge
+from couler.caching.registry import policy_names, read_policy
 from couler.caching.run_knowledge import RunKnowledge
 from couler.caching.schedule import start_order
 from tests.support.caching import PlainCache, PlainKnowledge, random_graph, random_reading_times
@@ -60,10 +61,7 @@ class CheapestToRestore(MostRecentlyUsed):
 
 
 POLICIES: list[CachePolicy] = [
-    NextUseDensity(),
-    LeastRecentlyUsed(),
-    KeepAll(),
-    KeepNone(),
+    *map(read_policy, policy_names()),
     Fickle(),
     MostRecentlyUsed(),
     CheapestToRestore(),
@@ -98,8 +96,9 @@ def _compare(policy: CachePolicy, chance: random.Random) -> None:
         key = chance.choice(graph.artifacts)
         if what == "start":
             job = chance.randrange(len(graph.jobs))
-            cache.refresh(chance.choice((known.start, known.end))(job))
-            plain_known.start(job)
+            happened = chance.choice(("start", "end"))
+            cache.refresh(getattr(known, happened)(job))
+            getattr(plain_known, happened)(job)
         elif what == "resize":
             to = chance.randint(5, 30)
             assert cache.resize(to) == plain.resize(to)

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.errors import EngineOptionError
-from couler.optimizers.pass_text import parse_pass
-from couler.optimizers.registry import get_pass, read_pass
+from couler.optimizers.registry import get_pass, parse_pass, read_pass
 
 
 def read(options: str) -> t.Any:

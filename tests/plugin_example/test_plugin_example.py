@@ -1,4 +1,4 @@
-"""A distribution of a third party adds an engine, a pass and a step; no file of ours names them."""
+"""A distribution of a third party adds plugins of all kinds; no file of ours names them."""
 
 from __future__ import annotations
 
@@ -111,6 +111,23 @@ def test_pass_is_listed_with_its_options(couler: Callable) -> None:
     }
 
 
+def test_cache_policy_is_found_with_its_options(installed: Path) -> None:
+    program = (
+        "from couler.caching.registry import policy_names, read_policy\n"
+        "assert 'keep-small' in policy_names()\n"
+        "print(read_policy('keep-small{most_bytes=1KiB}'))"
+    )
+    path = os.pathsep.join(filter(None, (str(installed), os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stdout, done.stderr) == ("KeepSmall(most_bytes=1024)\n", "")
+
+
 PROGRAM = """
 import couler
 from couler_plugin_example.steps import announce
@@ -199,6 +216,8 @@ def test_no_file_of_ours_names_the_example() -> None:
             "image-list",
             "-e",
             "label-steps",
+            "-e",
+            "keep-small",
             "-e",
             "example.announce",
         ],

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from couler.caching.graph import ArtifactGraph
+from couler.caching.importance import Moment, Reading, reconstruction_cost, reuse_value
 from couler.caching.policy import CachePolicy
 
 
@@ -57,9 +58,14 @@ class PlainKnowledge:
         self.read_s = read_s
         self.kept: set[str] = set()
         self.started: set[int] = set()
+        self.ended: set[int] = set()
 
     def start(self, job: int) -> None:
         self.started.add(job)
+
+    def end(self, job: int) -> None:
+        self.started.add(job)
+        self.ended.add(job)
 
     def keep(self, key: str) -> tuple[str, ...]:
         self.kept.add(key)
@@ -92,6 +98,17 @@ class PlainKnowledge:
         waiting = [job for job in self.order if job not in self.started]
         readers = self.graph.readers[self.graph.number[key]]
         return next((at for at, job in enumerate(waiting, 1) if job in readers), None)
+
+    def reconstruction(self, key: str, reading: Reading) -> float:
+        return reconstruction_cost(
+            self.graph, self._moment(), self.graph.number[key], reading=reading
+        )
+
+    def reuse(self, key: str, reading: Reading) -> float:
+        return reuse_value(self.graph, self._moment(), self.graph.number[key], reading=reading)
+
+    def _moment(self) -> Moment:
+        return Moment({self.graph.number[key] for key in self.kept}, self.ended)
 
 
 @dataclass

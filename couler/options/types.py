@@ -1,4 +1,4 @@
-"""Options of passes: which there are, of which types, and their values from text."""
+"""Options of plugins: which there are, of which types, and their values from text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from decimal import Decimal
 
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.quantity import parse_quantity
-from couler.optimizers.pass_text import PassText, RawValue, complaint
+from couler.options.text import PluginText, RawValue
 
 _SIZE = re.compile(r"(?P<number>[\d_]+(?:\.\d+)?)\s*(?P<unit>[kKMGTP]i?)?B?", flags=re.ASCII)
 _UNITS = ("KiB", "MiB", "GiB", "TiB", "PiB")
@@ -30,12 +30,12 @@ _LISTS: dict[t.Any, Callable[[Sequence[t.Any]], t.Any]] = {
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Option:
-    """An option of a pass.
+    """An option of a plugin.
 
     Attributes
     ----------
     name
-        As it is written in `--pass NAME{option=value}`.
+        As it is written in `NAME{option=value}`.
     annotation
         Type of the field.
     default
@@ -63,7 +63,7 @@ def is_size_name(name: str) -> bool:
 
 
 def options_of_class(factory: t.Any) -> tuple[Option, ...]:
-    """Return the options of a class of passes: the fields of the dataclass, in order."""
+    """Return the options of a class of plugins: the fields of the dataclass, in order."""
     if not dataclasses.is_dataclass(factory):
         return ()
     hints = t.get_type_hints(factory)
@@ -74,20 +74,20 @@ def options_of_class(factory: t.Any) -> tuple[Option, ...]:
     )
 
 
-def convert_options(factory: object, parsed: PassText) -> dict[str, t.Any]:
+def convert_options(factory: object, parsed: PluginText) -> dict[str, t.Any]:
     """Return the options that a text gives, as values of their types.
 
     Parameters
     ----------
     factory
-        The class of the pass.
+        The class of the plugin.
     parsed
         The text.
 
     Raises
     ------
     EngineOptionError
-        The pass has no such option, or the value is of another type.
+        The plugin has no such option, or the value is of another type.
     """
     known = {option.name: option for option in options_of_class(factory)}
     values: dict[str, t.Any] = {}
@@ -96,13 +96,11 @@ def convert_options(factory: object, parsed: PassText) -> dict[str, t.Any]:
         if option is None:
             has = f"it has: {', '.join(known)}." if known else "it has none."
             hint = did_you_mean(name.replace("-", "_"), known)
-            raise complaint(
-                parsed.text, position, f'{parsed.name} has no option "{name}"; {has}{hint}'
-            )
+            raise parsed.complaint(position, f'{parsed.name} has no option "{name}"; {has}{hint}')
         try:
             values[name] = _convert(raw, option.annotation, is_size=option.is_size)
         except _WrongValueError as error:
-            raise complaint(parsed.text, error.position, f"{name} {error}") from error
+            raise parsed.complaint(error.position, f"{name} {error}") from error
     return values
 
 
@@ -252,7 +250,7 @@ def _words(annotation: t.Any, *, is_size: bool) -> str:
 
 
 def plain_text(value: object, *, is_size: bool = False) -> str:
-    """Return the value of an option as it is written in the text of a pass.
+    """Return the value of an option as it is written in the text of a plugin.
 
     Sizes have the largest unit of which they are a whole number.
 

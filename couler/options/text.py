@@ -1,8 +1,8 @@
-"""The text of a pass, `name{option=value,...}`, as a name and its options.
+"""The text by which a plugin is chosen, `name{option=value,...}`, as a name and its options.
 
 ::
 
-    pass   = name [ "{" [ option { "," option } [ "," ] ] "}" ]
+    plugin = name [ "{" [ option { "," option } [ "," ] ] "}" ]
     option = name "=" value
     value  = list | quoted | bare
     list   = "[" [ value { "," value } [ "," ] ] "]"
@@ -33,7 +33,7 @@ class RawValue:
     text
         What stands there, less its quotes.
     position
-        Number of its first character in the text of the pass, counted from 1.
+        Number of its first character in the whole text, counted from 1.
     is_quoted
         Whether it stood in quotes: then it is a text, whatever it says.
     items
@@ -47,76 +47,88 @@ class RawValue:
 
 
 @dataclass(frozen=True, slots=True)
-class PassText:
-    """A pass as it was written.
+class PluginText:
+    """A plugin as it was written.
 
     Attributes
     ----------
+    what
+        What it is, in messages: `pass`.
     text
         The whole.
     name
-        Name of the pass.
+        Name of the plugin.
     options
         Its options in the order in which they were written, and the number of the first character
         of each; None if no braces stand there.
     """
 
+    what: str
     text: str
     name: str
     options: dict[str, tuple[int, RawValue]] | None = None
 
+    def complaint(self, position: int, problem: str) -> EngineOptionError:
+        """Return the error that says what is wrong at which character."""
+        return complaint(self.what, self.text, position, problem)
 
-def parse_pass(text: str) -> PassText:
-    """Take the text of a pass apart.
+
+def parse_plugin(what: str, text: str) -> PluginText:
+    """Take the text of a plugin apart.
 
     Parameters
     ----------
+    what
+        What it is, in messages: `pass`.
     text
         Such as `split` or `split{group_steps=200, method="dfs"}`.
 
     Raises
     ------
     EngineOptionError
-        The text is no pass; the message names the character where it ends to be one.
+        The text is none; the message names the character where it ends to be one.
 
     Examples
     --------
-    >>> parsed = parse_pass("split{group_steps=200}")
+    >>> parsed = parse_plugin("pass", "split{group_steps=200}")
     >>> parsed.name, {name: value.text for name, (_, value) in parsed.options.items()}
     ('split', {'group_steps': '200'})
-    >>> parse_pass("split{group_steps}")
+    >>> parse_plugin("pass", "split{group_steps}")
     Traceback (most recent call last):
     couler.errors.EngineOptionError: the pass 'split{group_steps}', character 18: "=" is missing \
 after the option group_steps
     """
-    return _Reader(text).read()
+    return _Reader(what, text).read()
 
 
-def complaint(text: str, position: int, problem: str) -> EngineOptionError:
-    """Return the error that says what is wrong at which character of the text of a pass."""
-    return EngineOptionError(f"the pass {text!r}, character {position}: {problem}")
+def complaint(what: str, text: str, position: int, problem: str) -> EngineOptionError:
+    """Return the error that says what is wrong at which character of the text of a plugin."""
+    return EngineOptionError(f"the {what} {text!r}, character {position}: {problem}")
 
 
 class _Reader:
     """Reads one text from its first character to its last."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, what: str, text: str) -> None:
+        self.what = what
         self.text = text
         self.at = 0
 
-    def read(self) -> PassText:
+    def read(self) -> PluginText:
         """Return what the text says."""
         name = self._take(_NAME)
         if name is None:
-            raise self._refuse("the name of a pass is missing, such as name or name{option=value}")
+            raise self._refuse(
+                f"the name of a {self.what} is missing, such as name or name{{option=value}}"
+            )
         if not self._skip("{"):
             if self._rest().startswith("="):
                 raise self._refuse(
                     f"options stand in braces, as in {name}{{option=value,other=value}}; in a "
                     "shell the whole stands in quotes"
                 )
-            self._end("a pass is name or name{option=value,...}")
-            return PassText(self.text, name)
+            self._end(f"a {self.what} is name or name{{option=value,...}}")
+            return PluginText(self.what, self.text, name)
         options: dict[str, tuple[int, RawValue]] = {}
         while not self._skip("}"):
             position = self._position()
@@ -126,12 +138,14 @@ class _Reader:
             if not self._skip("="):
                 raise self._refuse(f'"=" is missing after the option {option}')
             if option in options:
-                raise complaint(self.text, position, f"the option {option} is given twice")
+                raise complaint(
+                    self.what, self.text, position, f"the option {option} is given twice"
+                )
             options[option] = (position, self._value(option))
             if not self._skip(",") and not self._rest().startswith("}"):
                 raise self._refuse(f'"," or "}}" is missing after the value of {option}')
         self._end("nothing stands after the braces")
-        return PassText(self.text, name, options)
+        return PluginText(self.what, self.text, name, options)
 
     def _value(self, option: str) -> RawValue:
         position = self._position()
@@ -163,7 +177,7 @@ class _Reader:
                 character = self.text[self.at]
                 self.at += 1
             characters.append(character)
-        raise complaint(self.text, start + 1, f"the quote {quote} has no end")
+        raise complaint(self.what, self.text, start + 1, f"the quote {quote} has no end")
 
     def _take(self, pattern: re.Pattern[str]) -> str | None:
         self._rest()
@@ -194,4 +208,4 @@ class _Reader:
             raise self._refuse(problem)
 
     def _refuse(self, problem: str) -> EngineOptionError:
-        return complaint(self.text, self._position(), problem)
+        return complaint(self.what, self.text, self._position(), problem)

@@ -1,0 +1,154 @@
+"""The installed plugins of one kind: found by entry point, loaded when they are asked for."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+
+from couler.errors import EngineOptionError
+from couler.ir.diagnostics import did_you_mean
+from couler.options.text import PluginText, parse_plugin
+from couler.options.types import Option, convert_options, options_of_class
+from couler.plugins import broken_plugin, find_own_plugin, find_plugins, load_plugin
+
+__all__ = ["PluginFactory", "PluginKind"]
+
+PluginFactory: t.TypeAlias = Callable[..., t.Any]
+"""What an entry point names: a class, whose instances with default options are plugins."""
+
+P = t.TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class PluginKind(t.Generic[P]):
+    """What plugins of one group of entry points have in common.
+
+    Attributes
+    ----------
+    group
+        The group of entry points; each names a class.
+    what
+        What a plugin is, in messages: `pass`.
+    interface
+        The protocol that plugins must have, checked at run time.
+    """
+
+    group: str
+    what: str
+    interface: type[P]
+
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the installed plugins, sorted; none is loaded.
+
+        Raises
+        ------
+        ConfigurationError
+            Two installed distributions bring a plugin of the same name.
+        """
+        return tuple(find_plugins(self.group))
+
+    def get(self, name: str, **options: object) -> P:
+        """Load a plugin and set its options.
+
+        Raises
+        ------
+        EngineOptionError
+            None of that name is installed, it has no such option, or it refuses a value.
+        ConfigurationError
+            Its distribution is broken, or two bring that name.
+        """
+        entry = self._find(name, name)
+        return self._make(entry, _factory_of(entry, self.what), options)
+
+    def read(self, text: str) -> P:
+        """Load the plugin that a text names, with the options that it gives.
+
+        Parameters
+        ----------
+        text
+            Such as `split` or `split{group_steps=200}`, see `couler.options.text`.
+
+        Raises
+        ------
+        EngineOptionError
+            The text is none, none of that name is installed, it has no such option, or a value is
+            of another type than the option.
+        ConfigurationError
+            Its distribution is broken, or two bring that name.
+        """
+        return self.make(parse_plugin(self.what, text))
+
+    def make(self, parsed: PluginText) -> P:
+        """Load the plugin that a parsed text names; see `read`."""
+        entry = self._find(parsed.name, parsed.text)
+        factory = _factory_of(entry, self.what)
+        if not parsed.options:
+            return self._make(entry, factory, {})
+        try:
+            options = convert_options(factory, parsed)
+        except NameError as error:  # an annotation names what its module does not have at run time
+            raise broken_plugin(entry, f"the type of an option is not known: {error}") from error
+        return self._make(entry, factory, options)
+
+    def built_in(self, name: str) -> P:
+        """Load a plugin of Couler's own with its default options, without looking at others.
+
+        Raises
+        ------
+        EngineOptionError, ConfigurationError
+            As `get`.
+        """
+        entry = find_own_plugin(self.group, name)
+        if entry is None:
+            return self.get(name)
+        return self._make(entry, _factory_of(entry, self.what), {})
+
+    def load_class(self, name: str) -> tuple[EntryPoint, PluginFactory, tuple[Option, ...]]:
+        """Return where a plugin comes from, its class, and its options.
+
+        Raises
+        ------
+        EngineOptionError
+            None of that name is installed.
+        ConfigurationError
+            Its distribution is broken, or two bring that name.
+        """
+        entry = self._find(name, name)
+        factory = _factory_of(entry, self.what)
+        try:
+            return entry, factory, options_of_class(factory)
+        except NameError as error:
+            raise broken_plugin(entry, f"the type of an option is not known: {error}") from error
+
+    def _find(self, name: str, text: str) -> EntryPoint:
+        plugins = find_plugins(self.group)
+        if name not in plugins:
+            known = ", ".join(plugins) or "none"
+            place = "" if text == name else f"the {self.what} {text!r}, character 1: "
+            raise EngineOptionError(
+                f'{place}there is no {self.what} "{name}"; installed: {known}.'
+                f"{did_you_mean(name, plugins)}"
+            )
+        return plugins[name]
+
+    def _make(self, entry: EntryPoint, factory: PluginFactory, options: Mapping[str, object]) -> P:
+        try:
+            plugin = factory(**options)
+        except (TypeError, ValueError) as error:  # an option it lacks, or a value it refuses
+            raise EngineOptionError(f'{self.what} "{entry.name}": {error}') from error
+        if not isinstance(plugin, self.interface):
+            lacks = f"lacks members of {self.interface.__name__}"
+            raise broken_plugin(entry, f"{type(plugin).__name__} {lacks}")
+        name = getattr(plugin, "name", entry.name)
+        if name != entry.name:
+            raise broken_plugin(entry, f'it calls itself "{name}"')
+        return plugin
+
+
+def _factory_of(entry: EntryPoint, what: str) -> PluginFactory:
+    factory = load_plugin(entry)
+    if not callable(factory):
+        raise broken_plugin(entry, f"{factory!r} is no class that makes a {what}")
+    return factory
