@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import random
 import typing as t
 
+import pytest
+
 from couler.caching.graph import ArtifactGraph
+from couler.caching.importance import workflow_time
 from couler.ir.conditions import Compare
 from couler.ir.policies import Dependency, Foreach, Gpu, Loop, Profile, Resources
+from couler.ir.rewrite import map_steps
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -32,6 +38,8 @@ from couler.ir.workflow import (
     Workflow,
 )
 from couler.optimizers.artifact_graph import artifact_graph
+from couler.optimizers.estimate import critical_path
+from tests.support.mill_of_flows import Mill
 
 RUN = Container(image="busybox", command=("true",))
 OUT = Output(name="out", type="json", path="out")
@@ -276,3 +284,23 @@ def test_edges_of_order_alone_do_not_multiply() -> None:
 def test_steps_may_stand_before_those_that_they_wait_for() -> None:
     workflow = Workflow(name="w", steps=(step("c", out("b")), step("b", out("a")), step("a")))
     assert artifact_graph(workflow).jobs == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_random_workflows_take_as_long_as_estimates_say(first: int) -> None:
+    for seed in range(first, first + 50):
+        dice = random.Random(seed)
+        workflow = map_steps(Mill(seed).workflow(), functools.partial(_timed, dice))
+        graph = artifact_graph(workflow)
+        assert workflow_time(graph) == critical_path(workflow).value, seed
+        # A job that reads waits, and what is read is made by a step of that path and output.
+        for name, maker in zip(graph.artifacts, graph.producer, strict=True):
+            assert maker is not None
+            assert name.startswith(f"{graph.jobs[maker]}."), seed
+
+
+def _timed(dice: random.Random, one: Step) -> Step:
+    """Return a step of whole seconds, whose items all run at once."""
+    foreach = one.foreach and one.foreach.model_copy(update={"max_parallel": None})
+    profile = Profile(seconds=dice.randint(0, 9))
+    return one.model_copy(update={"foreach": foreach, "profile": profile})
