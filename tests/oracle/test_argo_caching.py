@@ -176,7 +176,9 @@ def test_files_that_parts_of_a_workflow_hand_over(argo: argo_oracle.Session, kin
 
 def test_entries_are_in_the_config_map_that_their_key_tells(argo: argo_oracle.Session) -> None:
     said = sh("say", "echo $1", item(), foreach=list("abcdef"), cache=MEMOIZED)
-    _twice(argo, flow("spread", said, sh("fixed", "echo 1", cache=MEMOIZED)), "say", *"abcdef")
+    fixed = sh("fixed", "echo 1", cache=MEMOIZED)
+    tell = sh("tell", 'echo "$1"', ref("fixed"))
+    _twice(argo, flow("spread", said, fixed, tell), "tell", "1")
     keys = {}
     for digit in "0123456789abcdef":
         for key, entry in (argo.config_map(f"couler-spread-{digit}") or {}).items():

@@ -1,0 +1,192 @@
+"""Steps that are worth more than keeping what they made: later runs take it from this one."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from couler.ir.policies import Cache
+from couler.ir.rewrite import map_scopes
+from couler.ir.walk import Scope
+from couler.ir.workflow import Step, Workflow
+from couler.optimizers.base import PassContext
+from couler.optimizers.durations import known_seconds
+from couler.optimizers.memoizable import Memoizable
+
+_GIB = 1 << 30
+_HOUR_S = 3_600.0
+_MONTH_S = 30 * 86_400.0
+
+
+@dataclass(frozen=True)
+class Memoize:
+    """Give a cache to the steps that later runs had better take from an earlier one.
+
+    Before: any verified workflow. After: the steps that are worth it have a `cache` with a
+    `max_age_s`. What the program says of caches stays.
+
+    A step can be memoized if it is a container or a script that does nothing but give outputs, as
+    far as that shows: no daemon, hooks, metrics, locks, volumes shared with others, or files put
+    or fetched outside; if something reads what it gives; and if what it reads can be the same in
+    a later run: no fact of the run, and (but on this machine, whose keys have the content of
+    files) no file of a step that cannot be memoized, as such a file has the run in its place. Steps
+    of exit handlers and hooks are left alone. Where a step is memoized that reads a file, so is the
+    one that makes it, whatever that is worth.
+
+    It is worth it if its seconds, by its profile, are more than those of a hit and of reading its
+    outputs by at least `least_saved_s`. An entry is kept until keeping its bytes has cost what
+    making them again costs, but no longer than `most_age_s`: that is at most twice what one pays
+    who knows when the next run comes (ski rental). What comes before the step does not count: it
+    runs, or is taken from the cache itself, to tell the step's inputs.
+
+    Preserved: outcomes, if steps give the same for the same inputs. Only who wrote a step knows
+    that, so the pass is no part of the default pipeline.
+
+    O(n + m) for n steps and m references.
+
+    Attributes
+    ----------
+    least_saved_s
+        Seconds that a hit has to save.
+    hit_s
+        Seconds that a hit takes: looking the entry up, and writing that it was used.
+    read_bytes_per_s
+        How fast files are read from the storage.
+    compute_hour
+        What an hour of a step costs.
+    storage_gib_month
+        What a GiB in the storage costs for 30 days, in the same currency.
+    most_age_s
+        Longest time that an entry is taken, in seconds; also where the bytes are not known.
+
+    References
+    ----------
+    A. R. Karlin, M. S. Manasse, L. Rudolph, D. D. Sleator: Competitive snoopy caching.
+    Algorithmica 3 (1988), 79-119. The Couler paper, IV-A: what it costs to make again, and to keep.
+
+    Examples
+    --------
+    >>> from couler.ir.policies import Profile
+    >>> from couler.ir.values import StepRef
+    >>> from couler.ir.workflow import Container
+    >>> load = Step(name="load", action=Container(image="alpine", args=("x",)),
+    ...             profile=Profile(seconds=3600, output_bytes=8 * 2**30))
+    >>> show = Step(name="show", action=Container(image="alpine", args=(StepRef(step="load"),)))
+    >>> context = PassContext()
+    >>> workflow = Memoize().run(Workflow(name="w", steps=(load, show)), context)
+    >>> [step.cache for step in workflow.steps]
+    [Cache(name=None, salt=None, max_age_s=648000.0), None]
+    >>> context.step_reasons["load"]
+    'A hit saves 3,513 s; 8 GiB are worth keeping for 7.5 days.'
+    """
+
+    name: t.ClassVar[str] = "memoize"
+    least_saved_s: float = 10.0
+    hit_s: float = 1.0
+    read_bytes_per_s: float = 100e6
+    compute_hour: float = 0.04
+    storage_gib_month: float = 0.02
+    most_age_s: float = 2_592_000.0
+
+    def __post_init__(self) -> None:
+        """Check the options.
+
+        Raises
+        ------
+        ValueError
+            A number is negative, or is none that one can divide by.
+        """
+        for what in ("least_saved_s", "hit_s", "compute_hour"):
+            if not getattr(self, what) >= 0:
+                raise ValueError(f"{what} is at least 0, not {getattr(self, what)}")
+        for what in ("read_bytes_per_s", "storage_gib_month", "most_age_s"):
+            if not getattr(self, what) > 0:
+                raise ValueError(f"{what} is more than 0, not {getattr(self, what)}")
+
+    def run(self, workflow: Workflow, context: PassContext) -> Workflow:
+        """Return the workflow with caches for the steps that are worth it."""
+        able = Memoizable(workflow, files_by_content=context.engine == "local")
+        steps = {
+            scope.path_of(step): (scope, step) for scope, step in able.steps() if step.cache is None
+        }
+        obstacles = {path: able.obstacle(scope, step) for path, (scope, step) in steps.items()}
+        chosen: dict[str, str] = {}  # and why each of them is
+        for path, (_, step) in steps.items():
+            why = obstacles[path] or self._worthless(step)
+            if why is None:
+                chosen[path] = self._worth(step)
+        for path in [*chosen]:
+            self._choose_before(path, able, steps, chosen)
+        for path, (_, step) in steps.items():
+            why = chosen.get(path) or f"Not memoized: {obstacles[path] or self._worthless(step)}."
+            context.explain(why, step=path)
+        context.explain(_summary(len(chosen), len(steps) - len(chosen)))
+        if not chosen:
+            return workflow
+        return map_scopes(
+            workflow,
+            lambda scope: tuple(
+                self._with_cache(step) if scope.path_of(step) in chosen else step
+                for step in scope.steps
+            ),
+        )
+
+    def _choose_before(
+        self,
+        path: str,
+        able: Memoizable,
+        steps: Mapping[str, tuple[Scope, Step]],
+        chosen: dict[str, str],
+    ) -> None:
+        """Choose all whose files a chosen step needs at the same place in each run."""
+        waiting = [path]
+        while waiting:
+            reader = waiting.pop()
+            for needed in able.relies_on(*steps[reader]):
+                if needed not in chosen:
+                    chosen[needed] = f"{reader}, which reads its file, is found again by its place."
+                    waiting.append(needed)
+
+    def _with_cache(self, step: Step) -> Step:
+        return step.model_copy(update={"cache": Cache(max_age_s=self._age_s(step))})
+
+    def _worthless(self, step: Step) -> str | None:
+        seconds = known_seconds(step)
+        if seconds is None:
+            return "its profile does not say how long it takes"
+        if self._saved_s(step) < self.least_saved_s:
+            return f"a hit saves less than {self.least_saved_s:,.6g} s of its {seconds:,.6g} s"
+        return None
+
+    def _saved_s(self, step: Step) -> float:
+        reading_s = (_output_bytes(step) or 0) / self.read_bytes_per_s
+        return (known_seconds(step) or 0.0) - self.hit_s - reading_s
+
+    def _age_s(self, step: Step) -> float:
+        """Seconds until keeping has cost what making again costs, in whole minutes."""
+        size = _output_bytes(step)
+        if not size:
+            return self.most_age_s
+        again = (known_seconds(step) or 0.0) / _HOUR_S * self.compute_hour
+        keeping = size / _GIB * self.storage_gib_month / _MONTH_S
+        return min(self.most_age_s, max(60.0, round(again / keeping / 60.0) * 60.0))
+
+    def _worth(self, step: Step) -> str:
+        size, age = _output_bytes(step), self._age_s(step)
+        kept = "what it gives is" if size is None else f"{size / _GIB:,.3g} GiB are"
+        return (
+            f"A hit saves {self._saved_s(step):,.0f} s; {kept} worth keeping for "
+            f"{age / 86_400:,.3g} days."
+        )
+
+
+def _output_bytes(step: Step) -> int | None:
+    return None if step.profile is None else step.profile.output_bytes
+
+
+def _summary(chosen: int, left: int) -> str:
+    if not chosen:
+        return "No step is memoized." if left else "No step is without a cache."
+    steps = "1 step is" if chosen == 1 else f"{chosen:,} steps are"
+    return f"{steps} memoized, {left:,} {'is' if left == 1 else 'are'} not."

@@ -1,0 +1,210 @@
+"""Which steps the pass `memoize` takes, for how long, and why not the others."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+
+from couler.ir.artifacts import S3Location
+from couler.ir.locks import Mutex
+from couler.ir.policies import Cache, Profile
+from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
+from couler.ir.workflow import ExitHandler, Input, Output, Step, Workflow
+from couler.optimizers.log import PassLog
+from couler.optimizers.passes.memoize import Memoize
+from couler.optimizers.pipeline import Pipeline
+from tests.corpus.build import flow, given, group, item, or_else, out, param, ref, run, sh
+
+USUAL = Memoize()
+GIB = 1 << 30
+LONG = Profile(seconds=600, output_bytes=0)
+FILE = Output(name="f", type="file", path="f")
+
+
+def work(name: str = "a", *words: object, **fields: t.Any) -> Step:
+    """Return a step that is worth it, if it can be memoized."""
+    return sh(name, "work", *words, **{"profile": LONG, **fields})
+
+
+def reads(*names: str) -> Step:
+    return sh("last", "show", *map(ref, names))
+
+
+def memoized(
+    workflow: Workflow, pass_: Memoize = USUAL, engine: str | None = "argo"
+) -> tuple[dict[str, float | None], PassLog]:
+    planned, log = Pipeline((pass_,)).run(workflow, engine=engine)
+    found: dict[str, float | None] = {}
+
+    def look(steps: tuple[Step, ...], path: str) -> None:
+        for step in steps:
+            if step.cache is not None:
+                found[path + step.name] = step.cache.max_age_s
+            look(getattr(step.action, "steps", ()), f"{path}{step.name}/")
+
+    look(planned.steps, "")
+    return found, log
+
+
+def why_not(workflow: Workflow, path: str = "a", engine: str | None = "argo") -> str:
+    found, log = memoized(workflow, engine=engine)
+    assert path not in found
+    return log.records[0].step_reasons[path].removeprefix("Not memoized: ")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "size", "age"),
+    [
+        (3600, 8 * GIB, 648_000),  # 0.04 an hour; 8 GiB cost 0.16 in 30 days: a quarter of that
+        (3600, 2 * GIB, 2_592_000),
+        (3600, 0, 2_592_000),
+        (60, 32 * GIB, None),  # reading takes longer
+        (600, 32 * GIB, 27_000),
+        (11, 0, 2_592_000),
+        (10.9, 0, None),
+    ],
+)
+def test_an_entry_is_kept_until_keeping_costs_what_making_costs(
+    seconds: float, size: int, age: float | None
+) -> None:
+    step = work(profile=Profile(seconds=seconds, output_bytes=size))
+    found, _ = memoized(flow("w", step, reads("a")))
+    assert found.get("a") == age
+
+
+def test_options_are_prices_and_speeds() -> None:
+    step = work(profile=Profile(seconds=3600, output_bytes=8 * GIB))
+    workflow = flow("w", step, reads("a"))
+    assert memoized(workflow, Memoize(compute_hour=0.02))[0] == {"a": 324_000}
+    assert memoized(workflow, Memoize(storage_gib_month=0.04))[0] == {"a": 324_000}
+    assert memoized(workflow, Memoize(most_age_s=60))[0] == {"a": 60}
+    assert memoized(workflow, Memoize(read_bytes_per_s=1e6))[0] == {}
+    assert memoized(workflow, Memoize(hit_s=3_600))[0] == {}
+    with pytest.raises(ValueError, match="read_bytes_per_s is more than 0, not 0"):
+        Memoize(read_bytes_per_s=0)
+    with pytest.raises(ValueError, match="hit_s is at least 0, not -1"):
+        Memoize(hit_s=-1)
+
+
+@pytest.mark.parametrize(
+    ("step", "why"),
+    [
+        (work(profile=None), "its profile does not say how long it takes."),
+        (work(profile=Profile(seconds=5)), "a hit saves less than 10 s of its 5 s."),
+        (work(locks=(Mutex(name="m"),)), "it takes a lock, so it changes what others use."),
+        (work("a", run("id")), "it reads a fact of the run, which is another each time."),
+        (
+            work(mounts=(Mount(volume="shared", path="/data"),)),
+            'it sees the volume "shared", whose content no key has.',
+        ),
+        (
+            work(outputs=[FILE.model_copy(update={"at": S3Location(key="k", bucket="b")})]),
+            'it puts "f" at a place outside of the run.',
+        ),
+        (
+            work(inputs=[Input(name="d", type="file", at=S3Location(key="k", bucket="b"))]),
+            'it fetches "d" from outside, whose content no key has.',
+        ),
+    ],
+    ids=lambda given: given if isinstance(given, str) else "",
+)
+def test_what_does_more_than_give_outputs_is_left_alone(step: Step, why: str) -> None:
+    volumes = [ClaimVolume(name="shared", claim="c")] if step.mounts else []
+    assert why_not(flow("w", step, reads("a"), volumes=volumes)) == why
+
+
+def test_daemons_are_left_alone() -> None:
+    daemon = work(daemon=True, result=None)
+    assert why_not(flow("w", daemon, sh("last", "show", depends_on=("a",)))) == "it is a daemon."
+
+
+def test_volumes_of_its_own_are_no_obstacle() -> None:
+    step = work(mounts=(Mount(volume="scratch", path="/data"),))
+    workflow = flow("w", step, reads("a"), volumes=[EmptyVolume(name="scratch")])
+    assert list(memoized(workflow)[0]) == ["a"]
+
+
+def test_what_nobody_reads_is_left_alone() -> None:
+    assert why_not(flow("w", work())) == "nothing reads what it gives."
+    outputs = [out("o", source=ref("a"))]
+    assert list(memoized(flow("w", work(), outputs=outputs))[0]) == ["a"]
+    handler = ExitHandler(name="tell", on="any", steps=(sh("say", "x", or_else(ref("a"), "")),))
+    assert list(memoized(flow("w", work(), exit_handlers=[handler]))[0]) == ["a"]
+
+
+def test_exit_handlers_are_left_alone() -> None:
+    handler = ExitHandler(name="tell", on="any", steps=(work("b"), sh("say", "x", ref("b"))))
+    found, log = memoized(flow("w", work(), reads("a"), exit_handlers=[handler]))
+    assert list(found) == ["a"]
+    assert set(log.records[0].step_reasons) == {"a", "last"}
+
+
+def test_what_the_program_says_stays() -> None:
+    given_cache = work(cache=Cache(name="own", max_age_s=5))
+    found, log = memoized(flow("w", given_cache, reads("a")))
+    assert found == {"a": 5}
+    assert log.records[0].reason == "No step is memoized."
+
+
+def chain(**first: t.Any) -> Workflow:
+    make = work("make", outputs=[FILE], **first)
+    copy = work("a", inputs=[given("d", ref("make", "f"), "file")])
+    return flow("w", make, copy, reads("a"))
+
+
+def test_a_file_of_a_step_that_cannot_be_memoized_is_another_in_each_run() -> None:
+    assert list(memoized(chain())[0]) == ["make", "a"]
+    assert list(memoized(chain(profile=None, cache=Cache()))[0]) == ["make", "a"]
+    why = "it reads a file of make, which cannot be memoized and so has another place in each run."
+    assert why_not(chain(mutex="m")) == why
+    assert list(memoized(chain(mutex="m"), engine="local")[0]) == ["a"]
+
+
+def test_who_makes_the_file_of_a_memoized_step_is_memoized_too() -> None:
+    found, log = memoized(chain(profile=None))
+    assert list(found) == ["make", "a"]
+    reason = log.records[0].step_reasons["make"]
+    assert reason == "a, which reads its file, is found again by its place."
+    assert list(memoized(chain(profile=None), engine="local")[0]) == ["a"]
+
+
+def test_files_are_followed_through_groups_and_items() -> None:
+    def nested(**fields: t.Any) -> Workflow:
+        make = work("make", item(), foreach=["x", "y"], outputs=[FILE], **fields)
+        inner = work("a", inputs=[given("d", param("file"), "file")])
+        files = {"file": ref("make", "f")}
+        outer = group(
+            "each",
+            inner,
+            foreach=files,
+            inputs=[given("file", item("file"), "file")],
+            outputs=[out("r", source=ref("a"))],
+        )
+        return flow("w", make, outer, sh("last", "show", inputs=[given("r", ref("each", "r"))]))
+
+    assert list(memoized(nested(profile=None))[0]) == ["make", "each/a"]
+    assert "a file of make" in why_not(nested(mutex="m"), "each/a")
+
+
+def test_a_fact_of_the_run_is_followed_into_groups() -> None:
+    inner = work("a", param("id"))
+    outer = group("g", inner, inputs=[given("id", run("id"))], outputs=[out("r", source=ref("a"))])
+    assert "a fact of the run" in why_not(flow("w", outer, sh("l", "x", ref("g", "r"))), "g/a")
+
+
+def test_files_that_are_read_as_one_folder_stay_with_their_run() -> None:
+    make = work("a", item(), foreach=["x", "y"], outputs=[FILE])
+    folder = sh("last", "ls", inputs=[given("d", ref("a", "f"), "file", many=True)])
+    workflow = flow("w", make, folder)
+    assert why_not(workflow) == "last reads the files of all its items as one folder."
+    assert list(memoized(workflow, engine="local")[0]) == ["a"]
+
+
+def test_reasons_are_told_of_each_step() -> None:
+    _, log = memoized(chain())
+    [record] = log.records
+    assert record.reason == "2 steps are memoized, 1 is not."
+    assert record.step_reasons["make"] == (
+        "A hit saves 599 s; 0 GiB are worth keeping for 30 days."
+    )
