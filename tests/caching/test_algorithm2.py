@@ -9,8 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from couler.caching.algorithm2 import Form, Step, Trace, run_algorithm_2
+from couler.caching.cache import BudgetedCache
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import ImportanceFactor, Moment
+from couler.caching.policies.couler import ImportanceAsPrinted, ImportanceRepaired
+from couler.caching.run_knowledge import RunKnowledge
 from tests.support.artifact_graphs import artifact_graphs, drawn
 
 SIZES = {"a1": 20, "a2": 20, "a3": 20, "a4": 20, "a5": 15, "a6": 30}
@@ -260,6 +263,23 @@ def test_where_all_fits_nothing_goes(graph: ArtifactGraph, more: int, form: Form
     trace = run_algorithm_2(graph, sum(graph.size_bytes) + more, form=form)
     assert list(trace.kept) == made
     assert {step.action for step in trace.steps} <= {"keep"}
+
+
+@pytest.mark.parametrize("policy", [ImportanceRepaired(), ImportanceAsPrinted()])
+@given(graph=artifact_graphs(), room=st.integers(1, 30))
+def test_cache_decides_as_the_mended_form_does(
+    policy: ImportanceRepaired, graph: ArtifactGraph, room: int
+) -> None:
+    trace = run_algorithm_2(graph, room, factor=ImportanceFactor(reading=policy.reading))
+    known = RunKnowledge(graph)
+    cache = BudgetedCache(room, policy, known)
+    refused = {step.artifact for step in trace.steps if step.action == "refuse"}
+    for job in graph.order:
+        cache.refresh(known.end(job))
+        for artifact in graph.outputs[job]:
+            verdict = cache.offer(graph.artifacts[artifact])
+            assert verdict.admitted == (artifact not in refused)
+    assert set(cache) == set(kept(trace))
 
 
 def test_what_cannot_be_is_refused() -> None:
