@@ -7,8 +7,9 @@ as it has nothing but a shell, and waits for the answers:
 - `N.answer` is the answer: `done`, `absent`, or `failed` and the reason.
 
 The words are `get TYPE NAME ARCHIVE LOCATION FIELD TEXT ...`, which brings what is at a location to
-`NAME` in the folder, or `put NAME ARCHIVE LOCATION FIELD TEXT ...`. The archive is `tar`, `zip` or
-nothing, or such an object as JSON. The location is one of `couler.ir.artifacts` as JSON, whose
+`NAME` in the folder, `put NAME ARCHIVE LOCATION FIELD TEXT ...`, or `digest TYPE ARCHIVE LOCATION
+FIELD TEXT ...`, whose answer is `done` and the digest of what is there. The archive is `tar`, `zip`
+or nothing, or such an object as JSON. The location is one of `couler.ir.artifacts` as JSON, whose
 texts are those of the fields; nothing stands for the repository that `COULER_REPOSITORY` describes,
 with the field `key`. Secrets are looked for as on any machine: `COULER_SECRET_<secret>_<key>`. No
 link in the folder is followed: no request reads or writes what is the server's own.
@@ -35,6 +36,7 @@ from pydantic import TypeAdapter, ValidationError
 from couler.errors import ArtifactError, WireError
 from couler.ir.artifacts import Archive, Location, is_in_repository, location_texts, map_texts
 from couler.ir.wire import MAX_VALUE_BYTES, check_size, dump_json
+from couler.locations.contents import digest_of
 from couler.locations.git import CommandEnd
 from couler.locations.secrets import Entries
 from couler.locations.shared import SharedFolder, names_to
@@ -108,6 +110,8 @@ class Server:
     def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
         self._folder = SharedFolder(folder)
         self._environ = environ
+        self._put: dict[tuple[str, ...], tuple[str, str]] = {}
+        """Types and digests of what was put, by what was asked."""
 
     def open(self) -> None:
         """Say that requests are answered; those on which an earlier server died have failed."""
@@ -157,13 +161,36 @@ class Server:
                 require_type(fetched, wanted.removesuffix("?"), f"the file for {name}")
                 self._folder.give(fetched, name)
                 return "done"
+            case ["digest", wanted, archive, location, *texts]:
+                known = self._put.get((archive, location, *texts))
+                if known is None:
+                    where = outside.location(location, texts)
+                    known = _digest(outside.transfer, where, _archive(archive), private / "kept")
+                return "absent" if known is None or known[0] != wanted else f"done {known[1]}"
             case ["put", name, archive, location, *texts]:
                 source = private / names_to(name)[-1]
                 where = outside.location(location, texts)
                 self._folder.take(name, source)
+                known = _type_and_digest(source)
                 outside.transfer.put(source, source, where, _archive(archive), Stop())
+                self._put[archive, location, *texts] = known
                 return "done"
         raise ArtifactError(f"{words!r} is no request")
+
+
+def _digest(
+    transfer: Transfer, location: Location, archive: Archive | None, target: Path
+) -> tuple[str, str] | None:
+    """Return the type and the digest of what is at a location; None if nothing is there."""
+    try:
+        transfer.fetch(location, target, archive, Stop())
+    except FileNotFoundError:
+        return None
+    return _type_and_digest(target)
+
+
+def _type_and_digest(path: Path) -> tuple[str, str]:
+    return "directory" if path.is_dir() else "file", digest_of(path, Stop())
 
 
 def _words(request: bytes) -> list[str]:

@@ -137,6 +137,7 @@ CODES: dict[str, str] = {
     "CLR351": "location that pods of Airflow cannot reach",
     "CLR352": "path with a line break",
     "CLR353": "init container that looks for files of the step",
+    "CLR354": "cache that Airflow has no place for",
     "CLR355": "person that this Airflow cannot ask",
     "CLR356": "field of a resource that Airflow's worker cannot find",
     "CLR357": "containers that do not run one after another",
@@ -158,6 +159,7 @@ CODES: dict[str, str] = {
     "CLR379": "foreach of Airflow over too many items",
     "CLR380": "DAG file that Airflow cannot load",
     "CLR381": "groups of Airflow too deep for Python",
+    "CLR382": "step whose outputs Airflow takes from no cache",
     "CLR385": "character that no process can be given",
     # 401-449: policies and quantities
     "CLR401": "bad quantity",

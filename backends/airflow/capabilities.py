@@ -16,7 +16,10 @@ _OF_RUN = Lowered("a task that makes it before all steps and one that deletes it
 _SKIP = Lowered("a function that skips the task before it starts")
 
 _RETRY_POLICY = Lowered("a retry policy that the DAG file carries, for Airflow 3.3")
-_NO_CACHE = Lowered("nothing: the step runs each time, and a note of the artifact says so")
+_CACHE = Lowered(
+    "a wrapper around that of the process, and entries where files are kept (files_claim, or a "
+    "storage); containers and scripts alone have it"
+)
 _ROUNDS = Lowered("all rounds that can be, of which those after the last are skipped")
 _ONE_MAPPED = Lowered("one mapped foreach along a path of groups; the others are unrolled")
 
@@ -209,8 +212,8 @@ _POLICIES: dict[Feature, Support] = {
     Feature.TIMEOUT_GROUP: Unsupported(
         "Airflow limits the time of tasks and of whole runs. Limit that of the steps inside"
     ),
-    Feature.CACHE: _NO_CACHE,
-    Feature.CACHE_MAX_AGE: _NO_CACHE,
+    Feature.CACHE: _CACHE,
+    Feature.CACHE_MAX_AGE: _CACHE,
     Feature.MUTEX: Lowered("a pool of one slot, which must exist: a note of the artifact names it"),
     Feature.MUTEX_DATABASE: Unsupported(
         "a pool belongs to one Airflow. Use a mutex that is not kept in a database"

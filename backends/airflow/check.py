@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from couler.backends.airflow.cache_checks import check_caches
 from couler.backends.airflow.connections import check_connections
 from couler.backends.airflow.file_checks import check_files
 from couler.backends.airflow.flow_checks import check_flow
@@ -31,5 +32,6 @@ def check(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
     yield from check_values(workflow, options.version)
     yield from check_texts(workflow)
     yield from check_files(workflow, options)
+    yield from check_caches(workflow, options)
     yield from check_pods(workflow)
     yield from check_connections(workflow, options)

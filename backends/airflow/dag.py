@@ -34,7 +34,7 @@ def dag_file(workflow: Workflow, options: Options) -> str:
     """Return the DAG file of a verified workflow whose defaults are resolved."""
     workflow = declare_results(lowered(workflow))
     module = Module(options.version)
-    tasks = Tasks(module, Pods(module, workflow, options), options)
+    tasks = Tasks(module, Pods(module, workflow, options), options, workflow)
     reader = own_name(RUN_PARAMETERS, workflow)
     scope = Scope(
         {step.name: step for step in workflow.steps},

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from couler.backends.airflow.files import files_of, has_files, input_path, is_elsewhere, needs_place
+from couler.backends.airflow.files import (
+    files_of,
+    has_files,
+    has_files_kept,
+    input_path,
+    is_elsewhere,
+)
 from couler.backends.airflow.options import Options
 from couler.ir.artifacts import is_in_repository
 from couler.ir.diagnostics import Diagnostic
@@ -27,7 +33,7 @@ def check_files(workflow: Workflow, options: Options) -> Iterator[Diagnostic]:
         if not isinstance(step.action, Container | Script) or not has_files(step):
             continue
         has_place = options.files_claim is not None or options.files_store is not None
-        if needs_place(step) and not has_place:
+        if has_files_kept(step) and not has_place:
             yield Diagnostic(
                 _NO_PLACE,
                 f'airflow: step "{path}" takes or gives files, but the target has no place for '
@@ -46,7 +52,7 @@ def _out_of_reach(path: str, step: Step, options: Options) -> Iterator[Diagnosti
     in_store = options.files_claim is None and options.files_store is not None
     files = files_of(step)
     elsewhere = [one for one in files if is_elsewhere(one)]
-    if in_store and needs_place(step) and not elsewhere:
+    if in_store and has_files_kept(step) and not elsewhere:
         elsewhere = files
     for one in elsewhere:
         yield Diagnostic(

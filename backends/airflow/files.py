@@ -64,6 +64,11 @@ def has_files(step: Step) -> bool:
 
 
 def needs_place(step: Step) -> bool:
+    """Return whether the pod of a step reaches the place where files are kept."""
+    return step.cache is not None or has_files_kept(step)
+
+
+def has_files_kept(step: Step) -> bool:
     """Return whether a step takes files from where they are kept, or keeps some there."""
     return any(is_file(one.type) for one in step.outputs) or any(
         is_file(one.type) and (one.at is None or is_in_repository(one.at)) for one in step.inputs
@@ -94,13 +99,18 @@ class Files:
         Takes what the calls need.
     writer
         Writes texts and values.
+    by_try
+        Whether each try keeps its files elsewhere.
     """
 
-    def __init__(self, options: Options, module: Module, writer: Writer) -> None:
+    def __init__(
+        self, options: Options, module: Module, writer: Writer, *, by_try: bool = False
+    ) -> None:
         self._options = options
         self._module = module
         self._root = options.files_path.strip("/")
         self._writer = writer
+        self._by_try = by_try
 
     def process(
         self,
@@ -110,7 +120,7 @@ class Files:
         outputs: list[Expression],
         beside: list[str] | None,
     ) -> Call:
-        """Return what a pod needs to run a process with its files.
+        """Return what a pod needs to run a process with its files, the helper left out.
 
         Parameters
         ----------
@@ -124,7 +134,7 @@ class Files:
             The containers that end with it.
         """
         module = self._module
-        made = call(
+        return call(
             module.use("process_with_files"),
             command,
             before=self._takes(step, scope),
@@ -133,8 +143,12 @@ class Files:
             beside=beside,
             claim=Code(module.refer("FILES_CLAIM")) if self._needs_volume(step) else None,
         )
+
+    def with_helper(self, step: Step, made: Call) -> Call:
+        """Return what the pod of a step needs besides to reach its files, if it does."""
         if not self._needs_helper(step):
             return made
+        module = self._module
         repository: object = self._repository(step)
         if isinstance(repository, dict):
             repository = Code(module.shared_table("REPOSITORY", repository))
@@ -229,8 +243,9 @@ class Files:
     def _keep(self, output: Output, scope: Scope) -> Listing:
         words = ("keep", _kind(output), output.name, self._path(output, scope))
         root = f", {quoted(self._root)}" if self._root else ""
-        code = f"place(ti, {quoted(output.name)}{root})"
-        if not self._root and re.fullmatch(r"[\w-]+", output.name):
+        function = "place_of_try" if self._by_try else "place"
+        code = f"{function}(ti, {quoted(output.name)}{root})"
+        if not (self._root or self._by_try) and re.fullmatch(r"[\w-]+", output.name):
             self._module.use_in_templates(code)  # the function writes it
             return _words(*words)
         return _words(*words, self._writer.template(code))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from couler.backends.airflow.caching import MARK
 from couler.backends.airflow.doubts import find_output
 from couler.backends.airflow.outputs import RUN_OUTPUTS
 from couler.backends.airflow.places import (
@@ -38,6 +39,7 @@ from couler.ir.values import StepRef
 from couler.ir.wire import encode
 from couler.ir.workflow import ExitHandler, Group, Step, Suspend, Workflow
 
+_WELL: frozenset[Status] = frozenset({"succeeded", "cached"})
 _RAN: frozenset[Status] = frozenset({"succeeded", "failed"})
 _RUNS: frozenset[Status] = frozenset({"running", "retrying", "suspended"})
 _LEFT_OUT: frozenset[Status] = frozenset({"omitted", "skipped"})
@@ -259,11 +261,15 @@ class RunSteps:
         if status == "running" and _asks_a_person(step):
             is_put_off = self._table.tasks[task].state == "deferred"  # as Airflow before 3.3 waits
             status = "suspended" if is_put_off else status
-        return _with_defaults(step, Stand(status, (task,), self._given(step, task, status)))
+        given = self._given(step, task, status)
+        if given.pop(MARK, None) is not None:
+            status = "cached"
+        return _with_defaults(step, Stand(status, (task,), given))
 
     def _given(self, step: Step, task: Instance, status: Status) -> dict[str, Json]:
         """Return what a task has given out for a step."""
-        found = self._returned(task) if status == "succeeded" and step.outputs else None
+        can_give = bool(step.outputs) or step.cache is not None
+        found = self._returned(task) if status == "succeeded" and can_give else None
         if not isinstance(found, Mapping):
             return {}
         return {
@@ -331,7 +337,7 @@ class RunSteps:
             return Stand(open_status(statuses), own)
         names = {one.name: None for one in spot.step.outputs}
         names.update((name, None) for item in items for name in item.outputs)
-        ran = [item.outputs if item.status == "succeeded" else {} for item in items]
+        ran = [item.outputs if item.status in _WELL else {} for item in items]
         outputs = {name: [one.get(name) for one in ran] for name in names}
         if statuses & BAD or end in BAD:
             return Stand("failed", own, outputs)
@@ -460,7 +466,7 @@ def _is_round(step: Step, number: int, first: Status) -> bool:
 
 def _with_defaults(step: Step, stand: Stand) -> Stand:
     """Return a stand with the defaults of a step that gave nothing."""
-    if stand.status == "succeeded" or stand.status not in ENDS:
+    if stand.status in _WELL or stand.status not in ENDS:
         return stand
     defaults = {
         one.name: {"text": encode(one.default, one.type), "type": one.type}

@@ -18,6 +18,7 @@ from couler.backends.airflow import (
     cluster,
     filing,
     runtime,
+    runtime_cache,
     runtime_ends,
     runtime_limits,
     runtime_places,
@@ -46,6 +47,7 @@ _SOURCES = (
     runtime_places,
     runtime_ends,
     filing,
+    runtime_cache,
     worker,
     cluster,
 )
@@ -57,7 +59,12 @@ FUNCTIONS: dict[str, FunctionType] = {
 }
 """The functions that a file can carry, in the order in which they are written."""
 
-WRAPPERS = {"PROCESS": "process.sh", "BESIDE": "beside.sh", "FILES": "files.sh"}
+WRAPPERS = {
+    "PROCESS": "process.sh",
+    "BESIDE": "beside.sh",
+    "FILES": "files.sh",
+    "CACHE": "cache.sh",
+}
 """The texts that functions of a file name, and where they stand."""
 CONSTANTS = ("HELPER_IMAGE", "FILES_CLAIM", "IO_IMAGE")
 """Settings of the target that a file names."""

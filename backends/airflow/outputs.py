@@ -19,6 +19,16 @@ CHECK_OUTPUTS = "check-outputs"
 """The id of the task that evaluates them before exit handlers, where they can be refused."""
 
 
+class Implied(Output):
+    """The standard output of a step that something reads and nothing declares."""
+
+
+def as_written(step: Step) -> Step:
+    """Return a step without the outputs that are implied."""
+    written = tuple(one for one in step.outputs if not isinstance(one, Implied))
+    return step.model_copy(update={"outputs": written})
+
+
 def declare_results(workflow: Workflow) -> Workflow:
     """Return a workflow whose steps declare the standard output that something reads."""
     handlers = [step for handler in workflow.exit_handlers for step in handler.steps]
@@ -54,7 +64,7 @@ def _with_result(step: Step, is_read: bool) -> Step:
         return step.model_copy(update={"action": action.model_copy(update={"steps": inner})})
     declared = any(output.name == STDOUT for output in step.outputs)
     if is_read and not declared and isinstance(action, Container | Script | Http):
-        return step.model_copy(update={"outputs": (*step.outputs, Output())})
+        return step.model_copy(update={"outputs": (*step.outputs, Implied())})
     return step
 
 

@@ -78,7 +78,7 @@ def _short(number: float) -> float | int:
 
 
 def policy_notes(workflow: Workflow) -> Iterator[str]:
-    """Yield what a run needs for its locks and parameters, and what becomes of caches."""
+    """Yield what a run needs for its locks and parameters."""
     steps = dict(steps_by_path(workflow))
     pools = {
         lock.name for step in steps.values() for lock in locks_of(step) if lock.kind == "mutex"
@@ -90,9 +90,6 @@ def policy_notes(workflow: Workflow) -> Iterator[str]:
         yield f'pool "{name}" must exist in Airflow, or its tasks never start'
     if any(parameter.config is not None for parameter in workflow.parameters):
         yield "the workers of Airflow must be allowed to list config maps"
-    for path, step in steps.items():
-        if step.cache is not None:
-            yield f'step "{path}" runs each time, as Airflow keeps no cache'
 
 
 def _own_pools(owner: Step | Workflow) -> Iterator[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from couler.backends.airflow.caching import Caches
 from couler.backends.airflow.files import Files, has_files, input_path
 from couler.backends.airflow.http import request
 from couler.backends.airflow.jobs import belongs_to_run, job, kind_of
@@ -26,6 +27,7 @@ from couler.backends.airflow.texts import untouched
 from couler.ir.listing import ListFiles
 from couler.ir.packages import install_command
 from couler.ir.values import Literal, Template, Text, Value
+from couler.ir.walk import all_steps
 from couler.ir.wire import ValueType, is_file
 from couler.ir.workflow import (
     WORK_DIR,
@@ -37,6 +39,7 @@ from couler.ir.workflow import (
     Script,
     Step,
     Suspend,
+    Workflow,
 )
 
 _POD = "airflow.providers.cncf.kubernetes.operators.pod"
@@ -130,14 +133,18 @@ class Tasks:
         Writes what their pods are given.
     options
         Of the target.
+    workflow
+        The workflow.
     """
 
-    def __init__(self, module: Module, pods: Pods, options: Options) -> None:
+    def __init__(self, module: Module, pods: Pods, options: Options, workflow: Workflow) -> None:
         self._module = module
         self._pods = pods
         self._version = options.version
         self._options = options
-        self._files = Files(options, module, self)
+        has_cache = any(step.cache is not None for step in all_steps(workflow))
+        self._files = Files(options, module, self, by_try=has_cache)
+        self._caches = Caches(workflow, options, module, self)
         self.created: dict[str, Mapping[str, object]] = {}
         """For each task that creates resources for the run, what tells their kind."""
         self._whens: dict[str, str] = {}
@@ -191,22 +198,25 @@ class Tasks:
         words = action.args if isinstance(action, Container) else ()
         arguments = [self._word(word, step, scope) for word in words]
         given = self._pods.arguments(step, lambda text: self._word(text, step, scope))
-        unpacked: tuple[Unpacked, ...] = ()
+        wrapped: Call | None = None
         if isinstance(action, Script):
             env["COULER_SCRIPT"] = self._script(step, action)
         beside = [one.name for one in step.sidecars] or None
         words_ = self._installing(action) or [*command, *arguments]
         if has_files(step):
             wrapped = self._files.process(step, scope, words_, outputs, beside)
-            unpacked = (Unpacked(wrapped),)
         elif is_wrapped(step):
             wrapped = call(
                 self._module.use("process"), words_, outputs=outputs or None, beside=beside
             )
-            unpacked = (Unpacked(wrapped),)
         else:
             fields["cmds"] = command or None
             fields["arguments"] = arguments or None
+        unpacked: tuple[Unpacked, ...] = ()
+        if wrapped is not None:
+            if step.cache is not None:
+                wrapped = self._caches.cached(step, step.cache, scope, wrapped)
+            unpacked = (Unpacked(self._files.with_helper(step, wrapped)),)
         path = None if step.container is None else step.container.termination_message_path
         if unpacked and path is not None:
             env["COULER_MESSAGE"] = self._text(path)
@@ -376,7 +386,7 @@ def is_wrapped(step: Step) -> bool:
     """Return whether a wrapper runs the process of a step, which must know its command."""
     needs_folder = uses_work_dir(step) or sees_work_folder(step) or step.working_dir is not None
     is_read = step.outputs or step.sidecars or isinstance(step.action, Script)
-    return bool(is_read) or needs_folder or has_files(step)
+    return bool(is_read) or step.cache is not None or needs_folder or has_files(step)
 
 
 def _is_in_lines(text: str) -> bool:

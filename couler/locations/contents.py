@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import typing as t
@@ -52,6 +53,37 @@ def contents_of(folder: Path, root: Path, stop: Stop) -> Iterator[Content]:
     """
     walk = _Walk(Path(os.path.realpath(root)), stop)
     yield from walk.inside(Path(os.path.realpath(folder)), "", (), is_linked=False)
+
+
+def digest_of(path: Path, stop: Stop) -> str:
+    """Return the digest of a file, or of the names and contents of all files in a folder.
+
+    Parameters
+    ----------
+    path
+        The file or the folder.
+    stop
+        Ends the walk.
+
+    Returns
+    -------
+    str
+        SHA-256, in hexadecimal. Empty folders and permissions do not count: not every storage
+        has them.
+
+    Raises
+    ------
+    ArtifactError, CutOffError, OSError
+        As `contents_of`.
+    """
+    if not path.is_dir():
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    whole = hashlib.sha256()
+    for name, inside in contents_of(path, path, stop):
+        if inside is not None:
+            whole.update(f"{digest_of(inside, stop)} {name}\0".encode(errors="surrogateescape"))
+    return whole.hexdigest()
 
 
 class _Walk:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import threading
@@ -72,6 +73,31 @@ def test_what_is_not_there_is_absent_or_a_failure(asking: Asking) -> None:
     assert asking.ask("get", "file?", "back", "", S3_KEY, "key", "none") == "absent"
     answer = asking.ask("get", "file", "back", "", S3_KEY, "key", "none")
     assert answer.startswith("failed there is nothing at")
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["a new helper", "that which put them"])
+def test_digests_are_those_of_the_contents(asking: Asking, is_new: bool) -> None:
+    (asking.io / "one").write_text("1\n")
+    (asking.io / "d/e").mkdir(parents=True)
+    (asking.io / "d/e/x").write_text("1\n")
+    (asking.io / "d/link").symlink_to("e")
+    for name in ("one", "d"):
+        assert asking.ask("put", name, "", S3_KEY, "key", f"kept/{name}") == "done"
+    if is_new:
+        asking.server = io.Server(asking.io, {io.REPOSITORY: str(asking.repository)})
+
+    def digest(kind: str, name: str) -> str:
+        return asking.ask("digest", kind, "", S3_KEY, "key", f"kept/{name}")
+
+    of_one = hashlib.sha256(b"1\n").hexdigest()
+    assert digest("file", "one") == f"done {of_one}"
+    told = "".join(f"{of_one} {name}\0" for name in ("e/x", "link/x")).encode()
+    assert digest("directory", "d") == f"done {hashlib.sha256(told).hexdigest()}"
+    assert [digest("file", "d"), digest("directory", "one"), digest("file", "none")] == [
+        "absent",
+        "absent",
+        "absent",
+    ]
 
 
 @pytest.fixture

@@ -149,7 +149,6 @@ LOCAL_FORM = "what runs where there is no cluster"
 AT_END = "when a run has ended, which is when claims are deleted anyway"
 
 MEANINGLESS: dict[str, tuple[str, str]] = {
-    "Cache.max_age_s": ("feature: cache-max-age", "nothing is kept, as the note of its step says"),
     "Container.command": ("feature: output-json-path-with-local-form", LOCAL_FORM),
     "Job.local": ("feature: job-with-local-form", LOCAL_FORM),
     "LocalForm.outputs": ("feature: output-json-path-with-local-form", LOCAL_FORM),

@@ -9,6 +9,7 @@ import pytest
 
 from couler.backends.airflow.instances import RunSteps
 from couler.backends.airflow.task_states import Instance, Task, TaskTable
+from couler.ir.policies import Cache
 from couler.ir.workflow import ExitHandler, Group, Retry, Step, Suspend, Workflow
 from tests.corpus.build import (
     compare,
@@ -378,6 +379,41 @@ def test_outputs_are_asked_for_where_there_are_some() -> None:
     found = RunSteps(flow("f", quiet, sh("a", "true"), sh("b", "true")), table, returned).found
     assert found["a"].stand.outputs == {"result": {"text": "1", "type": "str"}}
     assert asked == [("a", -1)]
+
+
+def test_a_step_whose_wrapper_took_an_entry_is_cached() -> None:
+    hit = {".cached": "k" * 64}
+    workflow = flow(
+        "f",
+        sh("quiet", "true", result=None, cache=Cache()),
+        sh("hit", "true", cache=Cache()),
+        sh("miss", "true", cache=Cache()),
+        sh("each", "true", item(), foreach=["a", "b"], cache=Cache()),
+    )
+    steps = read(
+        workflow,
+        dict.fromkeys(("quiet", "hit", "miss", "each[0]", "each[1]", "each-lists"), "success"),
+        {
+            ("quiet", -1): hit,
+            ("hit", -1): {**hit, "result": "1"},
+            ("miss", -1): {"result": "2"},
+            ("each", 0): {**hit, "result": "3"},
+            ("each", 1): {"result": "4"},
+        },
+    )
+    stands = {path: one.stand for path, one in steps.found.items()}
+    assert {path: one.status for path, one in stands.items()} == {
+        "quiet": "cached",
+        "hit": "cached",
+        "miss": "succeeded",
+        "each": "succeeded",
+        "each[0]": "cached",
+        "each[1]": "succeeded",
+    }
+    assert stands["quiet"].outputs == {}
+    assert stands["hit"].outputs == {"result": {"text": "1", "type": "str"}}
+    items = [{"text": text, "type": "str"} for text in ("3", "4")]
+    assert stands["each"].outputs == {"result": items}
 
 
 def test_groups_that_passes_make_are_not_shown() -> None:

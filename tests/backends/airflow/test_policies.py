@@ -15,7 +15,7 @@ from couler.backends.airflow.value_checks import check_values
 from couler.backends.base import Target
 from couler.ir.locks import Mutex
 from couler.ir.pods import DisruptionBudget, RunSettings
-from couler.ir.policies import Backoff, Cache, Retry
+from couler.ir.policies import Backoff, Retry
 from couler.ir.storage import ConfigKey, NewClaimVolume
 from couler.ir.wire import MAX_WORD_BYTES, ValueType
 from couler.ir.workflow import ExitHandler, Job, Parameter, Script, Step
@@ -79,7 +79,7 @@ def test_before_3_3_waits_double_or_stay() -> None:
 
 
 def test_a_lock_is_a_pool_and_notes_say_what_must_be() -> None:
-    step = sh("a", "true", mutex="disk", timeout_s=1.5, cache=Cache())
+    step = sh("a", "true", mutex="disk", timeout_s=1.5)
     assert shown(step) == {"execution_timeout": "timedelta(seconds=1.5)", "pool": '"disk"'}
     size = Parameter(name="n", type="int", config=ConfigKey(config_map="site", key="n"))
     workflow = flow("locks", step, sh("b", "true", mutex="disk"), parameters=[size])
@@ -87,7 +87,6 @@ def test_a_lock_is_a_pool_and_notes_say_what_must_be() -> None:
         'config map "site" with the keys n must exist',
         'pool "disk" with one slot must exist in Airflow, or its tasks never start',
         "the workers of Airflow must be allowed to list config maps",
-        'step "a" runs each time, as Airflow keeps no cache',
     )
 
 

@@ -444,11 +444,15 @@ def process_with_files(
         if verb == "keep" and name
     ]
     fields = process(wrapped, [*outputs, *kept], [*beside])
-    if claim is not None:
-        source = k8s.V1PersistentVolumeClaimVolumeSource(claim_name=claim)
-        fields["volumes"].append(k8s.V1Volume(name="files", persistent_volume_claim=source))
-        mount = k8s.V1VolumeMount(name="files", mount_path="/couler/files")
-        fields["volume_mounts"].append(mount)
+    return fields if claim is None else with_volume(fields, claim)
+
+
+def with_volume(fields: dict[str, Any], claim: str) -> dict[str, Any]:
+    """Add the volume that keeps files."""
+    source = k8s.V1PersistentVolumeClaimVolumeSource(claim_name=claim)
+    fields["volumes"].append(k8s.V1Volume(name="files", persistent_volume_claim=source))
+    mount = k8s.V1VolumeMount(name="files", mount_path="/couler/files")
+    fields["volume_mounts"].append(mount)
     return fields
 
 
