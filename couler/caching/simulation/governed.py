@@ -1,0 +1,102 @@
+"""A cache that a policy governs, in a simulated run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from couler.caching.cache import BudgetedCache
+from couler.caching.graph import ArtifactGraph
+from couler.caching.policy import CachePolicy
+from couler.caching.run_knowledge import RunKnowledge
+from couler.caching.schedule import start_order
+from couler.caching.simulation.machine import Machine
+
+
+class GovernedCache:
+    """What a policy keeps, of what it can know while a run is under way.
+
+    Parameters
+    ----------
+    graph
+        The run, with the true seconds of the jobs.
+    capacity_bytes
+        What the cache may hold.
+    policy
+        Decides.
+    machine
+        What the run has to work with; the policy is told what a miss costs there.
+    told_seconds
+        How long the policy is told that each job takes; None if it is not told, and all jobs take
+        equally long for it.
+
+    Examples
+    --------
+    >>> from couler.caching.policies.lru import LeastRecentlyUsed
+    >>> from couler.caching.simulation import Storage, simulate
+    >>> graph = ArtifactGraph(
+    ...     jobs=("load", "fit", "test"), artifacts=("data", "model"), producer=(0, 1),
+    ...     readers=((1, 2), (2,)), size_bytes=(1000, 10), seconds=(5.0, 60.0, 1.0),
+    ... )
+    >>> machine = Machine(workers=1, remote=Storage(0.5, 100.0), waits=False)
+    >>> for capacity in (10, 1000, 1010):
+    ...     cache = GovernedCache(graph, capacity, LeastRecentlyUsed(), machine)
+    ...     report = simulate(graph, cache, machine)
+    ...     print(report.hits, report.read_s)
+    1 21.0
+    2 10.5
+    3 0.0
+    """
+
+    def __init__(
+        self,
+        graph: ArtifactGraph,
+        capacity_bytes: int,
+        policy: CachePolicy,
+        machine: Machine,
+        *,
+        told_seconds: Sequence[float] | None = None,
+    ) -> None:
+        self._graph = graph
+        self._outlook = _outlook(graph, machine, told_seconds)
+        self._cache = BudgetedCache(capacity_bytes, policy, self._outlook)
+
+    @property
+    def used_bytes(self) -> int:
+        """What is held, in bytes."""
+        return self._cache.used_bytes
+
+    def holds(self, artifact: int) -> bool:
+        """Return whether an artifact can be read from the cache."""
+        return self._graph.artifacts[artifact] in self._cache
+
+    def start(self, job: int) -> None:
+        """Note that a job has begun and reads its inputs: those that are held are hits."""
+        for artifact in self._graph.inputs[job]:
+            self._cache.access(self._graph.artifacts[artifact])
+        self._cache.refresh(self._outlook.start(job))
+
+    def offer(self, artifact: int) -> bool:
+        """Return whether the cache holds an artifact from now on; others may go for it."""
+        return self._cache.offer(self._graph.artifacts[artifact]).admitted
+
+    def end(self, job: int) -> None:
+        """Note that a job has ended, and that its outputs are there."""
+        self._cache.refresh(self._outlook.end(job))
+
+
+def _outlook(
+    graph: ArtifactGraph, machine: Machine, told_seconds: Sequence[float] | None
+) -> RunKnowledge:
+    """Return what is known of a run before it starts."""
+    order = start_order(graph, machine.workers, told_seconds)
+    seconds = (1.0,) * len(graph.jobs) if told_seconds is None else tuple(told_seconds)
+    is_reread = machine.misses == "reread"
+    read_s = [
+        machine.remote.read_s(size) if is_reread or maker is None else math.inf
+        for size, maker in zip(graph.size_bytes, graph.producer, strict=True)
+    ]
+    # Where misses are read again nothing is ever made again, however quick that would be.
+    remaking = (math.inf,) * len(graph.jobs) if is_reread else seconds
+    return RunKnowledge(replace(graph, seconds=remaking), order=order, read_s=read_s)
