@@ -212,6 +212,11 @@ class RunOptions:
         `process` for processes of this machine, or the program that runs the images.
     use_cache
         Whether steps that ask for it may take the outputs of an earlier run, and give theirs.
+    cache_budget, cache_run_budget
+        What all entries of the cache may take, and those of one run, in bytes; None for any amount.
+    cache_policy
+        Which of them are kept: a policy with its options, as `couler.caching.registry` reads it;
+        None for the default.
     """
 
     home: Path | None = None
@@ -221,6 +226,9 @@ class RunOptions:
     gpus: int | None = None
     runtime: RuntimeName = "process"
     use_cache: bool = True
+    cache_budget: int | None = None
+    cache_run_budget: int | None = None
+    cache_policy: str | None = None
 
     def as_json(self, *, with_defaults: bool = False) -> dict[str, t.Any]:
         """Return what was chosen, but for the home: for the record, and for a target."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from decimal import Decimal
 
@@ -9,6 +10,9 @@ _QUANTITY = re.compile(
     r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))"
     r"(?:(?P<suffix>[KMGTPE]i|[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?",
     flags=re.ASCII,
+)
+_SIZE = re.compile(
+    r"(?P<number>\d+(?:\.\d*)?|\.\d+)\s*(?P<unit>[KMGTPE]i|[kKMGTPE])?B?", flags=re.ASCII
 )
 _BINARY = {name + "i": Decimal(1024) ** power for power, name in enumerate("KMGTPE", start=1)}
 _DECIMAL = {name: Decimal(10) ** power for name, power in zip("num", (-9, -6, -3), strict=True)} | {
@@ -53,6 +57,26 @@ def parse_quantity(text: str) -> Decimal:
     if match["exponent"] is not None:
         return number.scaleb(int(match["exponent"]))
     return number
+
+
+def parse_bytes(text: str) -> int:
+    """Return the bytes that a size stands for: a quantity, with or without a final `B`.
+
+    Raises
+    ------
+    ValueError
+        The text is no size, or a negative one.
+
+    Examples
+    --------
+    >>> parse_bytes("20GB"), parse_bytes("1.5Gi"), parse_bytes("64 MiB"), parse_bytes("1000")
+    (20000000000, 1610612736, 67108864, 1000)
+    """
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise ValueError(f'"{text}" is no size; write a number and a unit, as in "20GB" or "64Mi"')
+    unit = "k" if match["unit"] == "K" else match["unit"]
+    return math.ceil(Decimal(match["number"]) * _SUFFIXES.get(unit, Decimal(1)))
 
 
 def _advice(text: str) -> str:

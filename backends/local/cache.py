@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import typing as t
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import partial
 
 from couler.backends.local.stored import references
+from couler.budget.judging import Judge
+from couler.budget.keeping import delete_garbage, keep_budget
 from couler.errors import ArtifactError, LostArtifactError
 from couler.ir.evaluation.stored import read_outputs, singles, write_outputs
 from couler.ir.evaluation.values import Outputs
-from couler.state.cache import add_entry, list_entries, look_up, touch_entry
+from couler.ir.paths import StepPath, without_places
+from couler.state.admission import Kept, settle_offer, take_entry
+from couler.state.cache import look_up
 from couler.state.database import Database
-from couler.state.policy import AdmitAll, CachePolicy, Candidate, Entry
+from couler.state.entries import Entry, Offer
 from couler.state.records import CacheDecision, DecisionKind
 from couler.store import ObjectStore
 
@@ -38,6 +42,25 @@ class Found:
     source_run: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of outputs that were offered to the cache.
+
+    Attributes
+    ----------
+    decision
+        Whether they are kept, and why.
+    is_recorded
+        Whether the decision is in the database already.
+    evicted
+        What went, with the reason.
+    """
+
+    decision: CacheDecision
+    is_recorded: bool = False
+    evicted: tuple[tuple[Kept, CacheDecision], ...] = ()
+
+
 class StepCache:
     """The cache as one run uses it.
 
@@ -53,7 +76,7 @@ class StepCache:
         nothing changes, in the store or in the database.
     run_id, workflow
         The run, and the name of its workflow.
-    policy
+    judge
         Decides what is kept.
     """
 
@@ -64,13 +87,18 @@ class StepCache:
         *,
         run_id: str,
         workflow: str,
-        policy: CachePolicy | None = None,
+        judge: Judge | None = None,
     ) -> None:
         self._database = database
         self._store = store
         self._run_id = run_id
         self._workflow = workflow
-        self._policy: CachePolicy = AdmitAll() if policy is None else policy
+        self._judge = Judge() if judge is None else judge
+
+    @property
+    def has_budget(self) -> bool:
+        """Whether there is less room than for everything."""
+        return self._judge.budget is not None and self._judge.budget.is_limited
 
     def find(
         self,
@@ -83,8 +111,8 @@ class StepCache:
     ) -> Found:
         """Look for the outputs of a step, and check that all of their files are whole.
 
-        What is found counts as used, and cannot be collected as garbage before the step is
-        recorded, if that is done within the grace period.
+        What is found counts as used, and its files stay until the run has succeeded, whatever
+        becomes of the entry.
 
         Parameters
         ----------
@@ -106,17 +134,13 @@ class StepCache:
         try:
             if max_age_s is not None and (now - entry.created).total_seconds() > max_age_s:
                 raise _UnusableError(f"the entry is too old, {_made(entry)}")
-            found = self._take(entry, outputs, optional)
+            found = self._take(entry, outputs, optional, now)
         except _UnusableError as error:
             return Found(_decision(path, key, "miss", str(error), now))
-        if not self._store.read_only:
-            touch_entry(self._database, key, now)
         reason = f"the entry was {_made(entry)}"
         return Found(_decision(path, key, "hit", reason, now), found, entry.run_id)
 
-    def offer(
-        self, key: str, path: str, step: str, outputs: Outputs, *, cost_s: float
-    ) -> list[CacheDecision]:
+    def offer(self, key: str, path: str, step: str, outputs: Outputs, *, cost_s: float) -> Answer:
         """Let the policy decide about outputs that a step has just made, and do as it says.
 
         Parameters
@@ -126,21 +150,21 @@ class StepCache:
         step
             Name of the step.
         outputs
-            What it made; the files are in the store.
+            What it made; the files are in the store, and stay there until the run has succeeded.
         cost_s
             What it took, in seconds.
 
-        Returns
-        -------
-        list of CacheDecision
-            For the journal: what was done with the outputs, then what was evicted for them.
+        Raises
+        ------
+        StateError
+            The database cannot be written; nothing has changed.
         """
         now = datetime.now(UTC)
         try:
             size_bytes, digests = self._measure(outputs)
         except (ArtifactError, OSError) as error:
-            return [_decision(path, key, "rejected", str(error), now)]
-        candidate = Candidate(
+            return Answer(_decision(path, key, "rejected", str(error), now))
+        offer = Offer(
             key=key,
             workflow=self._workflow,
             step=step,
@@ -148,32 +172,32 @@ class StepCache:
             cost_s=cost_s,
             run_id=self._run_id,
             path=path,
-        )
-        told = self._policy.decide(candidate, _Entries(self._database))
-        if not told.admit:
-            return [_decision(path, key, "rejected", told.reason, now)]
-        entry = Entry(
-            key=key,
-            workflow=self._workflow,
-            step=step,
-            size_bytes=size_bytes,
-            cost_s=cost_s,
-            run_id=self._run_id,
-            path=path,
+            place=str(without_places(StepPath.parse(path))),
             outputs=write_outputs(outputs),
-            created=now,
-            last_used=now,
+            digests=tuple(digests),
+            made=now,
         )
-        evicted = add_entry(self._database, entry, digests, evict=told.evict)
-        return [
-            _decision(path, key, "stored", told.reason, now),
-            *(
-                _decision(path, gone, "evicted", f"for {path}: {told.reason}", now)
-                for gone in evicted
-            ),
-        ]
+        settled = settle_offer(self._database, offer, self._judge.settle)
+        if settled.evicted:
+            delete_garbage(self._database, self._store)
+        return Answer(settled.decision, True, settled.evicted)
 
-    def _take(self, entry: Entry, names: Collection[str], optional: Collection[str]) -> Outputs:
+    def release(self) -> None:
+        """Leave what succeeded runs hold to the cache, if there is a budget, and keep to it.
+
+        Files that nobody needs then are deleted, those too that others have left to be.
+
+        Raises
+        ------
+        StateError
+            The database cannot be written.
+        """
+        if self.has_budget:
+            keep_budget(self._database, self._store, self._judge)
+
+    def _take(
+        self, entry: Entry, names: Collection[str], optional: Collection[str], now: datetime
+    ) -> Outputs:
         try:
             outputs = read_outputs(entry.outputs)
         except ValueError:
@@ -181,15 +205,18 @@ class StepCache:
         missing = [name for name in names if name not in outputs]
         if missing:
             raise _UnusableError(f'the entry has no output "{missing[0]}"')
-        for text in references(outputs):
-            try:
+        with _usable():
+            texts = tuple(references(outputs))
+            digests = [digest for text in texts for digest in self._store.digests(text)]
+        if not self._store.read_only:
+            credit_of = partial(self._judge.credit_of, entry=entry)
+            if not take_entry(self._database, entry, self._run_id, digests, now, credit_of):
+                raise _UnusableError("the entry was evicted meanwhile")
+        for text in texts:
+            with _usable():
                 # First made young, then checked: nobody collects it in between.
                 self._store.touch(text)
                 self._store.verify(text)
-            except LostArtifactError as error:
-                raise _UnusableError(str(error).partition(":")[0]) from None
-            except (ArtifactError, OSError) as error:
-                raise _UnusableError(str(error)) from None
         return {name: outputs[name] for name in (*names, *optional) if name in outputs}
 
     def _measure(self, outputs: Outputs) -> tuple[int, list[str]]:
@@ -206,25 +233,15 @@ class _UnusableError(Exception):
     """An entry cannot stand for a step, and why."""
 
 
-class _Entries(Sequence[Entry]):
-    """The entries of a database, read when they are first looked at."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @cached_property
-    def _entries(self) -> list[Entry]:
-        return list_entries(self._database)
-
-    @t.overload
-    def __getitem__(self, index: int) -> Entry: ...
-    @t.overload
-    def __getitem__(self, index: slice) -> Sequence[Entry]: ...
-    def __getitem__(self, index: int | slice) -> Entry | Sequence[Entry]:
-        return self._entries[index]
-
-    def __len__(self) -> int:
-        return len(self._entries)
+@contextmanager
+def _usable() -> Iterator[None]:
+    """Say that an entry is of no use where its files are lost."""
+    try:
+        yield
+    except LostArtifactError as error:
+        raise _UnusableError(str(error).partition(":")[0]) from None
+    except (ArtifactError, OSError) as error:
+        raise _UnusableError(str(error)) from None
 
 
 def _decision(

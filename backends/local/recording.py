@@ -25,6 +25,7 @@ from couler.ir.workflow import Container, Group, Script
 from couler.state.results import Event, EventKind, StepResult
 
 if t.TYPE_CHECKING:
+    from couler.state.admission import Kept
     from couler.state.journal import Journal
     from couler.state.records import AttemptRecord, AttemptStatus, CacheDecision, StepRecord
 
@@ -54,6 +55,8 @@ class Recorder:
         How many attempts each path has had in earlier sessions.
     secrets
         Values that no message tells, whoever wrote it.
+    objects_of
+        Gives the objects of the store that the run needs of an end, whatever the cache does.
 
     Attributes
     ----------
@@ -69,6 +72,7 @@ class Recorder:
     on_event: Callable[[Event], None]
     attempts: dict[str, int] = field(default_factory=dict)
     secrets: tuple[str, ...] = field(default=(), repr=False)
+    objects_of: Callable[[Instance, End], Iterable[str]] = lambda _instance, _end: ()
     results: dict[str, StepResult] = field(default_factory=dict)
     ordinal: int = 0
     """That of the last end that is recorded."""
@@ -121,7 +125,8 @@ class Recorder:
             log=None if log is None else Path(log),
         )
         if not stays_known:
-            self.journal.step_ended(self._record(instance, end, started, finished, log))
+            record = self._record(instance, end, started, finished, log)
+            self.journal.step_ended(record, self.objects_of(instance, end))
             self._write_soon()
         self._tell(
             "finished",
@@ -207,6 +212,11 @@ class Recorder:
         reason = self.mask(decision.reason) or ""
         self.journal.cache_decided(replace(decision, reason=reason))
         self._write_soon()
+
+    def evicted(self, path: StepPath, kept: Kept, reason: str) -> None:
+        """Tell of what the cache gave up for a step; it is recorded already."""
+        what = f"{kept.workflow}/{kept.path} of {kept.run_id}"
+        self._tell("evicted", path, message=f"{what}, {kept.size_bytes:,} bytes; {reason}")
 
     def forget_inside(self, path: StepPath) -> None:
         """Forget the steps of an earlier attempt of a group."""

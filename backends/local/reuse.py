@@ -199,11 +199,13 @@ class Reuse:
         cache = self.known.cache
         if cache is None or bound.step.cache is None:
             return
-        decisions = await asyncio.to_thread(
+        answer = await asyncio.to_thread(
             cache.offer, key, str(bound.path), bound.step.name, last.outputs, cost_s=seconds
         )
-        for decision in decisions:
-            self.recorder.cache_decided(decision)
+        if not answer.is_recorded:
+            self.recorder.cache_decided(answer.decision)
+        for kept, decision in answer.evicted:
+            self.recorder.evicted(bound.path, kept, decision.reason)
 
 
 def _names(instance: Instance) -> list[str]:

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from couler.backends.local.attempting import LocalAttempter
 from couler.backends.local.cache import StepCache
+from couler.backends.local.cached_places import cached_places
 from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier, left_out_items
+from couler.backends.local.ends import End
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import CANCELLED
@@ -27,6 +29,7 @@ from couler.backends.local.locks import Locks, hold_of
 from couler.backends.local.loops import run_coroutine
 from couler.backends.local.masking import masked
 from couler.backends.local.orphans import begun_in, end_orphans, end_run
+from couler.backends.local.parameter_files import hold_files, require_files, store_files
 from couler.backends.local.parameters import Parameters, merge_parameters, with_entries
 from couler.backends.local.place import Place
 from couler.backends.local.recording import Recorder, now, record_lost
@@ -36,25 +39,28 @@ from couler.backends.local.reuse import Known, Reuse
 from couler.backends.local.runtimes import make_runtime
 from couler.backends.local.session import Session
 from couler.backends.local.signals import Interrupts, listen
+from couler.backends.local.stored import references
 from couler.backends.local.surroundings import Surroundings, require_surroundings
 from couler.backends.local.writing import explain_writing
-from couler.errors import ParameterError, StateError
+from couler.budget.judging import Judge
+from couler.errors import ArtifactError, StateError
+from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.outputs import read_outside
 from couler.ir.evaluation.places import find_places
 from couler.ir.evaluation.replay import PlannedStep
 from couler.ir.evaluation.stored import read_outputs
-from couler.ir.evaluation.values import RunFacts, Single, View
+from couler.ir.evaluation.values import RunFacts, View
 from couler.ir.paths import StepPath
 from couler.ir.serialize import write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
-from couler.ir.wire import is_file
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import (
     secret_values,
 )
 from couler.state import runs
 from couler.state.database import Database, open_database
-from couler.state.home import Home
+from couler.state.garbage import file_texts
+from couler.state.holds import hold_objects
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
 from couler.state.records import AttemptStatus, Json, RunRecord, StepRecord
@@ -98,11 +104,11 @@ def begin(
         What happens cannot be written down.
     """
     bound = _bind(workflow, around, parameters, {})
-    _require_files(bound)
+    require_files(bound)
     require_surroundings(workflow, around)
     home = around.home
     store = ObjectStore(home.store_url)
-    _store_files(bound, store, home)
+    files = store_files(bound, store, home)
     text = _text(workflow)
     run_id = f"{workflow.name}-{uuid.uuid4().hex[:8]}"
     started = now()
@@ -125,6 +131,7 @@ def begin(
         own_run(home.run_folder(run_id)),
     ):
         runs.create_run(database, run, text, source_map=source_map)
+        hold_files(database, store, run_id, files)
         work = _Work(workflow, text, run, around, database, store, interrupts, source_map)
         return work.to_end()
 
@@ -170,12 +177,13 @@ def take_up(
     """
     asked = _asked(workflow, from_step, source_map)
     bound = _bind(workflow, around, parameters, run.parameters)
-    _require_files(bound)
+    require_files(bound)
     require_surroundings(workflow, around)
     store = ObjectStore(around.home.store_url)
-    _store_files(bound, store, around.home)
+    files = store_files(bound, store, around.home)
     text = _text(workflow)
     with own_run(_folder(run, around)):
+        hold_files(database, store, run.id, files)
         again = replace(run, parameters=bound.to_record(), workflow_digest=_digest(text))
         work = _Work(
             *(workflow, text, again, around, database, store, interrupts, source_map), asked
@@ -206,9 +214,9 @@ def plan(
     """
     asked = _asked(workflow, from_step, source_map)
     bound = _bind(workflow, around, parameters, run.parameters)
-    _require_files(bound)
+    require_files(bound)
     store = ObjectStore(around.home.store_url, read_only=True)
-    _store_files(bound, store, around.home)  # gives their references
+    store_files(bound, store, around.home)  # gives their references
     view = View(RunFacts(run.id, run.logical_date or ""), parameters=bound.values)
     steps = {step.path: step for step in runs.steps_of(database, run.id)}
     known = _known(steps, run, workflow, around, database, store, again=asked)
@@ -257,6 +265,8 @@ class _Work:
             source_map=self.source_map,
             parameters=run.parameters,
         )
+        if run.status == "succeeded":  # the cache may have had all of it to itself
+            self._hold_again()
         with Journal(database, run.id, number) as journal:
             record_lost(journal, lost)
             try:
@@ -286,10 +296,21 @@ class _Work:
             )
             journal.session_ended(result.status)
             journal.flush()
+        if result.status == "succeeded" and self.around.options.use_cache:
+            _cache(run, self.workflow, self.around, database, self.store).release()
         if not self.source_map:
             return result
         steps = StepResults(result.steps, self.source_map, result.finished)
         return replace(result, steps=steps, source_map=self.source_map)
+
+    def _hold_again(self) -> None:
+        """Keep what is still there of what the run has made before anything of it is taken over."""
+        digests: list[str] = []
+        for step in runs.steps_of(self.database, self.run.id):
+            for text in file_texts(step.outputs):
+                with contextlib.suppress(ArtifactError):  # lost already, or no reference
+                    digests += self.store.digests(text)
+        hold_objects(self.database, self.run.id, digests, of_cache=True)
 
     def _end_attempts(self, journal: Journal, status: AttemptStatus, message: str) -> None:
         """Record the end of the attempts that the session has cut off."""
@@ -310,6 +331,10 @@ class _Work:
         locks = Locks(around.home.root / "locks")
         dispatcher = Dispatcher(Capacity.choose(around.options, self.workflow), locks)
         doorbell = Doorbell(self._resumed)
+        known = _known(
+            *(steps, run, self.workflow, around, self.database, store, place.exchange),
+            again=self.again,
+        )
         recorder = Recorder(
             journal,
             place.log,
@@ -318,18 +343,13 @@ class _Work:
             attempts=attempts,
             ordinal=max((step.ordinal for step in steps.values()), default=0),
             secrets=place.secrets,
+            objects_of=partial(_own_objects, known, store),
         )
         interpreter = Interpreter(
             dispatcher,
             LocalAttempter(place, recorder, doorbell, locks),
             recorder,
-            Reuse(
-                recorder,
-                _known(
-                    *(steps, run, self.workflow, around, self.database, store, place.exchange),
-                    again=self.again,
-                ),
-            ),
+            Reuse(recorder, known),
             partial(hold_of, entries=place.entries),
         )
         facts = RunFacts(id=run.id, logical_date=run.logical_date or "")
@@ -390,11 +410,26 @@ def _known(
     return Known(
         Earlier(steps, store.exists, again),
         StepKeys(workflow.volumes, in_images=options.runtime != "process"),
-        StepCache(database, store, run_id=run.id, workflow=run.workflow)
-        if options.use_cache
-        else None,
+        _cache(run, workflow, around, database, store) if options.use_cache else None,
         exchange,
     )
+
+
+def _cache(
+    run: RunRecord, workflow: Workflow, around: Surroundings, database: Database, store: ObjectStore
+) -> StepCache:
+    judge = Judge(around.budget, run.workflow, cached_places(workflow))
+    return StepCache(database, store, run_id=run.id, workflow=run.workflow, judge=judge)
+
+
+def _own_objects(known: Known, store: ObjectStore, instance: Instance, end: End) -> list[str]:
+    """Return what a run needs of an instance's end, whatever becomes of the cache.
+
+    What goes through the cache is held there, and wholes have what is in them.
+    """
+    if end.state != "succeeded" or end.key is None or known.asks_cache(instance.step):
+        return []
+    return [digest for text in references(end.outputs) for digest in store.digests(text)]
 
 
 def _asked(
@@ -436,22 +471,3 @@ def _bind(
     """Return the parameters of a run; the errors are those of `merge_parameters`."""
     declared = with_entries(workflow.parameters, around.entries(workflow))
     return merge_parameters(declared, given, recorded)
-
-
-def _require_files(parameters: Parameters) -> None:
-    for name, value in parameters.values.items():
-        if name in parameters.kept:
-            continue
-        path = Path(value.text) if is_file(value.type) else None
-        if path is not None and not (
-            path.is_dir() if value.type == "directory" else path.is_file()
-        ):
-            raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
-
-
-def _store_files(parameters: Parameters, store: ObjectStore, home: Home) -> None:
-    """Put the files that new parameters name into the store, as the values that travel."""
-    for name, value in tuple(parameters.values.items()):
-        if is_file(value.type) and name not in parameters.kept:
-            with explain_writing(home.root, f'keep the parameter "{name}"'):
-                parameters.values[name] = Single(store.put(Path(value.text)), value.type)

@@ -10,6 +10,7 @@ from couler.backends.local.locations import require_reach
 from couler.backends.local.locks import require_locks
 from couler.backends.local.orphans import MARK
 from couler.backends.local.packages import require_packages
+from couler.budget.judging import Budget
 from couler.ir.workflow import Workflow
 from couler.locations.secrets import Entries, GivenSecrets, require_entries
 from couler.state.home import Home
@@ -49,6 +50,18 @@ class Surroundings:
     def entries(self, workflow: Workflow) -> Entries:
         """Return the secrets and config maps of a workflow."""
         return Entries(self.environ, self.secrets, workflow)
+
+    @property
+    def budget(self) -> Budget:
+        """What the cache may keep.
+
+        Raises
+        ------
+        ConfigurationError
+            There is no such policy, or not with such options.
+        """
+        options = self.options
+        return Budget.choose(options.cache_policy, options.cache_budget, options.cache_run_budget)
 
     @property
     def home(self) -> Home:

@@ -18,6 +18,7 @@ from couler.cli._session import Session
 from couler.cli._snapshot import critical_steps, depth_of
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.wording import counted
 from couler.ir.workflow import Workflow
 from couler.rest.notices import listening
 from couler.stages import RunEvent
@@ -72,6 +73,8 @@ class _Lines:
                 _say(event.kind, path, event.message or text)
                 if is_asked:
                     _say(f"waiting: {self._questions.answer(event.run, event.path)}")
+            case "evicted":
+                _say("evicted", event.message)
             case _:
                 begun = self._started.pop(path, None)
                 waited_s = None if begun is None else time.monotonic() - begun
@@ -135,6 +138,7 @@ class Board:
         self._run = workflow.name
         self._logs: Path | None = None
         self._notice = ""
+        self._evicted = 0
 
     def hear(self, text: str) -> None:
         """Show something of the run as a whole, until there is an event."""
@@ -144,6 +148,9 @@ class Board:
         """Take note of an event."""
         self._run, path, now = event.run, event.path, time.monotonic()
         self._notice = ""
+        if event.kind == "evicted":
+            self._evicted += 1
+            return
         if event.log is not None:
             self._logs = event.log.parent
         if event.kind in ("finished", "reused"):
@@ -198,10 +205,16 @@ class Board:
         return live_table(
             rows,
             title=f"{self._run}  {ended} of {len(own)} steps ended  {took}",
-            footer=self._notice or ("" if self._logs is None else f"logs: {self._logs}"),
+            footer=self._notice or self._footer(),
             height=height,
             stream=sys.stderr,
         )
+
+    def _footer(self) -> str:
+        told = [] if self._logs is None else [f"logs: {self._logs}"]
+        if self._evicted:
+            told.append(f"{counted(self._evicted, 'entry', 'entries')} of the cache evicted")
+        return "; ".join(told)
 
     def _place(self, entry: _Entry) -> list[tuple[int, str, int, int]]:
         return [

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from couler.backends.base import RUNTIMES, RunOptions, RuntimeName
+from couler.cli._budget import BUDGET_OPTIONS, choose_policy, choose_size
 from couler.cli._runs import chosen_home, home_option
 from couler.cli._session import Session
 from couler.ir.quantity import parse_quantity
@@ -58,6 +59,9 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
         gpus: int | None,
         runtime: RuntimeName | None,
         no_cache: bool,
+        cache_budget: int | None,
+        cache_run_budget: int | None,
+        cache_policy: str | None,
         **others: t.Any,
     ) -> t.Any:
         session = click.get_current_context().ensure_object(Session)
@@ -69,6 +73,9 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
             gpus=gpus,
             runtime=_choose_runtime(session, runtime),
             use_cache=not no_cache,
+            cache_budget=choose_size(session, "cache.budget", cache_budget),
+            cache_run_budget=choose_size(session, "cache.run-budget", cache_run_budget),
+            cache_policy=choose_policy(session, cache_policy),
         )
         return command(*args, options=options, **others)
 
@@ -109,6 +116,7 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
                 is_flag=True,
                 help="Neither take outputs from the cache, nor put any there.",
             ),
+            *BUDGET_OPTIONS,
             home_option,
         )
     ):

@@ -11,8 +11,22 @@ from pathlib import Path
 
 from couler.errors import ConfigurationError
 
-NAMES = ("engine", "target", "profile", "pipeline", "format", "home", "jobs", "runtime")
-"""The settings that exist; each is text."""
+NAMES = (
+    "engine",
+    "target",
+    "profile",
+    "pipeline",
+    "format",
+    "home",
+    "jobs",
+    "runtime",
+    "cache.budget",
+    "cache.run-budget",
+    "cache.policy",
+)
+"""The settings that exist; each is text. What is before a dot is a table."""
+
+_GROUPS = tuple(dict.fromkeys(name.partition(".")[0] for name in NAMES if "." in name))
 
 STORAGE = "storage"
 """A setting that is a table: what is stated of storages once for all programs."""
@@ -34,7 +48,7 @@ _CURRENCY = "currency"
 _NAMES_OF_OURS = ("default", "none")
 """Pipelines that are always there, so that none of the settings is called so."""
 
-_NUMBERS = ("jobs",)
+_NUMBERS = ("jobs", "cache.budget", "cache.run-budget")
 """Those that a file may write as a number."""
 
 _PATHS = ("home",)
@@ -85,6 +99,10 @@ class Settings:
         value, origin = self.values[name]
         return ConfigurationError(f"{origin}: {name} must be {expected}, not {value!r}")
 
+    def origin(self, name: str) -> str:
+        """Return where a setting that is set comes from."""
+        return self.values[name][1]
+
     def choose(self, name: str, flag: str | None, known: tuple[str, ...]) -> str:
         """Return the flag, else the setting if this command knows it, else the first known.
 
@@ -123,7 +141,7 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
     for origin, base, table in _tables(folder, environment):
         if table.get("engine", _value(values, "engine")) != _value(values, "engine"):
             values.pop("profile", None)
-        for name, value in table.items():
+        for name, value in _flat(origin, table):
             if name == STORAGE:
                 _add_storages(storages, origin, value)
                 continue
@@ -144,6 +162,19 @@ def read_settings(folder: Path, environment: Mapping[str, str]) -> Settings:
                 )
             values[name] = (_text(origin, base, name, value), origin)
     return Settings(values, storages, targets, pipelines, prices)
+
+
+def _flat(origin: str, table: Mapping[str, t.Any]) -> Iterator[tuple[str, t.Any]]:
+    """Yield settings by their names, those of a group with that of the group before them."""
+    for name, value in table.items():
+        if name not in _GROUPS:
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from ((f"{name}.{inner}", one) for inner, one in value.items())
+        else:
+            raise ConfigurationError(
+                f"{origin}: {name} is a table, such as [tool.couler.{name}], not {value!r}"
+            )
 
 
 def _add_storages(found: dict[str, dict[str, t.Any]], origin: str, table: object) -> None:
@@ -243,9 +274,10 @@ def _tables(
                 yield f"[tool.couler] of {project}", candidate, table
                 break
     for name in NAMES:  # the engine first: it takes away the profile of another
-        value = environment.get(f"COULER_{name.upper()}")
+        variable = f"COULER_{name.upper().replace('.', '_').replace('-', '_')}"
+        value = environment.get(variable)
         if value:
-            yield f"COULER_{name.upper()}", None, {name: value}
+            yield variable, None, {name: value}
 
 
 def _user_file(environment: Mapping[str, str]) -> Path | None:

@@ -28,7 +28,9 @@ class RunEvent(t.Protocol):
     """Something happened to a step's instance."""
 
     @property
-    def kind(self) -> t.Literal["started", "finished", "reused", "retrying", "suspended"]:
+    def kind(
+        self,
+    ) -> t.Literal["started", "finished", "reused", "retrying", "suspended", "evicted"]:
         """What happened.
 
         A step that is skipped, omitted or cached finishes without having started; a step that an

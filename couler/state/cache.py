@@ -2,27 +2,24 @@
 
 An entry names objects of the artifact store, but the store knows nothing of entries. Whoever
 removes something removes the entry first: what is left then is an object that nobody refers to,
-which `couler.state.garbage` finds.
+which `couler.state.leftovers` or `couler.state.garbage` find. What is kept is decided in
+`couler.state.admission`.
 """
 
 from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterable
-from dataclasses import fields
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from couler.errors import CacheEntryNotFoundError
+from couler.state.admission import remove_rows
 from couler.state.database import Database
-from couler.state.policy import Entry
-from couler.state.tables import cache_decisions, cache_entries, cache_objects
-from couler.state.upsert import upsert
-
-_FIELDS = tuple(item.name for item in fields(Entry))
-_MANY = 500
-"""How many values one statement compares with; databases have a limit."""
+from couler.state.entries import Entry
+from couler.state.holds import portions
+from couler.state.tables import cache_decisions, cache_entries, cache_garbage, cache_places
 
 
 class Stats(t.NamedTuple):
@@ -38,7 +35,11 @@ class Stats(t.NamedTuple):
     rejected: int
     evicted: int
     saved_s: float
-    """What the hits of the present entries would have taken to make again, in seconds."""
+    """How long what was hit had taken to make, in seconds, each time."""
+    lost_s: float
+    """How long it took to make again what had been evicted, in seconds."""
+    garbage: int
+    """Files that were given up and perhaps not deleted yet."""
 
 
 def look_up(database: Database, key: str) -> Entry | None:
@@ -46,41 +47,6 @@ def look_up(database: Database, key: str) -> Entry | None:
     with database.read() as connection:
         found = _entries(connection, cache_entries.c.key == key)
     return found[0] if found else None
-
-
-def add_entry(
-    database: Database, entry: Entry, digests: Iterable[str], *, evict: Iterable[str] = ()
-) -> tuple[str, ...]:
-    """Keep the outputs of a step, in place of those of the same key, and remove others.
-
-    A key that was pinned stays pinned, and keeps the count of its hits.
-
-    Parameters
-    ----------
-    database
-        The database.
-    entry
-        What to keep.
-    digests
-        The objects of the store that its outputs need.
-    evict
-        Keys of entries to remove in the same transaction.
-
-    Returns
-    -------
-    tuple of str
-        The keys that were removed: those of `evict` that were there and not pinned.
-    """
-    kept = [name for name in _FIELDS if name not in ("key", "hits", "pinned")]
-    with database.write() as connection:
-        evicted = _remove(connection, [key for key in evict if key != entry.key])
-        statement = upsert(cache_entries, database.dialect, update=kept)
-        connection.execute(statement.values({name: getattr(entry, name) for name in _FIELDS}))
-        connection.execute(sa.delete(cache_objects).where(cache_objects.c.key == entry.key))
-        rows = [{"key": entry.key, "digest": digest} for digest in dict.fromkeys(digests)]
-        if rows:
-            connection.execute(sa.insert(cache_objects), rows)
-    return evicted
 
 
 def remove_entries(
@@ -106,21 +72,10 @@ def remove_entries(
         return _remove(connection, list(keys), unused_since)
 
 
-def touch_entry(database: Database, key: str, used: datetime) -> None:
-    """Record that an entry stood for a step; nothing happens if it is gone meanwhile."""
-    statement = (
-        sa.update(cache_entries)
-        .where(cache_entries.c.key == key)
-        .values(last_used=used, hits=cache_entries.c.hits + 1)
-    )
-    with database.write() as connection:
-        connection.execute(statement)
-
-
 def pin_entries(database: Database, keys: Iterable[str], *, pinned: bool) -> None:
     """Pin entries, so that nothing removes them, or unpin them."""
     with database.write() as connection:
-        for some in _portions(list(keys)):
+        for some in portions(list(keys)):
             connection.execute(
                 sa.update(cache_entries).where(cache_entries.c.key.in_(some)).values(pinned=pinned)
             )
@@ -199,13 +154,13 @@ def stats_of_cache(database: Database) -> Stats:
     """Return what the cache holds and what it was good for."""
     table = cache_entries.c
     pinned = sa.func.sum(sa.case((table.pinned, 1), else_=0))
-    sums = (sa.func.sum(table.size_bytes), sa.func.sum(table.hits * table.cost_s))
+    of_places = (sa.func.sum(cache_places.c.saved_s), sa.func.sum(cache_places.c.lost_s))
     told = cache_decisions.c.decision
     with database.read() as connection:
-        row = connection.execute(
-            sa.select(sa.func.count(), pinned, *sums).select_from(cache_entries)
-        )
-        entries, pinned_count, size_bytes, saved_s = row.one()
+        row = connection.execute(sa.select(sa.func.count(), pinned, sa.func.sum(table.size_bytes)))
+        entries, pinned_count, size_bytes = row.one()
+        garbage = connection.execute(sa.select(sa.func.count()).select_from(cache_garbage)).scalar()
+        saved_s, lost_s = connection.execute(sa.select(*of_places)).one()
         counts = connection.execute(sa.select(told, sa.func.count()).group_by(told)).all()
     by_kind = {kind: count for kind, count in counts}  # noqa: C416  # rows, which dict() is not typed for
     return Stats(
@@ -217,6 +172,8 @@ def stats_of_cache(database: Database) -> Stats:
         rejected=by_kind.get("rejected", 0),
         evicted=by_kind.get("evicted", 0),
         saved_s=float(saved_s or 0),
+        lost_s=float(lost_s or 0),
+        garbage=garbage or 0,
     )
 
 
@@ -233,16 +190,11 @@ def _remove(
 ) -> tuple[str, ...]:
     removed: list[str] = []
     table = cache_entries.c
-    for some in _portions(keys):
+    for some in portions(keys):
         wanted = sa.and_(table.key.in_(some), ~table.pinned)
         if unused_since is not None:
             wanted = sa.and_(wanted, table.last_used < unused_since)
         found = list(connection.execute(sa.select(table.key).where(wanted)).scalars())
-        connection.execute(sa.delete(cache_entries).where(table.key.in_(found)))
+        remove_rows(connection, found)
         removed += found
     return tuple(removed)
-
-
-def _portions(keys: list[str]) -> t.Iterator[list[str]]:
-    for start in range(0, len(keys), _MANY):
-        yield keys[start : start + _MANY]

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from couler.errors import ArtifactError, StoreError
 from couler.state.cache import list_entries, remove_entries
 from couler.state.database import Database
+from couler.state.holds import strike_off
 from couler.state.records import Json
 from couler.state.tables import cache_entries, cache_objects, runs, steps
 
@@ -126,6 +127,8 @@ def collect_garbage(
         for item in unreferenced
         if dry_run or store.delete(item.digest, before=before.timestamp())
     ]
+    if not dry_run:
+        strike_off(database, [item.digest for item in deleted])
     return Collected(
         entries=len(removed),
         objects=len(deleted),

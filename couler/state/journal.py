@@ -25,7 +25,7 @@ from couler.state.records import (
     StepRecord,
 )
 from couler.state.runs import lock_run
-from couler.state.tables import attempts, cache_decisions, runs, sessions, steps
+from couler.state.tables import attempts, cache_decisions, run_objects, runs, sessions, steps
 from couler.state.upsert import upsert
 
 _Row: t.TypeAlias = tuple[t.Any, ...] | dict[str, t.Any]
@@ -87,6 +87,7 @@ class Journal:
         self._steps = _RowWriter(upsert(steps, dialect), dialect, run_id)
         self._attempts = _RowWriter(upsert(attempts, dialect), dialect, run_id)
         self._decisions = _RowWriter(sa.insert(cache_decisions), dialect, run_id, leave="number")
+        self._objects = _RowWriter(upsert(run_objects, dialect), dialect, run_id)
         self._open_attempts: dict[tuple[str, int], AttemptRecord] = {}
         self._clear()
 
@@ -97,6 +98,7 @@ class Journal:
         self._attempt_rows: dict[tuple[str, int], _Row] = {}
         self._foreign_ends: dict[tuple[str, int], dict[str, t.Any]] = {}
         self._decision_rows: list[_Row] = []
+        self._object_rows: list[_Row] = []
         self._run_values: dict[str, t.Any] = {}
         self._session_values: dict[str, t.Any] = {}
 
@@ -211,9 +213,19 @@ class Journal:
         self._attempt_rows[key] = self._attempts.row(record)
         self._open_attempts[key] = record
 
-    def step_ended(self, record: StepRecord) -> None:
-        """Note how an instance of a step ended, in place of what was known of it."""
+    def step_ended(self, record: StepRecord, objects: Iterable[str] = ()) -> None:
+        """Note how an instance of a step ended, in place of what was known of it.
+
+        Parameters
+        ----------
+        record
+            Its end.
+        objects
+            Those of the store that its outputs need and the run holds, whatever the cache does.
+        """
         self._step_rows[record.path] = self._steps.row(record)
+        for digest in objects:
+            self._object_rows.append(self._objects.row(_Held(digest)))
 
     def forget_inside(self, path: str) -> None:
         """Note that nothing holds any more of the steps inside a step; attempts are kept."""
@@ -288,6 +300,7 @@ class Journal:
             self._steps.write(write, self._step_rows.values())
             self._attempts.write(write, self._attempt_rows.values())
             self._decisions.write(write, self._decision_rows)
+            self._objects.write(write, self._object_rows)
             if has_rare:
                 self._write_rare(connection)
         self._clear()
@@ -330,6 +343,13 @@ class Journal:
         if self._session_values:
             key = {"run_id": self.run_id, "number": self.session}
             connection.execute(sa.update(sessions).filter_by(**key).values(self._session_values))
+
+
+class _Held(t.NamedTuple):
+    """An object that a run needs."""
+
+    digest: str
+    of_cache: bool = False
 
 
 @contextmanager
@@ -383,7 +403,7 @@ class _RowWriter:
         ]
         self._is_positional = dialect.positional
 
-    def row(self, record: StepRecord | AttemptRecord | CacheDecision) -> _Row:
+    def row(self, record: StepRecord | AttemptRecord | CacheDecision | _Held) -> _Row:
         """Make the values of a record ready for the driver."""
         values = list(self._values_of(record))
         for index, process in self._processors:

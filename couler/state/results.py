@@ -14,7 +14,9 @@ from couler.state.records import StepStatus
 
 RunEnd: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]
 
-EventKind: t.TypeAlias = t.Literal["started", "finished", "reused", "retrying", "suspended"]
+EventKind: t.TypeAlias = t.Literal[
+    "started", "finished", "reused", "retrying", "suspended", "evicted"
+]
 
 SCHEMA_VERSION = 2
 """Version of the JSON that `RunResult.to_json` gives."""
@@ -30,7 +32,7 @@ class Event:
         `started` and `finished` as they say; a step that is skipped, omitted or taken from the
         cache ends without having started. `reused`: an earlier session of the run has ended it.
         `retrying`: an attempt failed and another follows. `suspended`: it waits for
-        `couler resume`.
+        `couler resume`. `evicted`: the cache gave something up for what it made.
     path
         Place of the instance.
     run

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from couler.errors import RunBusyError, RunExistsError, RunNotFoundError
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.state.database import Database
+from couler.state.holds import lock_cache
 from couler.state.records import (
     AttemptRecord,
     AttemptStatus,
@@ -130,6 +131,7 @@ def begin_session(
         The run does not stand as it is expected to.
     """
     with database.write() as connection:
+        lock_cache(connection)  # what it will write is safe from those who delete
         lock_run(connection, run_id)
         run = read_run(connection, run_id)
         last = _last_session(connection, run_id)

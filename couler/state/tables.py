@@ -153,7 +153,17 @@ cache_entries = sa.Table(
     # Where it comes from. No foreign key: an entry outlives the run that made it.
     sa.Column("run_id", PathText, nullable=False),
     sa.Column("path", PathText, nullable=False),
+    # Of its workflow: the path without items and rounds, which `cache_places` counts by.
+    sa.Column("place", PathText, nullable=False, server_default=""),
+    # By `cache_clock`: when it was admitted, and when it was last admitted or hit.
+    sa.Column("admitted", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("used", sa.BigInteger, nullable=False, server_default="0"),
+    # How many others of its path were used since.
+    sa.Column("superseded", sa.Integer, nullable=False, server_default="0"),
+    # What the policy told of it then.
+    sa.Column("credit", sa.Double, nullable=False, server_default="0"),
     sa.Index(None, "last_used"),
+    sa.Index(None, "workflow", "path"),
 )
 
 cache_objects = sa.Table(
@@ -178,4 +188,60 @@ cache_decisions = sa.Table(
     sa.Column("reason", Sentence, nullable=False),
     sa.Column("at", UtcTime, nullable=False),
     sa.Index(None, "run_id", "path"),
+)
+
+cache_clock = sa.Table(
+    "cache_clock",
+    metadata,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),  # there is one row: 1
+    # How often something was offered to the cache or taken from it.
+    sa.Column("clock", sa.BigInteger, nullable=False),
+    # The worth of what was evicted last, the greatest so far.
+    sa.Column("age", sa.Double, nullable=False),
+)
+
+cache_places = sa.Table(
+    "cache_places",
+    metadata,
+    sa.Column("workflow", PathText, primary_key=True),
+    sa.Column("place", PathText, primary_key=True),
+    sa.Column("lookups", sa.BigInteger, nullable=False),
+    # Of the latest outputs of an instance, and of older ones; what was evicted counts as well.
+    sa.Column("latest", sa.BigInteger, nullable=False),
+    sa.Column("older", sa.BigInteger, nullable=False),
+    # How long the last one that ran took.
+    sa.Column("seconds", sa.Double, nullable=False),
+    sa.Column("saved_s", sa.Double, nullable=False),
+    sa.Column("lost_s", sa.Double, nullable=False),
+)
+
+cache_gone = sa.Table(
+    "cache_gone",
+    metadata,
+    # Keys of what was refused or evicted: that they are asked for again is what it cost.
+    sa.Column("key", DIGEST, primary_key=True),
+    sa.Column("workflow", sa.Text, nullable=False),
+    sa.Column("path", PathText, nullable=False),
+    sa.Column("cost_s", sa.Double, nullable=False),
+    sa.Column("used", sa.BigInteger, nullable=False),
+    sa.Column("superseded", sa.Integer, nullable=False),
+    sa.Column("was_kept", sa.Boolean, nullable=False),
+    sa.Index(None, "workflow", "path"),
+)
+
+cache_garbage = sa.Table(
+    "cache_garbage",
+    metadata,
+    # Objects that perhaps nobody needs any more: to be looked at, then deleted or struck off.
+    sa.Column("digest", DIGEST, primary_key=True),
+)
+
+run_objects = sa.Table(
+    "run_objects",
+    metadata,
+    _run_id(),
+    sa.Column("digest", DIGEST, primary_key=True),
+    # Whether the cache alone decides of it once the run has succeeded.
+    sa.Column("of_cache", sa.Boolean, nullable=False),
+    sa.Index(None, "digest"),
 )

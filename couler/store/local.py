@@ -45,6 +45,11 @@ class LocalPlace:
         self._sets_aside = sets_aside
         self._objects = f"{root}/objects"
 
+    @property
+    def lag_s(self) -> float:
+        """How far the clocks of files and of programs may be apart."""
+        return 2.0
+
     def add(self, source: int) -> tuple[str, int]:
         """Store the rest of an open file; return its digest and size."""
         with self._new_file() as (temporary, target):

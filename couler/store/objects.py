@@ -68,6 +68,11 @@ class ObjectStore:
         self.read_only = read_only
         self._options = options
 
+    @property
+    def lag_s(self) -> float:
+        """How much older than its last writer an object may look, in seconds."""
+        return self._place.lag_s
+
     def put(self, path: Path, *, root: Path | None = None) -> str:
         """Store a file or a directory and return its reference.
 
@@ -172,6 +177,10 @@ class ObjectStore:
             return (reference.digest,)
         inside = (entry.digest for entry in _files(self._entries(reference)))
         return tuple(dict.fromkeys((reference.digest, *inside)))
+
+    def has(self, digest: str) -> bool:
+        """Return whether an object is there, without reading it."""
+        return self._place.size(digest) is not None
 
     def objects(self) -> Iterator[Object]:
         """Yield all objects of the store, in no order."""

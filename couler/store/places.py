@@ -30,6 +30,10 @@ class Place(t.Protocol):
     digest and raises `LostArtifactError` where the object is missing or altered.
     """
 
+    @property
+    def lag_s(self) -> float:
+        """How much older than its last writer an object may look, in seconds."""
+
     def add(self, source: int) -> tuple[str, int]:
         """Store the rest of an open file; return its digest and size."""
 

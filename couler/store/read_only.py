@@ -32,6 +32,11 @@ class ReadOnlyPlace:
         self._contents: dict[str, bytes] = {}
         self._lost: set[str] = set()
 
+    @property
+    def lag_s(self) -> float:
+        """As of the place."""
+        return self._place.lag_s
+
     def add(self, source: int) -> tuple[str, int]:
         """Return digest and size of the rest of an open file."""
         start = os.lseek(source, 0, os.SEEK_CUR)

@@ -53,6 +53,11 @@ class RemotePlace:
         )
         self._has_buckets = url.partition("://")[0] in OF_BUCKETS
 
+    @property
+    def lag_s(self) -> float:
+        """What is young is not written anew; and clocks elsewhere may be some minutes apart."""
+        return _REFRESH_S + 300.0
+
     def add(self, source: int) -> tuple[str, int]:
         """Store the rest of an open file; return its digest and size."""
         start = os.lseek(source, 0, os.SEEK_CUR)

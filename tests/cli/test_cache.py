@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from couler.state import Home, open_database
-from couler.state.cache import add_entry, list_entries
-from couler.state.policy import Entry
+from couler.state.cache import list_entries
+from couler.state.entries import Entry
 from couler.store import ObjectStore
+from tests.support.cache_entries import add_entry
 
 NOW = datetime.now(UTC)
 
@@ -85,11 +86,16 @@ def test_an_empty_cache_is_no_error(
     assert couler("cache", "gc").out == "removed 0 entries and 0 files (0 B)\n"
 
 
-def test_stats(couler: Callable, home: Home) -> None:
+def test_stats(couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     told = couler("cache", "stats").out.splitlines()
     assert told[:2] == ["entries   2, of which 0 pinned", "size      4.1 KiB"]
-    assert "saved     6 min 40 s" in told
-    assert couler("cache", "stats", "--format", "json").json["saved_s"] == 400.0
+    assert "budget    none: everything is kept" in told
+    limited = {"COULER_CACHE_BUDGET": "10kB", "COULER_CACHE_POLICY": "lru"}
+    for name, value in limited.items():
+        monkeypatch.setenv(name, value)
+    assert "budget    9.8 KiB, 42% used, by lru" in couler("cache", "stats").out.splitlines()
+    shown = couler("cache", "stats", "--format", "json").json
+    assert (shown["budget_bytes"], shown["size_bytes"], shown["policy"]) == (10_000, 4200, "lru")
 
 
 def test_gc_removes_what_is_old_and_what_nothing_refers_to(couler: Callable, home: Home) -> None:

@@ -13,20 +13,19 @@ import pytest
 from couler.errors import CacheEntryNotFoundError, StoreError
 from couler.state import Database, Journal, StepRecord, create_run, delete_run
 from couler.state.cache import (
-    add_entry,
     find_entries,
     list_entries,
     look_up,
     pin_entries,
     remove_entries,
     stats_of_cache,
-    touch_entry,
 )
+from couler.state.entries import Entry
 from couler.state.garbage import collect_garbage
-from couler.state.policy import Entry
 from couler.state.records import CacheDecision
 from couler.store import ObjectStore, parse_reference
 from tests.state.samples import IR, JSON, NOON, RUN
+from tests.support.cache_entries import add_entry, use_entry
 
 NONE = timedelta(0)
 
@@ -56,26 +55,9 @@ def keys(database: Database, **wanted: object) -> list[str]:
 
 def test_an_entry_comes_back_as_it_was(database: Database) -> None:
     made = entry("a", outputs=JSON, hits=3, pinned=True, size_bytes=2**40)
-    assert add_entry(database, made, ["1" * 64, "2" * 64]) == ()
+    add_entry(database, made, ["1" * 64, "2" * 64])
     assert look_up(database, made.key) == made
     assert look_up(database, "b" * 64) is None
-
-
-def test_a_key_that_is_made_again_keeps_its_pin_and_its_hits(database: Database) -> None:
-    add_entry(database, entry("a", hits=3, pinned=True, outputs={"x": 1}), ["1" * 64])
-    later = NOON + timedelta(days=1)
-    add_entry(database, entry("a", outputs={"x": 2}, created=later, run_id="r2"), ["2" * 64])
-    found = look_up(database, "a" * 64)
-    assert found == entry("a", hits=3, pinned=True, outputs={"x": 2}, created=later, run_id="r2")
-
-
-def test_use_is_counted(database: Database) -> None:
-    add_entry(database, entry("a"), [])
-    touch_entry(database, "a" * 64, NOON + timedelta(hours=1))
-    touch_entry(database, "a" * 64, NOON + timedelta(hours=2))
-    touch_entry(database, "b" * 64, NOON)
-    found = look_up(database, "a" * 64)
-    assert found == entry("a", hits=2, last_used=NOON + timedelta(hours=2))
 
 
 def test_entries_are_listed_by_their_last_use(database: Database) -> None:
@@ -96,9 +78,6 @@ def test_what_is_pinned_is_not_removed(database: Database) -> None:
     pin_entries(database, ["b" * 64], pinned=False)
     assert remove_entries(database, ["a" * 64, "b" * 64, "d" * 64]) == ("b" * 64,)
     assert keys(database) == ["a", "c"]
-    evicted = add_entry(database, entry("d"), [], evict=["a" * 64, "c" * 64, "d" * 64])
-    assert evicted == ("c" * 64,)
-    assert keys(database) == ["a", "d"]
 
 
 def test_what_was_used_meanwhile_is_not_removed(database: Database) -> None:
@@ -138,14 +117,16 @@ def test_entries_are_found_by_key_beginning_and_step(database: Database) -> None
 
 @pytest.mark.usefixtures("session")
 def test_statistics(database: Database) -> None:
-    assert stats_of_cache(database) == (0, 0, 0, 0, 0, 0, 0, 0.0)
-    add_entry(database, entry("a", hits=2, pinned=True), [])
-    add_entry(database, entry("b", hits=1, cost_s=1.0, size_bytes=2**40), [])
+    assert stats_of_cache(database) == (0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
+    add_entry(database, entry("a", pinned=True), [])
+    add_entry(database, entry("b", size_bytes=2**40), ["1" * 64])
+    remove_entries(database, ["b" * 64])
+    add_entry(database, entry("b", size_bytes=2**40), [])
     with Journal(database, "r1", 1) as journal:
         for kind in ("hit", "hit", "hit", "miss", "stored", "evicted", "rejected"):
             journal.cache_decided(CacheDecision("fit", "a" * 64, kind, "", NOON))  # type: ignore[arg-type]  # one of the kinds
         journal.flush()
-    assert stats_of_cache(database) == (2, 1, 2**40 + 10, 3, 1, 1, 1, 6.0)
+    assert stats_of_cache(database) == (2, 1, 2**40 + 10, 3, 1, 1, 1, 0.0, 0.0, 1)
 
 
 # garbage -------------------------------------------------------------------------------------
@@ -320,7 +301,7 @@ def test_what_a_run_stores_or_takes_while_garbage_is_collected_stays(
             put("again", young=True)
             store.touch(taken)
             store.touch(cached)
-            touch_entry(database, "a" * 64, datetime.now(NOON.tzinfo))
+            use_entry(database, "a" * 64, datetime.now(NOON.tzinfo))
             put("lost", "x", young=True)
             add_files(database, store, entry("b", last_used=datetime.now(NOON.tzinfo)), lost)
 

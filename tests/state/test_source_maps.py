@@ -22,6 +22,7 @@ from couler.state import (
 from couler.state.runs import restore_run
 from couler.state.tables import source_maps
 from tests.state.samples import DIGEST, IR, NOON, RUN
+from tests.support.old_databases import make_database
 
 AddRun = Callable[..., RunRecord]
 
@@ -84,12 +85,9 @@ def test_a_run_that_is_restored_has_its_map_again(database: Database) -> None:
 
 def test_a_database_of_before_is_brought_up_to_date(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'state.db'}"
+    make_database(url, "0004")
     with open_database(url) as database:
         create_run(database, RUN, IR)
-        with database.write() as connection:
-            connection.exec_driver_sql("DROP TABLE source_maps")
-            connection.exec_driver_sql("UPDATE alembic_version SET version_num = '0004'")
-    with open_database(url) as database:
         assert not source_map_of(database, RUN.id)
         begin(database, DIGEST, MAP)
         assert source_map_of(database, RUN.id) == MAP

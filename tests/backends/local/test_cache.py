@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -22,11 +22,13 @@ from couler.ir.policies import Cache
 from couler.ir.storage import EnvVar, SecretKey
 from couler.ir.values import Literal, ParamRef, StepRef
 from couler.ir.workflow import Container, Http, Input, Output, Script, Step
-from couler.state import Database, open_database
-from couler.state.cache import add_entry, list_entries, look_up, pin_entries
+from couler.state import Database, create_run, open_database
+from couler.state.cache import list_entries, look_up
+from couler.state.entries import Entry
 from couler.state.garbage import collect_garbage
-from couler.state.policy import Candidate, Decision, Entry
 from couler.store import ObjectStore, content_of, parse_reference
+from tests.state.samples import IR, RUN
+from tests.support.cache_entries import add_entry
 
 REFERENCE = "ab" * 32 + "/report.html"
 KEY = "c" * 64
@@ -152,6 +154,8 @@ def test_other_json_is_no_output(tree: object) -> None:
 @pytest.fixture
 def database(tmp_path: Path) -> Iterator[Database]:
     with open_database(f"sqlite:///{tmp_path}/couler.db") as opened:
+        for name in ("r1", "r2"):
+            create_run(opened, replace(RUN, id=name), IR)
         yield opened
 
 
@@ -196,7 +200,7 @@ def test_what_one_run_made_another_takes(
 ) -> None:
     missed = cache.find(KEY, "fit", outputs)
     assert (missed.outputs, missed.decision.decision) == (None, "miss")
-    (stored,) = cache.offer(KEY, "fit[0]", "fit", outputs, cost_s=2.5)
+    stored = cache.offer(KEY, "fit[0]", "fit", outputs, cost_s=2.5).decision
     assert (stored.decision, stored.path, stored.key) == ("stored", "fit[0]", KEY)
 
     other = StepCache(database, store, run_id="r2", workflow="other")
@@ -210,6 +214,7 @@ def test_what_one_run_made_another_takes(
     assert (entry.workflow, entry.step, entry.path) == ("train", "fit", "fit[0]")
     assert (entry.hits, entry.cost_s) == (1, 2.5)
     assert entry.last_used == found.decision.at > entry.created
+    assert (entry.place, entry.admitted, entry.used) == ("fit", 1, 2)
     in_files = len(b"weights") + len(b"in a folder")
     in_texts = sum(len(text) for text in ("0.5", "no reference"))
     assert entry.size_bytes == in_files + in_texts + 64 + len("/model.bin") + 64 + len("/folder/")
@@ -287,7 +292,7 @@ def test_outputs_that_are_gone_already_are_not_kept(
     cache: StepCache, database: Database, store: ObjectStore, outputs: Outputs
 ) -> None:
     objects_of(store, outputs)["file"].unlink()
-    (told,) = cache.offer(KEY, "fit", "fit", outputs, cost_s=1)
+    told = cache.offer(KEY, "fit", "fit", outputs, cost_s=1).decision
     assert told.decision == "rejected"
     assert "missing" in told.reason
     assert list_entries(database) == []
@@ -303,52 +308,6 @@ def test_what_was_found_survives_the_loss_of_its_entry(
     assert cache.find(KEY, "fit", outputs).outputs == outputs
     collected = collect_garbage(database, store, unused_for=timedelta(0))
     assert (collected.entries, collected.objects) == (1, 0)
-
-
-@dataclass
-class Tight:
-    """A policy that keeps one entry, and nothing of the step `large`."""
-
-    looks: bool = True
-    seen: list[tuple[Candidate, int]] = field(default_factory=list)
-
-    def decide(self, candidate: Candidate, entries: Sequence[Entry]) -> Decision:
-        self.seen.append((candidate, len(entries)))
-        if candidate.step == "large":
-            return Decision(admit=False, reason="it is too large")
-        return Decision(True, "there is room for one", tuple(entry.key for entry in entries))
-
-
-def test_a_policy_decides_what_is_kept_and_what_goes(
-    database: Database, store: ObjectStore
-) -> None:
-    policy = Tight()
-    cache = StepCache(database, store, run_id="r1", workflow="train", policy=policy)
-    value: Outputs = {"n": Single("123", "int")}
-    cache.offer("a" * 64, "one", "one", value, cost_s=4.0)
-    (rejected,) = cache.offer("b" * 64, "two", "large", value, cost_s=1.0)
-    assert (rejected.decision, rejected.reason) == ("rejected", "it is too large")
-    stored, evicted = cache.offer("c" * 64, "three", "three", value, cost_s=1.0)
-    assert (stored.decision, stored.key) == ("stored", "c" * 64)
-    assert (evicted.decision, evicted.key, evicted.path) == ("evicted", "a" * 64, "three")
-    assert "room for one" in evicted.reason
-    assert policy.seen[0][0] == Candidate("a" * 64, "train", "one", 3, 4.0, "r1", "one")
-    assert [count for _, count in policy.seen] == [0, 1, 1]
-
-    pin_entries(database, ["c" * 64], pinned=True)
-    told = cache.offer("d" * 64, "four", "four", value, cost_s=1.0)
-    assert [decision.decision for decision in told] == ["stored"]
-    assert {entry.key[0] for entry in list_entries(database)} == {"c", "d"}
-
-
-def test_the_usual_policy_reads_no_entries(
-    cache: StepCache, outputs: Outputs, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise AssertionError("read the entries")
-
-    monkeypatch.setattr("couler.backends.local.cache.list_entries", fail)
-    assert cache.offer(KEY, "fit", "fit", outputs, cost_s=1)[0].decision == "stored"
 
 
 def test_threads_share_a_cache(cache: StepCache, database: Database) -> None:

@@ -1,0 +1,89 @@
+"""Files that parameters of a run name: put into the store, and held there by the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from couler.backends.local.parameters import Parameters
+from couler.backends.local.writing import explain_writing
+from couler.errors import LostArtifactError, ParameterError
+from couler.ir.evaluation.values import Single
+from couler.ir.wire import is_file
+from couler.state.database import Database
+from couler.state.holds import hold_objects
+from couler.state.home import Home
+from couler.store import ObjectStore
+
+
+def require_files(parameters: Parameters) -> None:
+    """Refuse what is no file or directory.
+
+    Raises
+    ------
+    ParameterError
+        A parameter names one that is not there.
+    """
+    for name, value in parameters.values.items():
+        if name in parameters.kept:
+            continue
+        path = Path(value.text) if is_file(value.type) else None
+        if path is not None and not (
+            path.is_dir() if value.type == "directory" else path.is_file()
+        ):
+            raise ParameterError(f'parameter "{name}": there is no {value.type} {value.text!r}')
+
+
+def store_files(parameters: Parameters, store: ObjectStore, home: Home) -> dict[str, Path]:
+    """Put the files that new parameters name into the store, as the values that travel.
+
+    Returns
+    -------
+    dict
+        Where each of them was, by its reference.
+    """
+    files: dict[str, Path] = {}
+    for name, value in tuple(parameters.values.items()):
+        if is_file(value.type) and name not in parameters.kept:
+            path = Path(value.text)
+            with explain_writing(home.root, f'keep the parameter "{name}"'):
+                reference = store.put(path)
+            parameters.values[name] = Single(reference, value.type)
+            files[reference] = path
+    return files
+
+
+def hold_files(
+    database: Database, store: ObjectStore, run_id: str, files: Mapping[str, Path]
+) -> None:
+    """Let a run hold the files of its parameters.
+
+    Until then nobody needed them, so that another run may have deleted one after it was put. It is
+    put again.
+
+    Parameters
+    ----------
+    database, store
+        Where it is recorded, and the files.
+    run_id
+        The run, which is recorded.
+    files
+        What `store_files` returned.
+
+    Raises
+    ------
+    ParameterError
+        A file is not what it was when it was put.
+    """
+    for reference, path in files.items():
+        while not _is_held(database, store, run_id, reference):
+            if store.put(path) != reference:
+                raise ParameterError(f"{str(path)!r} was changed while the run began")
+
+
+def _is_held(database: Database, store: ObjectStore, run_id: str, reference: str) -> bool:
+    try:
+        hold_objects(database, run_id, store.digests(reference), of_cache=False)
+    except LostArtifactError:
+        return False
+    return store.exists(reference)

@@ -1,0 +1,234 @@
+"""What stays in the cache under a budget: a policy, asked with what the database knows."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from couler.caching.later_runs import Course, LaterRuns
+from couler.caching.policy import CachePolicy, Knowledge
+from couler.caching.registry import DEFAULT_POLICY, default_policy, read_policy
+from couler.ir.wording import counted
+from couler.state.admission import Eviction, Kept, Ledger, Verdict
+from couler.state.entries import Entry, Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much is kept, and what.
+
+    Attributes
+    ----------
+    name
+        What users call the policy.
+    policy
+        Says what is worth keeping.
+    total_bytes
+        What all entries may take together; None for any amount.
+    run_bytes
+        What the entries of one run may take; None for any amount.
+    """
+
+    name: str
+    policy: CachePolicy
+    total_bytes: int | None = None
+    run_bytes: int | None = None
+
+    @classmethod
+    def choose(
+        cls, policy: str | None, total_bytes: int | None = None, run_bytes: int | None = None
+    ) -> t.Self:
+        """Return a budget with the policy of a text, the default for None.
+
+        Raises
+        ------
+        EngineOptionError, ConfigurationError
+            As `couler.caching.registry.read_policy`.
+        """
+        if policy is None:
+            return cls(DEFAULT_POLICY, default_policy(), total_bytes, run_bytes)
+        return cls(policy, read_policy(policy), total_bytes, run_bytes)
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is anything to decide."""
+        return self.total_bytes is not None or self.run_bytes is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Decides on the offers of a run.
+
+    Parameters
+    ----------
+    budget
+        What there is room for; None if everything is kept.
+    workflow
+        Name of the run's workflow.
+    ranks
+        For each place of the workflow that asks for a cache, when it comes.
+    """
+
+    budget: Budget | None = None
+    workflow: str = ""
+    ranks: Mapping[str, int] = field(default_factory=dict)
+
+    def settle(self, ledger: Ledger, offer: Offer) -> Verdict:
+        """Decide on an offer (`couler.state.admission.Judge`)."""
+        budget = self.budget
+        if budget is None or not budget.is_limited:
+            return Verdict(admit=True, reason="everything is kept", age=ledger.age)
+        newcomer = _newcomer(offer, ledger.clock)
+        refusal = _too_large(budget, offer)
+        if refusal is not None:
+            return self._refuse(ledger, newcomer, refusal)
+        known = self._knowledge(ledger, newcomer, offer.place)
+        refusal = budget.policy.admit(offer.key, known)
+        if refusal is not None:
+            return self._refuse(ledger, newcomer, f"{budget.name}: {refusal}")
+        newcomer = newcomer._replace(credit=budget.policy.on_access(offer.key, known))
+        worth = partial(budget.policy.worth, known=self._knowledge(ledger, newcomer, offer.place))
+        gone = _make_room(ledger, newcomer, budget, worth)
+        if gone is None:
+            why = f"{budget.name}: it is worth less than what would have to go for it"
+            return self._refuse(ledger, newcomer, why)
+        reason = f"{budget.name}: there is room"
+        if gone:
+            reason = f"{budget.name}: in place of {counted(len(gone), 'entry', 'entries')}"
+        why = f"{budget.name}: of least worth when {offer.path} needed room"
+        return Verdict(
+            True,
+            reason,
+            tuple(Eviction(one.kept.key, why) for one in gone),
+            newcomer.credit,
+            max([ledger.age, *(one.worth for one in gone)]),
+        )
+
+    def credit_of(self, ledger: Ledger, entry: Entry) -> float:
+        """Return what the policy tells of an entry that was just hit."""
+        if self.budget is None:
+            return entry.credit
+        fields = {name: getattr(entry, name) for name in Kept._fields}
+        hit = Kept(**fields)._replace(hits=entry.hits + 1, used=ledger.clock, superseded=0)
+        return self.budget.policy.on_access(entry.key, self._knowledge(ledger, hit, entry.place))
+
+    def shrink(self, ledger: Ledger) -> Iterator[Eviction]:
+        """Yield what has to go for the cache to fit its budget, if nothing new comes."""
+        yield from self._shrink(ledger, but="")
+
+    def worths(self, ledger: Ledger) -> dict[str, float]:
+        """Return what each entry is worth to the policy now, by key; none without a policy."""
+        if self.budget is None:
+            return {}
+        known = self._knowledge(ledger, None, "")
+        return {kept.key: self.budget.policy.worth(kept.key, known) for kept in ledger.entries}
+
+    def _refuse(self, ledger: Ledger, newcomer: Kept, why: str) -> Verdict:
+        """Return a refusal; a budget that has become smaller takes effect all the same."""
+        evict = tuple(self._shrink(ledger, but=newcomer.key))
+        return Verdict(False, why, evict, age=ledger.age)
+
+    def _shrink(self, ledger: Ledger, *, but: str) -> Iterator[Eviction]:
+        budget = self.budget
+        if budget is None or budget.total_bytes is None:
+            return
+        over = ledger.used_bytes(but=but) - budget.total_bytes
+        if over > 0:
+            worth = partial(budget.policy.worth, known=self._knowledge(ledger, None, ""))
+            entries = (kept for kept in ledger.entries if kept.key != but)
+            for one in _least(entries, over, worth):
+                yield Eviction(one.kept.key, f"{budget.name}: of least worth, and all is too much")
+
+    def _knowledge(self, ledger: Ledger, newcomer: Kept | None, here: str) -> Knowledge:
+        assert self.budget is not None
+        return LaterRuns(
+            self.budget.total_bytes or self.budget.run_bytes or 0,
+            newcomer,
+            lambda: ledger.entries,
+            lambda: ledger.places,
+            clock=ledger.clock,
+            age=ledger.age,
+            course=Course(self.workflow, self.ranks, here),
+        )
+
+
+class _Valued(t.NamedTuple):
+    """An entry with its worth; in the order in which entries go."""
+
+    worth: float
+    used: int
+    kept: Kept
+
+
+def _too_large(budget: Budget, offer: Offer) -> str | None:
+    """Return why something could never be kept."""
+    for limit, what in ((budget.total_bytes, "the cache"), (budget.run_bytes, "each run")):
+        if limit is not None and offer.size_bytes > limit:
+            return f"it takes {offer.size_bytes:,} bytes, and {what} may take {limit:,}"
+    return None
+
+
+def _make_room(
+    ledger: Ledger, newcomer: Kept, budget: Budget, worth: Callable[[str], float]
+) -> list[_Valued] | None:
+    """Return what goes so that a newcomer fits; None if it is worth less than some of that.
+
+    What it takes the place of has its key. The share of the run comes first, as what goes for it
+    leaves room for all.
+    """
+    gone: list[_Valued] = []
+    for limit, run_id in ((budget.run_bytes, newcomer.run_id), (budget.total_bytes, None)):
+        if limit is None:
+            continue
+        over = ledger.used_bytes(run_id=run_id, but=newcomer.key) + newcomer.size_bytes - limit
+        over -= 0 if run_id else sum(one.kept.size_bytes for one in gone)
+        if over <= 0:
+            continue
+        taken = {newcomer.key, *(one.kept.key for one in gone)}
+        least = _least(
+            (
+                kept
+                for kept in ledger.entries
+                if kept.key not in taken and run_id in (None, kept.run_id)
+            ),
+            over,
+            worth,
+        )
+        if sum(one.kept.size_bytes for one in least) < over:  # the others are pinned
+            return None
+        gone += least
+    own = worth(newcomer.key) if gone else 0.0
+    if any((one.worth, one.used) > (own, newcomer.used) for one in gone):
+        return None
+    return gone
+
+
+def _least(entries: Iterable[Kept], over: int, worth: Callable[[str], float]) -> list[_Valued]:
+    """Return entries of least worth that take so much; all that are not pinned if that is less."""
+    valued = [_Valued(worth(kept.key), kept.used, kept) for kept in entries if not kept.pinned]
+    valued.sort()
+    for count, one in enumerate(valued, 1):
+        over -= one.kept.size_bytes
+        if over <= 0:
+            return valued[:count]
+    return valued
+
+
+def _newcomer(offer: Offer, clock: int) -> Kept:
+    return Kept(
+        key=offer.key,
+        workflow=offer.workflow,
+        path=offer.path,
+        place=offer.place,
+        run_id=offer.run_id,
+        size_bytes=offer.size_bytes,
+        cost_s=offer.cost_s,
+        hits=0,
+        pinned=False,
+        admitted=clock,
+        used=clock,
+        superseded=0,
+        credit=0.0,
+    )

@@ -1,0 +1,47 @@
+"""Bring the cache under its budget, and delete the files that nobody needs then."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import suppress
+
+from couler.budget.judging import Judge
+from couler.errors import StoreError
+from couler.state.admission import evict_entries
+from couler.state.database import Database
+from couler.state.holds import release_runs
+from couler.state.leftovers import sweep_garbage
+from couler.store import ObjectStore
+
+
+def keep_budget(database: Database, store: ObjectStore, judge: Judge) -> int:
+    """Leave what succeeded runs hold to the cache, bring it under its budget, delete what is left.
+
+    Parameters
+    ----------
+    database, store
+        Its entries and their files.
+    judge
+        Knows the budget, and what goes first.
+
+    Returns
+    -------
+    int
+        How many entries were evicted.
+
+    Raises
+    ------
+    StateError
+        The database cannot be written.
+    """
+    release_runs(database)
+    evicted = evict_entries(database, judge.shrink)
+    delete_garbage(database, store)
+    return len(evicted)
+
+
+def delete_garbage(database: Database, store: ObjectStore) -> None:
+    """Delete the files that the cache has given up and nobody needs, as far as that is possible."""
+    # What cannot be deleted stays noted, and counts as garbage in `couler cache stats`.
+    with suppress(StoreError, OSError):
+        sweep_garbage(database, store, host=socket.gethostname())

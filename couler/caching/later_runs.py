@@ -1,0 +1,279 @@
+"""What is known of artifacts that later runs may read: from how earlier runs have read them.
+
+Inside a run its workflow says who reads what. Across runs nobody knows whether there is another
+one, and with which parameters; what can be known is how often steps have found what they needed,
+and when the next run of a workflow would come to a step.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+__all__ = ["Artifact", "Course", "LaterRuns", "Lookups", "chance_of_use", "expected_distance"]
+
+
+class Artifact(t.Protocol):
+    """What a cache keeps of one instance of a step."""
+
+    @property
+    def key(self) -> str:
+        """Stands for what the step ran on."""
+
+    @property
+    def workflow(self) -> str:
+        """Name of the workflow that the step is of."""
+
+    @property
+    def path(self) -> str:
+        """Of the instance in its run."""
+
+    @property
+    def place(self) -> str:
+        """The path without items and rounds."""
+
+    @property
+    def size_bytes(self) -> int:
+        """What it takes."""
+
+    @property
+    def cost_s(self) -> float:
+        """What it took to make it."""
+
+    @property
+    def hits(self) -> int:
+        """How often it stood for a step."""
+
+    @property
+    def admitted(self) -> int:
+        """Which use of the cache admitted it."""
+
+    @property
+    def used(self) -> int:
+        """Which use of the cache was its last."""
+
+    @property
+    def superseded(self) -> int:
+        """How many others of its path were used since."""
+
+    @property
+    def credit(self) -> float:
+        """What the policy told of it at its last use."""
+
+
+class Lookups(t.Protocol):
+    """How often instances of a step looked for something."""
+
+    @property
+    def lookups(self) -> int:
+        """How often in all."""
+
+    @property
+    def latest(self) -> int:
+        """How often for what had been used last at their path, whether or not it was kept."""
+
+    @property
+    def older(self) -> int:
+        """How often for something that had been superseded there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How far a run is that uses the cache now.
+
+    Attributes
+    ----------
+    workflow
+        Name of its workflow.
+    ranks
+        For each place of the workflow whose outputs are cached, its number in the order in which
+        steps start if all take equally long.
+    here
+        The place that it has come to.
+    """
+
+    workflow: str = ""
+    ranks: Mapping[str, int] = field(default_factory=dict)
+    here: str = ""
+
+
+def chance_of_use(uses: Lookups | None, superseded_by: int) -> float:
+    r"""Return how likely the next run that comes to a step needs what is kept of it.
+
+    Parameters
+    ----------
+    uses
+        How often the step looked for something; None if it never did.
+    superseded_by
+        How many others of the same path were used later, from 0.
+
+    Returns
+    -------
+    float
+        More than 0 and at most 1.
+
+    Notes
+    -----
+    Laplace's rule of succession, with a success and a failure before any was seen:
+    :math:`(latest + 1) / (lookups + 2)` for what was used last, and
+    :math:`(older + 1) / (lookups + 2) \cdot 2^{-r}` for what r others have superseded.
+
+    Examples
+    --------
+    >>> chance_of_use(None, 0), chance_of_use(None, 2)
+    (0.5, 0.125)
+    """
+    lookups, latest, older = (0, 0, 0) if uses is None else (uses.lookups, uses.latest, uses.older)
+    hits = older if superseded_by else latest
+    # Above some hundreds nobody could tell it from 0, and a float could not tell it apart.
+    return float((hits + 1) / (lookups + 2) * 2.0 ** -min(superseded_by, 500))
+
+
+def expected_distance(gap: float, period: float, chance: float) -> float:
+    r"""Return after how many steps something is read, if each run may or may not read it.
+
+    Parameters
+    ----------
+    gap
+        Steps until a run comes to where it could be read.
+    period
+        Steps from there to where the run after that does.
+    chance
+        That such a run reads it, more than 0.
+
+    Notes
+    -----
+    The number of runs that pass it by is geometric: :math:`gap + (1 / p - 1) \cdot period`.
+
+    Examples
+    --------
+    >>> expected_distance(3, 10, 1.0), expected_distance(3, 10, 0.5)
+    (3.0, 13.0)
+    """
+    return gap + (1.0 / chance - 1.0) * period
+
+
+class LaterRuns:
+    """What a policy is told where later runs are the readers (`couler.caching.policy.Knowledge`).
+
+    Parameters
+    ----------
+    capacity_bytes
+        What the cache may hold.
+    offered
+        What was just made or hit; None if there is no such thing.
+    kept
+        Gives all that is kept, when that is asked for.
+    lookups
+        Gives how often the steps of each workflow looked for something, by workflow and place.
+    clock
+        How often the cache was used so far.
+    age
+        The worth of what was evicted last, the greatest so far.
+    course
+        How far the run is that uses it now.
+
+    Notes
+    -----
+    Steps look for their outputs one by one as a run comes to them, and a step whose outputs are not
+    kept runs whether or not those of its readers are. So the cost of giving something up is what
+    its own step takes, whatever is kept of its ancestors.
+
+    The next reader of something that the running workflow made is the step at the same place: in
+    this run, if that has not come there yet, else in the next one. A workflow that does not run is
+    taken to come back after as long again as it has been away.
+    """
+
+    def __init__(
+        self,
+        capacity_bytes: int,
+        offered: Artifact | None,
+        kept: Callable[[], Sequence[Artifact]],
+        lookups: Callable[[], Mapping[tuple[str, str], Lookups]],
+        *,
+        clock: int,
+        age: float = 0.0,
+        course: Course | None = None,
+    ) -> None:
+        self._capacity_bytes = capacity_bytes
+        self._offered = offered
+        self._read_kept = kept
+        self._read_lookups = lookups
+        self._clock = clock
+        self._age = age
+        self._course = course or Course()
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What the cache may hold."""
+        return self._capacity_bytes
+
+    @property
+    def age(self) -> float:
+        """The worth of what was evicted last, the greatest so far."""
+        return self._age
+
+    def size_bytes(self, key: str) -> int:
+        """Return what an artifact takes."""
+        return self._of(key).size_bytes
+
+    def cost_s(self, key: str) -> float:
+        """Return how long its step took."""
+        return self._of(key).cost_s
+
+    def readers_left(self, key: str) -> float:
+        """Return how many steps of the next run of its workflow are expected to read it."""
+        return self._chance(self._of(key))
+
+    def distance(self, key: str) -> float:
+        """Return after how many steps that ask for the cache it is expected to be read."""
+        artifact, course = self._of(key), self._course
+        rank = course.ranks.get(artifact.place) if artifact.workflow == course.workflow else None
+        if rank is None:
+            gap = period = max(1, self._clock - artifact.used)
+        else:
+            period = len(course.ranks)
+            gap = (rank - course.ranks.get(course.here, rank)) % period or period
+        return expected_distance(gap, period, self._chance(artifact))
+
+    def admitted(self, key: str) -> int:
+        """Return which use of the cache admitted it."""
+        return self._of(key).admitted
+
+    def last_used(self, key: str) -> int:
+        """Return which use of the cache was its last."""
+        return self._of(key).used
+
+    def uses(self, key: str) -> int:
+        """Return how often it was used: its admission, and its hits."""
+        return self._of(key).hits + 1
+
+    def credit(self, key: str) -> float:
+        """Return what the policy told of it at its last use."""
+        return self._of(key).credit
+
+    def reconstruction(self, key: str, reading: str) -> float:
+        """Return the cost of Eq. 3 for a step whose ancestors have run already: its seconds."""
+        return self._of(key).cost_s
+
+    def reuse(self, key: str, reading: str) -> float:
+        """Return the value of Eq. 4 with the expected readers at their distance, as one."""
+        return self.readers_left(key) / self.distance(key)
+
+    def _of(self, key: str) -> Artifact:
+        offered = self._offered
+        return offered if offered is not None and offered.key == key else self._kept[key]
+
+    def _chance(self, artifact: Artifact) -> float:
+        uses = self._lookups.get((artifact.workflow, artifact.place))
+        return chance_of_use(uses, artifact.superseded)
+
+    @cached_property
+    def _kept(self) -> dict[str, Artifact]:
+        return {artifact.key: artifact for artifact in self._read_kept()}
+
+    @cached_property
+    def _lookups(self) -> Mapping[tuple[str, str], Lookups]:
+        return self._read_lookups()

@@ -1,0 +1,134 @@
+"""What the cache may keep: options of the commands that decide it, and settings."""
+
+from __future__ import annotations
+
+import typing as t
+
+import click
+from click.shell_completion import CompletionItem
+
+from couler.cli._session import Session
+from couler.errors import ConfigurationError, EngineOptionError
+from couler.ir.quantity import parse_bytes
+
+if t.TYPE_CHECKING:
+    from couler.budget.judging import Budget
+
+
+class SizeType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """A size on a disk such as `20GB`, in bytes."""
+
+    name = "size"
+
+    def convert(
+        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int:
+        """Read the size."""
+        if isinstance(value, int):
+            return value
+        try:
+            return parse_bytes(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+class PolicyType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
+    """A policy with its options; completed from the entry points."""
+
+    name = "policy"
+
+    def convert(
+        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Check that there is such a policy."""
+        from couler.caching.registry import read_policy
+
+        try:
+            read_policy(value)
+        except (ConfigurationError, EngineOptionError) as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        """Return the installed policies that begin so."""
+        from couler.caching.registry import policy_names
+
+        return [CompletionItem(name) for name in policy_names() if name.startswith(incomplete)]
+
+
+BUDGET_OPTIONS = (
+    click.option(
+        "--cache-budget",
+        type=SizeType(),
+        metavar="SIZE",
+        help="What the cache may take on the disk, such as 20GB; any amount by default.",
+    ),
+    click.option(
+        "--cache-run-budget",
+        type=SizeType(),
+        metavar="SIZE",
+        help="What it may keep of one run.",
+    ),
+    click.option(
+        "--cache-policy",
+        type=PolicyType(),
+        metavar="NAME",
+        help="What stays in the cache if not all fits, such as next-use, the default, or lru.",
+    ),
+)
+
+
+def choose_size(session: Session, name: str, flag: int | None) -> int | None:
+    """Return the bytes that a flag or a setting tells.
+
+    Raises
+    ------
+    ConfigurationError
+        The setting is no size.
+    """
+    text = session.settings.get(name)
+    if flag is not None or text is None:
+        return flag
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise session.settings.refusal(name, "a size such as 20GB or 64Mi") from error
+
+
+def choose_policy(session: Session, flag: str | None) -> str | None:
+    """Return the policy that a flag or a setting names.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no policy as the setting says.
+    """
+    text = session.settings.get("cache.policy")
+    if flag is not None or text is None:
+        return flag
+    from couler.caching.registry import read_policy
+
+    try:
+        read_policy(text)
+    except (ConfigurationError, EngineOptionError) as error:
+        raise ConfigurationError(f"{session.settings.origin('cache.policy')}: {error}") from error
+    return text
+
+
+def chosen_budget(session: Session) -> Budget:
+    """Return what the settings let the cache keep.
+
+    Raises
+    ------
+    ConfigurationError
+        A setting is no size, or names no policy.
+    """
+    from couler.budget.judging import Budget
+
+    return Budget.choose(
+        choose_policy(session, None),
+        choose_size(session, "cache.budget", None),
+        choose_size(session, "cache.run-budget", None),
+    )

@@ -1,0 +1,436 @@
+"""What the cache keeps, decided in one transaction, so that all runs together keep to a budget.
+
+The decision itself is the caller's (`Judge`): it is given what is known when nobody else can change
+it. What it says is done in the same transaction: entries go and come, what they leave is noted as
+garbage, and the decisions are recorded with their reasons.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+import sqlalchemy as sa
+
+from couler.state.database import Database
+from couler.state.entries import Entry, Offer
+from couler.state.holds import add_holds, lock_cache, note_garbage, portions
+from couler.state.records import CacheDecision
+from couler.state.tables import (
+    cache_clock,
+    cache_decisions,
+    cache_entries,
+    cache_gone,
+    cache_objects,
+    cache_places,
+)
+from couler.state.upsert import upsert
+
+_REMEMBERED = 100_000
+"""For how many uses of the cache it is remembered what was refused or evicted."""
+
+
+class Kept(t.NamedTuple):
+    """What an entry (`couler.state.entries.Entry`) is to those who decide."""
+
+    key: str
+    workflow: str
+    path: str
+    place: str
+    run_id: str
+    size_bytes: int
+    cost_s: float
+    hits: int
+    pinned: bool
+    admitted: int
+    used: int
+    superseded: int
+    credit: float
+
+
+class Uses(t.NamedTuple):
+    """How the cache served a place of a workflow: a step, whatever its items and rounds."""
+
+    lookups: int
+    """How often an instance came there."""
+    latest: int
+    """How often it asked for what was used last at its path; that may have been evicted."""
+    older: int
+    """How often it asked for what others have taken the place of."""
+    seconds: float
+    """How long the one took that ran last."""
+
+
+class Ledger:
+    """What is known when a decision is made; read when it is looked at.
+
+    Attributes
+    ----------
+    clock
+        How often something was offered to the cache or taken from it, this time included.
+    age
+        The worth of what was evicted last, the greatest so far.
+    """
+
+    def __init__(self, connection: sa.Connection, clock: int, age: float) -> None:
+        self._connection = connection
+        self.clock = clock
+        self.age = age
+
+    def used_bytes(self, *, run_id: str | None = None, but: str | None = None) -> int:
+        """Return what entries take: all, or those of a run; without that of a key."""
+        query = sa.select(sa.func.sum(cache_entries.c.size_bytes))
+        if run_id is not None:
+            query = query.where(cache_entries.c.run_id == run_id)
+        if but is not None:
+            query = query.where(cache_entries.c.key != but)
+        return int(self._connection.execute(query).scalar() or 0)
+
+    @cached_property
+    def entries(self) -> Sequence[Kept]:
+        """All entries."""
+        columns = [cache_entries.c[name] for name in Kept._fields]
+        return list(map(Kept._make, self._connection.execute(sa.select(*columns))))
+
+    @cached_property
+    def places(self) -> dict[tuple[str, str], Uses]:
+        """How the cache served each place, by workflow and place."""
+        columns = [cache_places.c[name] for name in ("workflow", "place", *Uses._fields)]
+        rows = self._connection.execute(sa.select(*columns))
+        return {(row[0], row[1]): Uses(*row[2:]) for row in rows}
+
+
+class Eviction(t.NamedTuple):
+    """An entry that goes."""
+
+    key: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of an offer.
+
+    Attributes
+    ----------
+    admit
+        Whether it is kept.
+    reason
+        Why, in a sentence.
+    evict
+        What goes, whether or not the offer is kept. Pinned entries stay all the same.
+    credit
+        What the policy tells of it.
+    age
+        The worth of what was evicted last, the greatest so far.
+    """
+
+    admit: bool
+    reason: str
+    evict: tuple[Eviction, ...] = ()
+    credit: float = 0.0
+    age: float = 0.0
+
+
+Judge: t.TypeAlias = Callable[[Ledger, Offer], Verdict]
+
+
+class Settled(t.NamedTuple):
+    """What was done with an offer."""
+
+    decision: CacheDecision
+    evicted: tuple[tuple[Kept, CacheDecision], ...]
+
+
+def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
+    """Let an offer be judged, and do what is said.
+
+    Whatever becomes of it, its run holds its objects from now on. A key that was pinned stays
+    pinned, and keeps the count of its hits.
+
+    Parameters
+    ----------
+    database
+        The database.
+    offer
+        What a step has made. It was looked for in vain before.
+    judge
+        Decides; it may look at the ledger only until it returns.
+
+    Raises
+    ------
+    StateError
+        The database cannot be written; it is as it was.
+    """
+    with database.write() as connection:
+        lock_cache(connection)
+        add_holds(connection, offer.run_id, offer.digests, of_cache=True)
+        clock, age = _tick(connection)
+        _count_miss(connection, offer)
+        verdict = judge(Ledger(connection, clock, age), offer)
+        gone = _evict(connection, verdict.evict)
+        connection.execute(sa.update(cache_clock).values(age=verdict.age))
+        if verdict.admit:
+            _keep(connection, offer, clock, verdict.credit)
+        else:
+            _refuse(connection, offer, clock)
+        kind: t.Literal["stored", "rejected"] = "stored" if verdict.admit else "rejected"
+        decision = CacheDecision(offer.path, offer.key, kind, verdict.reason, offer.made)
+        reasons = dict(verdict.evict)
+        evicted = tuple(
+            (kept, CacheDecision(offer.path, kept.key, "evicted", reasons[kept.key], offer.made))
+            for kept in gone
+        )
+        _record(connection, offer.run_id, [decision, *(told for _, told in evicted)])
+    return Settled(decision, evicted)
+
+
+def take_entry(
+    database: Database,
+    entry: Entry,
+    run_id: str,
+    digests: Iterable[str],
+    used: datetime,
+    credit_of: Callable[[Ledger], float],
+) -> bool:
+    """Record that a run uses an entry, and that it needs its objects from now on.
+
+    Parameters
+    ----------
+    database
+        The database.
+    entry
+        As it was found.
+    run_id
+        The run.
+    digests
+        The objects that its outputs need; some may be lost.
+    used
+        When.
+    credit_of
+        Gives the credit of the entry, which was just hit.
+
+    Returns
+    -------
+    bool
+        False if the entry is gone meanwhile, and nothing was recorded.
+    """
+    mine = cache_entries.c.key == entry.key
+    with database.write() as connection:
+        lock_cache(connection)
+        columns = cache_entries.c.used, cache_entries.c.superseded
+        row = connection.execute(sa.select(*columns).where(mine)).first()
+        if row is None:
+            return False
+        add_holds(connection, run_id, digests, of_cache=True)
+        clock, age = _tick(connection)
+        _supersede(connection, entry, row[0])
+        changed = {"last_used": used, "hits": cache_entries.c.hits + 1, "used": clock}
+        connection.execute(sa.update(cache_entries).where(mine).values(**changed, superseded=0))
+        credit = credit_of(Ledger(connection, clock, age))
+        connection.execute(sa.update(cache_entries).where(mine).values(credit=credit))
+        _count(
+            *(connection, entry.workflow, entry.place),
+            is_latest=row[1] == 0,
+            is_older=row[1] > 0,
+            seconds=entry.cost_s,
+            saved_s=entry.cost_s,
+        )
+    return True
+
+
+def evict_entries(
+    database: Database, choose: Callable[[Ledger], Iterable[Eviction]]
+) -> tuple[Kept, ...]:
+    """Remove entries that are chosen when nobody else can change them.
+
+    Returns
+    -------
+    tuple of Kept
+        Those that were removed; pinned ones stay.
+    """
+    with database.write() as connection:
+        lock_cache(connection)
+        clock, age = _read_clock(connection)
+        return tuple(_evict(connection, tuple(choose(Ledger(connection, clock, age)))))
+
+
+def read_ledger(connection: sa.Connection) -> Ledger:
+    """Return what is known now, to look at only."""
+    return Ledger(connection, *_read_clock(connection))
+
+
+def _tick(connection: sa.Connection) -> tuple[int, float]:
+    """Count a use of the cache; return how many there were, and the age."""
+    clock, age = _read_clock(connection)
+    statement = upsert(cache_clock, connection.dialect, update=["clock"])
+    connection.execute(statement.values(id=1, clock=clock + 1, age=age))
+    if (clock + 1) % 1000 == 0:
+        connection.execute(sa.delete(cache_gone).where(cache_gone.c.used < clock - _REMEMBERED))
+    return clock + 1, age
+
+
+def _read_clock(connection: sa.Connection) -> tuple[int, float]:
+    row = connection.execute(sa.select(cache_clock.c.clock, cache_clock.c.age)).first()
+    return (0, 0.0) if row is None else (row[0], row[1])
+
+
+def _count_miss(connection: sa.Connection, offer: Offer) -> None:
+    """Count that nothing was kept for what a step ran on, and what it cost if there had been."""
+    gone = connection.execute(sa.select(cache_gone).filter_by(key=offer.key)).mappings().first()
+    kept = connection.execute(sa.select(cache_entries.c.used).filter_by(key=offer.key)).scalar()
+    _count(
+        *(connection, offer.workflow, offer.place),
+        is_latest=gone is not None and gone["superseded"] == 0,
+        is_older=gone is not None and gone["superseded"] > 0,
+        seconds=offer.cost_s,
+        lost_s=offer.cost_s if gone is not None and gone["was_kept"] else 0.0,
+    )
+    _supersede(connection, offer, kept or (0 if gone is None else gone["used"]))
+
+
+def _count(
+    connection: sa.Connection,
+    workflow: str,
+    place: str,
+    *,
+    is_latest: bool,
+    is_older: bool,
+    seconds: float,
+    saved_s: float = 0.0,
+    lost_s: float = 0.0,
+) -> None:
+    table = cache_places.c
+    added = {
+        "lookups": 1,
+        "latest": int(is_latest),
+        "older": int(is_older),
+        "saved_s": saved_s,
+        "lost_s": lost_s,
+    }
+    mine = table.workflow == workflow, table.place == place
+    values = {name: table[name] + value for name, value in added.items()}
+    changed = sa.update(cache_places).where(*mine).values(seconds=seconds, **values)
+    if connection.execute(changed).rowcount == 0:
+        row = {"workflow": workflow, "place": place, "seconds": seconds, **added}
+        connection.execute(sa.insert(cache_places).values(row))
+
+
+def _supersede(connection: sa.Connection, used: Offer | Entry, before: int) -> None:
+    """Count for all of a path that were used since something was used before that it is now."""
+    for table in (cache_entries, cache_gone):
+        of_path = table.c.workflow == used.workflow, table.c.path == used.path
+        since = table.c.used > before, table.c.key != used.key
+        changed = sa.update(table).where(*of_path, *since)
+        connection.execute(changed.values(superseded=table.c.superseded + 1))
+
+
+def _evict(connection: sa.Connection, evictions: Sequence[Eviction]) -> list[Kept]:
+    """Remove entries that are not pinned, note what they leave, and return them."""
+    gone = _rows(connection, [eviction.key for eviction in evictions])
+    if gone:
+        remove_rows(connection, [kept.key for kept in gone])
+        _remember(connection, gone)
+    return gone
+
+
+def remove_rows(connection: sa.Connection, keys: Collection[str]) -> None:
+    """Remove entries and note their objects, which the transaction's end may leave to nobody."""
+    for some in portions(keys):
+        of_them = cache_objects.c.key.in_(some)
+        note_garbage(connection, sa.select(cache_objects.c.digest).where(of_them))
+        connection.execute(sa.delete(cache_entries).where(cache_entries.c.key.in_(some)))
+
+
+def _rows(connection: sa.Connection, keys: Collection[str]) -> list[Kept]:
+    columns = [cache_entries.c[name] for name in Kept._fields]
+    found: list[Kept] = []
+    for some in portions(keys):
+        wanted = cache_entries.c.key.in_(some), ~cache_entries.c.pinned
+        found += map(Kept._make, connection.execute(sa.select(*columns).where(*wanted)))
+    return found
+
+
+def _remember(connection: sa.Connection, gone: Iterable[Kept]) -> None:
+    rows = [
+        {
+            "key": kept.key,
+            "workflow": kept.workflow,
+            "path": kept.path,
+            "cost_s": kept.cost_s,
+            "used": kept.used,
+            "superseded": kept.superseded,
+            "was_kept": True,
+        }
+        for kept in gone
+    ]
+    connection.execute(upsert(cache_gone, connection.dialect), rows)
+
+
+def _keep(connection: sa.Connection, offer: Offer, clock: int, credit: float) -> None:
+    row = {
+        **{name: getattr(offer, name) for name in _OF_OFFER},
+        "created": offer.made,
+        "last_used": offer.made,
+        "hits": 0,
+        "pinned": False,
+        "admitted": clock,
+        "used": clock,
+        "superseded": 0,
+        "credit": credit,
+    }
+    update = [name for name in row if name not in ("key", "hits", "pinned")]
+    mine = cache_objects.c.key == offer.key
+    note_garbage(connection, sa.select(cache_objects.c.digest).where(mine))
+    connection.execute(upsert(cache_entries, connection.dialect, update=update).values(row))
+    connection.execute(sa.delete(cache_objects).where(mine))
+    objects = [{"key": offer.key, "digest": digest} for digest in dict.fromkeys(offer.digests)]
+    if objects:
+        connection.execute(sa.insert(cache_objects), objects)
+    connection.execute(sa.delete(cache_gone).where(cache_gone.c.key == offer.key))
+
+
+def _refuse(connection: sa.Connection, offer: Offer, clock: int) -> None:
+    """Remember what was refused; what was kept by its key was of no use, or it had been taken."""
+    remove_rows(connection, [kept.key for kept in _rows(connection, [offer.key])])
+    row = {
+        "key": offer.key,
+        "workflow": offer.workflow,
+        "path": offer.path,
+        "cost_s": offer.cost_s,
+        "used": clock,
+        "superseded": 0,
+        "was_kept": False,
+    }
+    connection.execute(upsert(cache_gone, connection.dialect).values(row))
+
+
+def _record(connection: sa.Connection, run_id: str, decisions: Iterable[CacheDecision]) -> None:
+    rows = [
+        {
+            "run_id": run_id,
+            "path": decision.path,
+            "key": decision.key,
+            "decision": decision.decision,
+            "reason": decision.reason,
+            "at": decision.at,
+        }
+        for decision in decisions
+    ]
+    connection.execute(sa.insert(cache_decisions), rows)
+
+
+_OF_OFFER = (
+    "key",
+    "workflow",
+    "step",
+    "outputs",
+    "size_bytes",
+    "cost_s",
+    "run_id",
+    "path",
+    "place",
+)

@@ -1,0 +1,120 @@
+"""Which objects of the store runs need, whatever becomes of the cache's entries.
+
+A run holds the files among its parameters and all that its steps have made or taken from the cache.
+What went through the cache it holds until it has succeeded; then, if there is a budget, the cache
+alone decides of it (`release_runs`).
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Iterable
+
+import sqlalchemy as sa
+
+from couler.state.database import Database
+from couler.state.tables import cache_garbage, cache_objects, run_objects, runs
+from couler.state.upsert import upsert
+
+MANY = 500
+"""How many values one statement compares with; databases have a limit."""
+
+
+def hold_objects(
+    database: Database, run_id: str, digests: Iterable[str], *, of_cache: bool
+) -> None:
+    """Record that a run needs objects, in a transaction of its own; see `add_holds`."""
+    listed = tuple(digests)
+    if listed:
+        with database.write() as connection:
+            add_holds(connection, run_id, listed, of_cache=of_cache)
+
+
+def add_holds(
+    connection: sa.Connection, run_id: str, digests: Iterable[str], *, of_cache: bool
+) -> None:
+    """Record that a run needs objects.
+
+    Parameters
+    ----------
+    connection
+        In a transaction that writes.
+    run_id
+        The run.
+    digests
+        The objects.
+    of_cache
+        Whether the cache alone decides of them once the run has succeeded. What the run needs
+        besides stays its own.
+    """
+    rows = [
+        {"run_id": run_id, "digest": digest, "of_cache": of_cache}
+        for digest in dict.fromkeys(digests)
+    ]
+    if rows:
+        update = () if of_cache else ("of_cache",)
+        connection.execute(upsert(run_objects, connection.dialect, update=update), rows)
+
+
+def release_runs(database: Database) -> bool:
+    """Leave what succeeded runs hold of the cache to the cache alone.
+
+    Returns
+    -------
+    bool
+        Whether anything was held; what no entry needs is noted as garbage then.
+    """
+    succeeded = sa.select(runs.c.id).where(runs.c.status == "succeeded")
+    wanted = sa.and_(run_objects.c.of_cache, run_objects.c.run_id.in_(succeeded))
+    is_kept = sa.exists().where(cache_objects.c.digest == run_objects.c.digest)
+    held = sa.select(run_objects.c.digest).where(wanted)
+    with database.read() as connection:
+        if connection.execute(held.limit(1)).first() is None:
+            return False
+    with database.write() as connection:
+        lock_cache(connection)
+        note_garbage(connection, held.where(~is_kept))
+        connection.execute(sa.delete(run_objects).where(wanted))
+    return True
+
+
+def note_garbage(connection: sa.Connection, digests: sa.Select[tuple[str]]) -> None:
+    """Note objects that perhaps nobody needs any more; `couler.state.leftovers` deletes them."""
+    statement = upsert(cache_garbage, connection.dialect, update=())
+    connection.execute(statement.from_select(["digest"], digests.distinct()))
+
+
+def strike_needed(connection: sa.Connection) -> None:
+    """Strike those off the garbage that an entry or a run needs."""
+    needed = [
+        sa.exists().where(table.c.digest == cache_garbage.c.digest)
+        for table in (cache_objects, run_objects)
+    ]
+    connection.execute(sa.delete(cache_garbage).where(sa.or_(*needed)))
+
+
+def strike_off(database: Database, digests: Collection[str]) -> None:
+    """Strike objects off the garbage that are deleted."""
+    for some in portions(digests):
+        with database.write() as connection:
+            connection.execute(sa.delete(cache_garbage).where(cache_garbage.c.digest.in_(some)))
+
+
+_LOCK = 7_236_418_150_012
+"""Key of the advisory lock of those who decide what the cache keeps, in PostgreSQL."""
+
+
+def lock_cache(connection: sa.Connection) -> None:
+    """Let nobody else decide what the cache keeps, nor begin a session, until the transaction ends.
+
+    With SQLite nobody can anyway.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+
+
+def portions(values: Collection[str]) -> t.Iterator[list[str]]:
+    """Yield values in lists that a statement can compare with."""
+    listed = list(values)
+    for start in range(0, len(listed), MANY):
+        yield listed[start : start + MANY]

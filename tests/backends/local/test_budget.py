@@ -1,0 +1,190 @@
+"""Runs under a budget: what is on the disk after them, and what later runs find there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from couler.backends.base import RunOptions
+from couler.backends.local import LocalBackend
+from couler.ir.policies import Cache
+from couler.ir.values import ParamRef
+from couler.ir.workflow import Input, Parameter, Step, Workflow
+from couler.state import open_database
+from couler.state.cache import list_entries, pin_entries, stats_of_cache
+from couler.state.home import Home
+from couler.state.results import Event, RunResult
+from couler.state.runs import cache_decisions_of
+from couler.store import ObjectStore
+from tests.corpus.build import flow, given, out, ref, sh
+
+LOCAL = LocalBackend()
+KIB = 1024
+
+
+def blob(name: str, letter: str, kib: int, *, cached: bool = True, fails: bool = False) -> Step:
+    """Return a step that makes a file of so much of a letter, and of what it reads."""
+    script = f"head -c {kib * KIB} /dev/zero | tr '\\0' {letter} > f"
+    if fails:
+        script = f"{script}; exit 1"
+    files = [out("f", "file", "f")]
+    return sh(name, script, result=None, outputs=files, cache=Cache() if cached else None)
+
+
+def count(name: str, of: str, *, cached: bool = False) -> Step:
+    inputs = [given("f", ref(of, "f"), "file")]
+    cache = Cache() if cached else None
+    return sh(name, "wc -c < $COULER_INPUT_f", inputs=inputs, cache=cache)
+
+
+def run(workflow: Workflow, home: Path, **options: object) -> RunResult:
+    return LOCAL.run(workflow, options=RunOptions(home=home, jobs=2, **options))  # type: ignore[arg-type]  # a shorthand
+
+
+def sizes(home: Path) -> list[int]:
+    """The files in the store, in KiB."""
+    return sorted(item.size // KIB for item in ObjectStore(Home(home).store_url).objects())
+
+
+def kept(home: Path) -> dict[str, int]:
+    with open_database(Home(home).database_url) as database:
+        return {entry.step: entry.size_bytes // KIB for entry in list_entries(database)}
+
+
+def three(*letters: str) -> Workflow:
+    """A workflow of cached steps of 100 KiB, each with a reader."""
+    steps = [blob(f"make-{letter}", letter, 100) for letter in letters]
+    readers = [count(f"read-{letter}", f"make-{letter}") for letter in letters]
+    return flow("w", *steps, *readers)
+
+
+def test_the_budget_bounds_the_disk_once_a_run_has_succeeded(tmp_path: Path) -> None:
+    budget = 250 * KIB
+    result = run(three("a", "b", "c"), tmp_path, cache_budget=budget, cache_policy="lru")
+    assert result.status == "succeeded"
+    assert sizes(tmp_path) == [100, 100]
+    assert sum(kept(tmp_path).values()) == 200
+
+
+def test_the_share_of_a_run_bounds_what_it_leaves(tmp_path: Path) -> None:
+    for letters in (("a", "b"), ("c", "d")):
+        run(three(*letters), tmp_path, cache_run_budget=120 * KIB)
+    assert sizes(tmp_path) == [100, 100]
+
+
+def test_what_was_evicted_is_made_again_and_is_no_error(tmp_path: Path) -> None:
+    options = {"cache_budget": 150 * KIB, "cache_policy": "lru"}
+    for _ in range(3):
+        result = run(three("a", "b"), tmp_path, **options)
+        assert result.steps["read-a"].outputs == {"result": str(100 * KIB)}
+        assert sizes(tmp_path) == [100]
+    with open_database(Home(tmp_path).database_url) as database:
+        stats = stats_of_cache(database)
+    assert stats.evicted >= 3
+    assert stats.lost_s > 0
+
+
+def test_evictions_are_told_and_recorded(tmp_path: Path) -> None:
+    events: list[Event] = []
+    workflow = three("a", "b")
+    options = RunOptions(home=tmp_path, jobs=1, cache_budget=150 * KIB, cache_policy="lru")
+    result = LOCAL.run(workflow, options=options, on_event=events.append)
+    [told] = [event for event in events if event.kind == "evicted"]
+    assert told.message is not None
+    assert told.message.startswith("w/make-")
+    assert "lru: of least worth when make-" in told.message
+    with open_database(Home(tmp_path).database_url) as database:
+        decisions = [one.decision for one in cache_decisions_of(database, result.run_id)]
+    assert sorted(decisions) == ["evicted", "miss", "miss", "stored", "stored"]
+
+
+def test_a_running_run_keeps_what_it_reads(tmp_path: Path) -> None:
+    """What is refused or evicted while its reader waits is there for it."""
+    made = [blob(f"make-{letter}", letter, 100) for letter in "abc"]
+    files = [given(letter, ref(f"make-{letter}", "f"), "file") for letter in "abc"]
+    texts = " ".join(f"$COULER_INPUT_{letter}" for letter in "abc")
+    read = sh("read", f"cat {texts} | wc -c", inputs=files)
+    result = run(flow("w", *made, read), tmp_path, cache_budget=100 * KIB + 100)
+    assert result.steps["read"].outputs == {"result": str(300 * KIB)}
+    assert sizes(tmp_path) == [100]
+
+
+def test_a_run_that_failed_keeps_what_its_retry_takes_over(tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    read = count("read", "make-a")
+    fails = sh("fails", f"test -e {marker}", result=None)
+    workflow = flow("w", blob("make-a", "a", 100), blob("make-b", "b", 100), read, fails)
+    options = RunOptions(home=tmp_path / "home", jobs=1, cache_budget=50 * KIB)
+    first = LOCAL.run(workflow, options=options)
+    assert first.status == "failed"
+    assert sizes(tmp_path / "home") == [100, 100]
+    marker.touch()
+    again = LOCAL.retry(first.run_id, options=options)
+    assert again.status == "succeeded"
+    assert again.steps["make-a"].reused
+    assert sizes(tmp_path / "home") == []
+
+
+def test_a_run_that_succeeded_can_be_taken_up_again(tmp_path: Path) -> None:
+    workflow = flow("w", blob("make-a", "a", 100), count("read", "make-a"))
+    options = RunOptions(home=tmp_path, jobs=1, cache_budget=0)
+    first = LOCAL.run(workflow, options=options)
+    assert sizes(tmp_path) == []
+    plan = LOCAL.plan_retry(first.run_id, options=options, from_step="read")
+    reasons = {step.path: step.reason or "" for step in plan}
+    assert reasons["make-a"].startswith("a file that it made is no longer in the store")
+    again = LOCAL.retry(first.run_id, options=options, from_step="read")
+    assert again.status == "succeeded"
+    assert again.steps["read"].outputs == {"result": str(100 * KIB)}
+
+
+def test_the_outputs_of_runs_and_of_steps_without_a_cache_stay(tmp_path: Path) -> None:
+    own, cached = blob("own", "a", 100, cached=False), blob("cached", "b", 50)
+    workflow = flow("w", own, cached, outputs=[out("file", "file", source=ref("cached", "f"))])
+    result = run(workflow, tmp_path, cache_budget=0)
+    assert sizes(tmp_path) == [100]
+    assert Path(str(result.outputs["file"])).stat().st_size == 50 * KIB
+
+
+def test_a_file_that_a_run_was_started_with_stays(tmp_path: Path) -> None:
+    """Though the cache gives up an output of the same content."""
+    data = tmp_path / "data"
+    data.write_bytes(b"x" * 10 * KIB)
+    copy = sh(
+        "copy",
+        "cp $COULER_INPUT_data f",
+        result=None,
+        inputs=[Input(name="data", type="file", value=ParamRef(name="data"))],
+        outputs=[out("f", "file", "f")],
+        cache=Cache(),
+    )
+    workflow = flow("w", copy).model_copy(
+        update={"parameters": (Parameter(name="data", type="file"),)}
+    )
+    options = RunOptions(home=tmp_path / "home", cache_budget=0)
+    first = LOCAL.run(workflow, parameters={"data": str(data)}, options=options)
+    assert sizes(tmp_path / "home") == [10]
+    data.unlink()
+    again = LOCAL.retry(first.run_id, options=options, from_step="copy")
+    assert again.status == "succeeded"
+
+
+def test_pins_survive_a_full_cache(tmp_path: Path) -> None:
+    run(three("a"), tmp_path, cache_budget=150 * KIB)
+    with open_database(Home(tmp_path).database_url) as database:
+        pin_entries(database, [entry.key for entry in list_entries(database)], pinned=True)
+    for _ in range(2):
+        run(three("b", "c"), tmp_path, cache_budget=150 * KIB, cache_policy="lru")
+    assert kept(tmp_path) == {"make-a": 100}
+
+
+def test_a_smaller_budget_takes_effect_at_the_end_of_the_next_run(tmp_path: Path) -> None:
+    """What runs have left before there was any is the cache's as well."""
+    run(three("a", "b"), tmp_path)
+    assert sizes(tmp_path) == [100, 100]
+    run(flow("other", sh("a", "true", result=None)), tmp_path, cache_budget=150 * KIB)
+    assert sizes(tmp_path) == [100]
+
+
+def test_without_the_cache_nothing_is_given_up(tmp_path: Path) -> None:
+    run(three("a"), tmp_path, cache_budget=0, use_cache=False)
+    assert sizes(tmp_path) == [100]

@@ -1,0 +1,111 @@
+"""What is expected of later runs, on cases worked by hand."""
+
+from __future__ import annotations
+
+import typing as t
+from dataclasses import dataclass
+
+import pytest
+
+from couler.caching.later_runs import Course, LaterRuns, chance_of_use, expected_distance
+
+
+@dataclass(frozen=True)
+class Made:
+    key: str
+    workflow: str = "train"
+    path: str = "fit[0]"
+    place: str = "fit"
+    size_bytes: int = 100
+    cost_s: float = 8.0
+    hits: int = 0
+    admitted: int = 1
+    used: int = 1
+    superseded: int = 0
+    credit: float = 0.5
+
+
+class Counted(t.NamedTuple):
+    lookups: int
+    latest: int
+    older: int
+
+
+def knowledge(
+    *kept: Made, offered: Made | None = None, clock: int = 10, here: str = ""
+) -> LaterRuns:
+    ranks = {"load": 0, "clean": 1, "fit": 2, "test": 3}
+    lookups = {("train", "fit"): Counted(8, 6, 1)}
+    course = Course("train", ranks, here)
+    return LaterRuns(1000, offered, lambda: kept, lambda: lookups, clock=clock, course=course)
+
+
+@pytest.mark.parametrize(
+    ("uses", "superseded", "chance"),
+    [
+        (None, 0, 1 / 2),
+        (None, 3, 1 / 16),
+        (Counted(8, 6, 1), 0, 7 / 10),  # 6 of 8, and one of 2 before
+        (Counted(8, 6, 1), 1, 2 / 10 / 2),
+        (Counted(8, 6, 1), 2, 2 / 10 / 4),
+        (Counted(8, 0, 8), 0, 1 / 10),
+    ],
+)
+def test_chances(uses: Counted | None, superseded: int, chance: float) -> None:
+    assert chance_of_use(uses, superseded) == pytest.approx(chance)
+
+
+def test_even_what_thousands_have_superseded_has_a_chance() -> None:
+    assert 0 < chance_of_use(None, 10_000) < 1e-100
+
+
+def test_the_next_run_may_pass_it_by() -> None:
+    """Read by every second run of 4 steps: in 3 steps, or in 7, or in 11, ...: 7 in the mean."""
+    rounds = [(3 + 4 * skipped) / 2 ** (skipped + 1) for skipped in range(60)]
+    assert expected_distance(3, 4, 0.5) == pytest.approx(sum(rounds)) == pytest.approx(7)
+
+
+@pytest.mark.parametrize(
+    ("here", "gap"),
+    [
+        ("load", 2),  # in this run
+        ("clean", 1),
+        ("fit", 4),  # just made: in the next run
+        ("test", 3),
+        ("elsewhere", 4),  # a place without a cache, or unknown
+    ],
+)
+def test_a_running_workflow_comes_to_the_step_in_its_order(here: str, gap: int) -> None:
+    known = knowledge(Made("a"), here=here)
+    assert known.distance("a") == pytest.approx(gap + (10 / 7 - 1) * 4)
+
+
+def test_a_workflow_that_does_not_run_comes_back_as_late_as_it_has_been_away() -> None:
+    known = knowledge(Made("a", workflow="other", used=4), clock=10)
+    assert known.distance("a") == pytest.approx(6 / 0.5)
+
+
+def test_what_others_superseded_is_further_away() -> None:
+    known = knowledge(Made("a"), Made("b", superseded=1), Made("c", superseded=2), here="fit")
+    distances = [known.distance(key) for key in "abc"]
+    assert distances == pytest.approx([4 / 0.7, 4 / 0.1, 4 / 0.05])
+    assert [known.readers_left(key) for key in "abc"] == pytest.approx([0.7, 0.1, 0.05])
+
+
+def test_what_is_offered_is_known_before_it_is_kept() -> None:
+    offered = Made("new", used=11, cost_s=3.0)
+    known = knowledge(Made("a", used=4, hits=2, admitted=3), offered=offered, clock=11, here="fit")
+    assert (known.cost_s("new"), known.uses("new"), known.last_used("new")) == (3.0, 1, 11)
+    assert (known.cost_s("a"), known.uses("a"), known.last_used("a")) == (8.0, 3, 4)
+    assert (known.admitted("a"), known.credit("a"), known.size_bytes("a")) == (3, 0.5, 100)
+    assert (known.capacity_bytes, known.age) == (1000, 0.0)
+
+
+def test_nothing_that_is_kept_is_read_for_what_is_offered() -> None:
+    def fail() -> t.NoReturn:
+        raise AssertionError("read what is kept")
+
+    offered = Made("new", used=10)
+    known = LaterRuns(10, offered, fail, dict, clock=10)
+    assert known.readers_left("new") == 0.5
+    assert known.distance("new") == 2.0

@@ -1,0 +1,229 @@
+"""What is decided of offers to the cache, done in one transaction; and what it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from couler.state import Database, RunRecord, cache_decisions_of, delete_run
+from couler.state.admission import (
+    Eviction,
+    Ledger,
+    Settled,
+    Uses,
+    Verdict,
+    evict_entries,
+    read_ledger,
+    settle_offer,
+    take_entry,
+)
+from couler.state.cache import list_entries, look_up, pin_entries, stats_of_cache
+from couler.state.entries import Offer
+from couler.state.tables import cache_garbage, run_objects
+from tests.state.samples import JSON, NOON
+
+A, B, C = ("a" * 64, "b" * 64, "c" * 64)
+ONE, TWO = ("1" * 64, "2" * 64)
+
+
+@pytest.fixture(autouse=True)
+def _runs(add_run: Callable[..., RunRecord]) -> None:
+    for run_id in ("r1", "r2"):
+        add_run(run_id)
+
+
+def offer(key: str, **fields: object) -> Offer:
+    made = Offer(
+        key=key,
+        workflow="train",
+        step="fit",
+        size_bytes=10,
+        cost_s=2.5,
+        run_id="r1",
+        path="fit[0]",
+        place="fit",
+        outputs=JSON,
+        digests=(ONE,),
+        made=NOON,
+    )
+    return replace(made, **fields)  # type: ignore[arg-type]  # fields of the offer
+
+
+def settle(database: Database, made: Offer, *evict: str, admit: bool = True) -> Settled:
+    gone = tuple(Eviction(key, f"no room for {key[0]}") for key in evict)
+    verdict = Verdict(admit, "so it is", gone, credit=1.5, age=0.25)
+    return settle_offer(database, made, lambda _ledger, _offer: verdict)
+
+
+def take(database: Database, key: str, *, run_id: str = "r2") -> bool:
+    entry = look_up(database, key)
+    assert entry is not None
+    return take_entry(database, entry, run_id, [ONE], NOON, lambda ledger: float(ledger.clock))
+
+
+def kept(database: Database) -> str:
+    return "".join(sorted(entry.key[0] for entry in list_entries(database)))
+
+
+def rows(database: Database, table: sa.Table) -> list[tuple[object, ...]]:
+    with database.read() as connection:
+        return [tuple(row) for row in connection.execute(sa.select(table))]
+
+
+def uses(database: Database) -> Uses:
+    with database.read() as connection:
+        return read_ledger(connection).places["train", "fit"]
+
+
+def test_what_is_admitted_can_be_looked_up(database: Database) -> None:
+    settled = settle(database, offer(A))
+    assert settled.decision.decision == "stored"
+    found = look_up(database, A)
+    assert found is not None
+    assert (found.outputs, found.size_bytes, found.cost_s, found.credit) == (JSON, 10, 2.5, 1.5)
+    assert (found.created, found.last_used, found.hits) == (NOON, NOON, 0)
+    assert (found.admitted, found.used, found.superseded) == (1, 1, 0)
+    assert uses(database) == (1, 0, 0, 2.5)
+    assert cache_decisions_of(database, "r1") == [settled.decision]
+
+
+def test_what_is_refused_is_not_and_its_run_holds_it_all_the_same(database: Database) -> None:
+    settled = settle(database, offer(A), admit=False)
+    assert (settled.decision.decision, settled.decision.reason) == ("rejected", "so it is")
+    assert look_up(database, A) is None
+    assert rows(database, run_objects) == [("r1", ONE, True)]
+
+
+def test_what_goes_is_noted_with_its_reason_in_the_same_transaction(database: Database) -> None:
+    settle(database, offer(A))
+    settled = settle(database, offer(B, run_id="r2", digests=(TWO,)), A, C)
+    [(gone, told)] = settled.evicted
+    assert (gone.key, told.key, told.reason) == (A, A, "no room for a")
+    assert kept(database) == "b"
+    assert rows(database, cache_garbage) == [(ONE,)]
+    assert [told.decision for told in cache_decisions_of(database, "r2")] == ["stored", "evicted"]
+
+
+def test_nothing_is_done_if_the_judge_fails(database: Database) -> None:
+    settle(database, offer(A))
+
+    def fail(ledger: Ledger, _offer: Offer) -> Verdict:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        settle_offer(database, offer(B, digests=(TWO,)), fail)
+    assert kept(database) == "a"
+    assert rows(database, run_objects) == [("r1", ONE, True)]
+
+
+def test_the_judge_sees_what_is_there(database: Database) -> None:
+    settle(database, offer(A))
+    settle(database, offer(B, run_id="r2", size_bytes=5))
+    seen: list[Ledger] = []
+
+    def look(ledger: Ledger, _offer: Offer) -> Verdict:
+        seen.append(ledger)
+        assert [entry.key for entry in ledger.entries] == [A, B]
+        assert ledger.used_bytes() == 15
+        assert ledger.used_bytes(run_id="r1") == 10
+        assert ledger.used_bytes(but=A) == 5
+        assert (ledger.clock, ledger.age) == (3, 0.25)
+        return Verdict(True, "")
+
+    settle_offer(database, offer(C), look)
+    assert len(seen) == 1
+
+
+def test_what_is_pinned_stays_whatever_the_judge_says(database: Database) -> None:
+    settle(database, offer(A))
+    pin_entries(database, [A], pinned=True)
+    assert settle(database, offer(B), A).evicted == ()
+    assert evict_entries(database, lambda _: [Eviction(A, ""), Eviction(B, "")])[0].key == B
+    assert kept(database) == "a"
+
+
+def test_a_key_that_is_made_again_keeps_its_pin_and_its_hits(database: Database) -> None:
+    settle(database, offer(A))
+    take(database, A)
+    pin_entries(database, [A], pinned=True)
+    later = NOON + timedelta(days=1)
+    settle(database, offer(A, outputs={"x": 2}, made=later, run_id="r2", digests=(TWO,)))
+    found = look_up(database, A)
+    assert found is not None
+    assert (found.hits, found.pinned, found.outputs, found.created) == (1, True, {"x": 2}, later)
+    assert found.run_id == "r2"
+    assert rows(database, cache_garbage) == [(ONE,)]
+
+
+def test_a_hit_is_counted_and_its_run_holds_what_it_takes(database: Database) -> None:
+    settle(database, offer(A))
+    assert take(database, A)
+    found = look_up(database, A)
+    assert found is not None
+    assert (found.hits, found.used, found.credit) == (1, 2, 2.0)
+    assert sorted(rows(database, run_objects)) == [("r1", ONE, True), ("r2", ONE, True)]
+    assert stats_of_cache(database).saved_s == 2.5
+
+
+def test_an_entry_that_is_gone_is_not_taken(database: Database) -> None:
+    settle(database, offer(A))
+    entry = look_up(database, A)
+    assert entry is not None
+    evict_entries(database, lambda _: [Eviction(A, "")])
+    assert not take_entry(database, entry, "r2", [ONE], NOON, lambda _: 0.0)
+    assert rows(database, run_objects) == [("r1", ONE, True)]
+
+
+def test_who_asks_for_the_latest_and_who_for_older_ones(database: Database) -> None:
+    for key in (A, B, C):
+        settle(database, offer(key))
+    settle(database, offer("d" * 64, path="fit[1]"))
+    ranks = {entry.key[0]: entry.superseded for entry in list_entries(database)}
+    assert ranks == {"a": 2, "b": 1, "c": 0, "d": 0}
+    take(database, B)
+    assert uses(database)[:3] == (5, 0, 1)
+    ranks = {entry.key[0]: entry.superseded for entry in list_entries(database)}
+    assert ranks == {"a": 2, "b": 0, "c": 1, "d": 0}
+    take(database, B)
+    assert uses(database)[:3] == (6, 1, 1)
+    assert {entry.key[0]: entry.superseded for entry in list_entries(database)} == ranks
+
+
+def test_what_is_made_again_after_an_eviction_is_lost_time(database: Database) -> None:
+    settle(database, offer(A))
+    settle(database, offer(B), A)
+    settle(database, offer(C), admit=False)
+    settle(database, offer(A, cost_s=4.0))
+    assert uses(database) == (4, 0, 1, 4.0)
+    assert stats_of_cache(database).lost_s == 4.0
+    settle(database, offer(C))  # refused before, so nothing that was kept is lost
+    assert uses(database)[:3] == (5, 0, 2)
+    assert stats_of_cache(database).lost_s == 4.0
+
+
+def test_runs_beside_each_other_keep_to_what_they_read(database: Database) -> None:
+    """Each keeps at most three: nobody changes what a judge has seen."""
+
+    def at_most_three(ledger: Ledger, _offer: Offer) -> Verdict:
+        oldest = sorted(ledger.entries, key=lambda entry: entry.used)
+        return Verdict(True, "", tuple(Eviction(one.key, "") for one in oldest[:-2]))
+
+    def add(number: int) -> None:
+        made = offer(f"{number:064x}", path=f"fit[{number}]", run_id=f"r{number % 2 + 1}")
+        settle_offer(database, made, at_most_three)
+        assert len(list_entries(database)) <= 3
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(add, range(24)))
+    assert len(list_entries(database)) == 3
+
+
+def test_what_a_run_holds_goes_with_it(database: Database) -> None:
+    settle(database, offer(A))
+    delete_run(database, "r1")
+    assert rows(database, run_objects) == []
