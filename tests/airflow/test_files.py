@@ -17,6 +17,7 @@ from couler.backends.airflow import AirflowBackend
 from couler.backends.base import Target
 from couler.ir.artifacts import GitLocation, HttpHeader, HttpLocation, S3Location, Tar
 from couler.ir.defaults import resolve_defaults
+from couler.ir.policies import Cache
 from couler.ir.storage import SecretKey
 from couler.ir.storages import fill_locations
 from couler.ir.values import Template
@@ -146,6 +147,50 @@ def test_files_are_kept_in_a_storage(
     # The process itself gets no key of the storage.
     for pod in found.pods:
         assert "test" not in pod.container("base").env.values()
+
+
+def test_entries_of_cached_steps_are_kept_in_a_storage(
+    s3: tuple[str, t.Any], airflow: Worker, with_helper: FakeCluster
+) -> None:
+    endpoint, filesystem = s3
+    with_helper.secret("store", {"access": "test", "secret": "test"})
+    store = {
+        "bucket": "data",
+        "endpoint": endpoint,
+        "insecure": True,
+        "region": "us-east-1",
+        "access_key": "store/access",
+        "secret_key": "store/secret",
+    }
+    target = Target(options={"io_image": NAME, "files_path": "kept"}, storages={"s3": store})
+    new = "cat /proc/sys/kernel/random/uuid"
+    workflow = flow(
+        "cached-in-store",
+        sh("value", new, cache=Cache()),
+        sh(
+            "make",
+            f'cd "$COULER_WORK"; {new} > f; mkdir -p d/e; cp f d/e/g',
+            result=None,
+            outputs=[out("f", "file", "f"), out("d", "directory", "d")],
+            cache=Cache(),
+        ),
+        sh(
+            "read",
+            'cat "$COULER_INPUT_f" "$COULER_INPUT_d/e/g"',
+            inputs=[
+                given("f", ref("make", "f"), "file"),
+                given("d", ref("make", "d"), "directory"),
+            ],
+        ),
+    )
+    first, second = (run(workflow, target, airflow, with_helper) for _ in range(2))
+    assert first.state == second.state == "success", first.log + second.log
+    assert ".cached" not in first.xcoms["value", -1] | first.xcoms["make", -1]
+    for task in ("value", "make"):
+        key = second.xcoms[task, -1][".cached"]
+        assert second.xcoms[task, -1] == {**first.xcoms[task, -1], ".cached": key}
+        assert filesystem.exists(f"data/kept/cache/cached-in-store/{key}")
+    assert second.xcoms["read", -1] == first.xcoms["read", -1]
 
 
 def test_a_storage_that_refuses_fails_the_step(
