@@ -394,6 +394,91 @@ class KeepsSecrets(t.Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """What an engine elsewhere has kept of a cached step.
+
+    Attributes
+    ----------
+    place
+        What holds the entry, such as the name of a config map.
+    key
+        Stands for what the step ran on.
+    text
+        The entry as it was seen; it is another one after each use.
+    made_by
+        What the engine calls the step that ran.
+    made_at, used_at
+        When the step ended, and when another last took its outputs.
+    seconds
+        How long it ran; None where the engine does not know any more.
+    locations
+        Keys of its files in the repository of the runs.
+    """
+
+    place: str
+    key: str
+    text: str = field(repr=False)
+    made_by: str
+    made_at: datetime
+    used_at: datetime
+    seconds: float | None
+    locations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheView:
+    """The entries of cached steps, and what runs refer to that go on.
+
+    Attributes
+    ----------
+    entries
+        All that there are.
+    running
+        Text that names all files that runs read or may read which go on.
+    """
+
+    entries: tuple[CacheEntry, ...]
+    running: str = field(repr=False)
+
+    def is_read(self, entry: CacheEntry) -> bool:
+        """Return whether a run that goes on refers to a file of an entry."""
+        return any(location in self.running for location in entry.locations)
+
+
+class SharedEntries(t.Protocol):
+    """Where an engine keeps entries of cached steps that later runs take."""
+
+    def view(self) -> CacheView:
+        """Return what there is.
+
+        Raises
+        ------
+        EngineError
+            That cannot be told.
+        """
+        ...
+
+    def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
+        """Remove those of the entries that are as they were seen, and return them.
+
+        Raises
+        ------
+        EngineError
+            It is not known whether all could be removed.
+        """
+        ...
+
+
+@t.runtime_checkable
+class KeepsEntries(t.Protocol):
+    """A backend whose engine keeps entries of cached steps that can be removed from here."""
+
+    def entries(self, connection: Connection, environment: Mapping[str, str]) -> SharedEntries:
+        """Return where they are; nothing is asked yet. The errors are those of `connect`."""
+        ...
+
+
 def refuse_unknown_fields(connection: Connection, known: Collection[str]) -> None:
     """Refuse fields of a connection that an engine does not know.
 

@@ -22,6 +22,7 @@ from couler.ir.workflow import Workflow
 if t.TYPE_CHECKING:
     from couler.backends.argo.cluster_api import ClusterApi
     from couler.backends.argo.manifest import Manifest, ManifestOptions
+    from couler.backends.argo.memo_entries import MemoEntries
     from couler.backends.argo.remote import ArgoRemote
     from couler.backends.remote import Connection
     from couler.ir.sizes import Footprint, Limits
@@ -141,6 +142,15 @@ class ArgoBackend:
         from couler.backends.argo.connect import cluster_api
 
         return cluster_api(connection, environment)
+
+    def entries(self, connection: Connection, environment: Mapping[str, str]) -> MemoEntries:
+        """Return the entries of cached steps in the config maps of a cluster.
+
+        The parameters and errors are those of `connect`; an Argo Server knows no config maps.
+        """
+        from couler.backends.argo.connect import memo_entries
+
+        return memo_entries(connection, environment)
 
     def _manifest(self, workflow: Workflow, options: ManifestOptions) -> Manifest:
         """The manifest; kept, as checking and compiling ask for the same one."""

@@ -37,6 +37,7 @@ WORKFLOW: Shape = {"metadata.name": str, "spec": dict}
 
 _LIST: Shape = {"metadata.resourceVersion": str, "items": WORKFLOW}
 _OBJECT: Shape = {"metadata.name": str}
+_VERSIONS: Shape = {"metadata.resourceVersion": str, "items": _OBJECT}
 _VERSION: Shape = {"metadata.resourceVersion": str}
 
 _WATCH_S = 60
@@ -259,6 +260,25 @@ class ClusterApi:
         name = manifest["metadata"]["name"]
         changing.change(name, lambda found: changing.owned(found, owner), read=read, write=write)
 
+    def workflows(self) -> Sequence[Json]:
+        """Return all Workflows."""
+        return _all(self._client, self._path("Workflow"))
+
+    def config_maps(self, label: str) -> Sequence[Json]:
+        """Return the config maps that have a label."""
+        return _all(self._client, self._path("ConfigMap", version="v1"), label, expect=_VERSIONS)
+
+    def config_map(self, name: str) -> Json | None:
+        """Return a config map; None if there is none."""
+        path = self._path("ConfigMap", name, "v1")
+        return self._client.call("GET", path, absent=[404], expect=_VERSION)
+
+    def put_config_map(self, found: Json) -> Json:
+        """Put a config map in the place of the one of its name and version."""
+        path = self._path("ConfigMap", found["metadata"]["name"], "v1")
+        params = _params(fieldManager=FIELD_MANAGER)
+        return self._client.call("PUT", path, send=found, params=params, expect=_OBJECT)
+
     def cron_workflow(self, name: str) -> Json | None:
         """Return a CronWorkflow; None if there is none."""
         path = self._path("CronWorkflow", name)
@@ -327,12 +347,14 @@ class ClusterApi:
         )
 
 
-def _all(client: RestClient, path: str, selector: str) -> list[Json]:
-    """Return all objects of a path that have labels, page by page."""
+def _all(
+    client: RestClient, path: str, selector: str | None = None, *, expect: Shape = _LIST
+) -> list[Json]:
+    """Return all objects of a path, or those of them that have labels, page by page."""
     found: list[Json] = []
-    params: dict[str, str | int | bool] = {"labelSelector": selector, "limit": 100}
+    params = {**_params(labelSelector=selector), "limit": 100}
     while True:
-        answer = client.call("GET", path, params=params, expect=_LIST)
+        answer = client.call("GET", path, params=params, expect=expect)
         found += answer.get("items") or ()
         more = answer["metadata"].get("continue")
         if not more:

@@ -14,6 +14,7 @@ from couler.rest.patience import Patience
 
 if t.TYPE_CHECKING:
     from couler.backends.argo.cluster_api import ClusterApi
+    from couler.backends.argo.memo_entries import MemoEntries
     from couler.backends.argo.server_api import ServerApi
 
 CLUSTER_FIELDS = ("kubeconfig", "context", "timeout_s", "patience_s")
@@ -34,6 +35,19 @@ def connect(connection: Connection, environment: Mapping[str, str]) -> ArgoRemot
         return ArgoRemote(server_api(connection, environment), away=_away(connection))
     _refuse_others(connection, CLUSTER_FIELDS, "that names no server")
     return ArgoRemote(cluster_api(connection, environment), away=_away(connection))
+
+
+def memo_entries(connection: Connection, environment: Mapping[str, str]) -> MemoEntries:
+    """Return the entries of cached steps of a cluster."""
+    from couler.backends.argo.memo_entries import MemoEntries
+
+    refuse_unknown_fields(connection, FIELDS)
+    if "server" in connection.fields:
+        raise ConfigurationError(
+            "argo: entries of cached steps are in config maps, which an Argo Server does not give. "
+            "Use a target without `server`, which asks the cluster itself"
+        )
+    return MemoEntries(cluster_api(connection, environment))
 
 
 def _away(connection: Connection) -> Patience:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import typing as t
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
@@ -11,7 +10,9 @@ import click
 
 from couler.budget.judging import Budget, Judge
 from couler.budget.keeping import keep_budget
+from couler.cli import _cache_sync
 from couler.cli._budget import chosen_budget
+from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, minute_text, seconds_text, time_text
 from couler.cli._runs import FORMATS, format_option, open_home
 from couler.cli._session import Session, pass_session, session_options
@@ -25,27 +26,6 @@ from couler.state.garbage import GRACE, Collected, collect_garbage
 
 _KEY_LETTERS = 12
 """How much of a key people see; a beginning that no other key has names an entry."""
-
-
-class DurationType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
-    """A duration such as 30d or 1h30m; 0 is none."""
-
-    name = "duration"
-
-    def convert(
-        self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> timedelta:
-        """Return the duration that a text names."""
-        from couler.dsl.units import parse_duration
-
-        if isinstance(value, timedelta):
-            return value
-        if value == "0":
-            return timedelta(0)
-        try:
-            return timedelta(seconds=parse_duration(value))
-        except (ValueError, OverflowError) as error:
-            self.fail(str(error), param, ctx)
 
 
 @click.group()
@@ -275,3 +255,6 @@ def _told(collected: Collected, dry_run: bool) -> str:
 def _echo_json(tree: dict[str, object]) -> None:
     told = {"schema_version": SCHEMA_VERSION, **tree}
     click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+
+
+command.add_command(_cache_sync.command, "sync")

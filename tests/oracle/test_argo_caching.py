@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import typing as t
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
+from couler.backends.remote import Connection
+from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.control.cache_sync import sync_entries
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Cache, Part
 from couler.ir.workflow import ExitHandler, Step, Workflow
+from couler.store.run_files import RunFiles
 from tests.corpus.build import (
     compare,
     first_of,
@@ -186,3 +191,25 @@ def test_entries_are_in_the_config_map_that_their_key_tells(argo: argo_oracle.Se
             keys[key] = json.loads(entry)["outputs"]["exitCode"]
     assert len(keys) == 7
     assert set(keys.values()) == {"0"}
+
+
+def test_what_a_sync_removes_is_made_again(argo: argo_oracle.Session) -> None:
+    make = _makes("make", "evicted")
+    workflow = flow("synced", make, _reads("read", ref("make", "f")))
+    first = _run(argo, workflow)
+    place = next(node for node in first.nodes if node.display_name == "make").artifacts["f"]
+    connection = Connection("argo", Target(), {"kubeconfig": str(argo.kubeconfig)})
+    later = datetime.now(UTC) + timedelta(hours=1)
+    report = sync_entries(
+        ArgoBackend().entries(connection, {}),
+        RunFiles(str(first.bucket)),
+        LeastRecentlyUsed(),
+        budget_bytes=0,
+        now=later,
+    )
+    assert place in {one for removal in report.removed for one in removal.entry.locations}
+    assert not (first.bucket / place).exists()
+    again = _run(argo, workflow)
+    assert again.phase == "Succeeded", _messages(again)
+    assert [node.memoized for node in again.nodes if node.display_name == "make"] == [False]
+    assert _said(argo, again, "read") == ["read evicted"]

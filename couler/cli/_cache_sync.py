@@ -1,0 +1,155 @@
+"""`couler cache sync`: what an engine elsewhere keeps of cached steps, within a budget."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from couler.backends.registry import get_backend
+from couler.backends.remote import Connection, KeepsEntries, SharedEntries
+from couler.cli._budget import PolicyType, SizeType, choose_policy, choose_size
+from couler.cli._duration import DurationType
+from couler.cli._format import aligned, bytes_text, time_text
+from couler.cli._runs import FORMATS, format_option
+from couler.cli._session import Session, pass_session, session_options
+from couler.cli._targets import connect_to
+from couler.control.cache_sync import GRACE, SyncReport, sync_entries
+from couler.errors import EngineOptionError
+from couler.ir.wording import counted
+from couler.stages import SCHEMA_VERSION
+
+if t.TYPE_CHECKING:
+    from couler.caching.policy import CachePolicy
+
+
+@click.command()
+@click.argument("target", required=False)
+@click.option(
+    "--repository",
+    metavar="URL",
+    required=True,
+    envvar="COULER_CACHE_REPOSITORY",
+    help="Where the engine keeps the files, such as s3://bucket, or COULER_CACHE_REPOSITORY.",
+)
+@click.option("--budget", type=SizeType(), help="What all files may take, as 50GB.")
+@click.option("--policy", type=PolicyType(), metavar="NAME", help="Says which go; next-use.")
+@click.option(
+    "--grace",
+    type=DurationType(),
+    default=f"{GRACE.total_seconds() / 60:g}m",
+    show_default=True,
+    help="Leave what was used so recently.",
+)
+@click.option("--dry-run", is_flag=True, help="Remove nothing and say what would be.")
+@format_option
+@session_options
+@pass_session
+def command(
+    session: Session,
+    target: str | None,
+    repository: str,
+    budget: int | None,
+    policy: str | None,
+    grace: timedelta,
+    dry_run: bool,
+    format_: str | None,
+) -> None:
+    """Remove what is worth least of what TARGET keeps of cached steps.
+
+    Entries go before their files, and nothing that a run reads which goes on. Runs may go on, and
+    several may do this at the same time.
+    """
+    from couler.store.run_files import RunFiles
+
+    connection = connect_to(session, None, target)
+    report = sync_entries(
+        _entries(session, connection),
+        RunFiles(repository),
+        _policy(session, policy),
+        budget_bytes=_budget(session, budget),
+        now=datetime.now(UTC),
+        grace=grace,
+        dry_run=dry_run,
+    )
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        told = {"schema_version": SCHEMA_VERSION, **_json(report, dry_run)}
+        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
+        return
+    rows = [
+        (one.entry.key[:12], one.entry.place, bytes_text(one.size_bytes), one.reason)
+        for one in report.removed
+    ]
+    for line in aligned((("key", "config map", "size", "why"), *rows)) if rows else ():
+        click.echo(line)
+    session.info(_told(report, dry_run))
+
+
+def _entries(session: Session, connection: Connection) -> SharedEntries:
+    backend: object = get_backend(connection.engine)
+    if not isinstance(backend, KeepsEntries):
+        raise EngineOptionError(
+            f"{connection.engine} keeps no entries of cached steps that can be removed from here; "
+            "`couler cache gc` is for those of this machine"
+        )
+    return backend.entries(connection, session.environment)
+
+
+def _policy(session: Session, flag: str | None) -> CachePolicy:
+    from couler.caching.registry import default_policy, read_policy
+
+    text = choose_policy(session, flag)
+    return default_policy() if text is None else read_policy(text)
+
+
+def _budget(session: Session, flag: int | None) -> int:
+    found = choose_size(session, "cache.budget", flag)
+    if found is None:
+        raise click.UsageError(
+            "no budget is stated. Give --budget SIZE, such as 50GB, or set cache.budget"
+        )
+    return found
+
+
+def _json(report: SyncReport, dry_run: bool) -> dict[str, object]:
+    return {
+        "dry_run": dry_run,
+        "entries": report.entries,
+        "size_bytes": report.size_bytes,
+        "freed_bytes": report.freed_bytes,
+        "over_bytes": report.over_bytes,
+        "in_use": report.in_use,
+        "used_meanwhile": report.used_meanwhile,
+        "removed": [
+            {
+                "place": one.entry.place,
+                "key": one.entry.key,
+                "made_by": one.entry.made_by,
+                "made_at": time_text(one.entry.made_at),
+                "used_at": time_text(one.entry.used_at),
+                "seconds": one.entry.seconds,
+                "size_bytes": one.size_bytes,
+                "locations": list(one.entry.locations),
+                "reason": one.reason,
+            }
+            for one in report.removed
+        ],
+    }
+
+
+def _told(report: SyncReport, dry_run: bool) -> str:
+    would = "would remove" if dry_run else "removed"
+    gone = counted(len(report.removed), "entry", "entries")
+    text = (
+        f"{would} {gone} ({bytes_text(report.freed_bytes)}) of "
+        f"{report.entries} ({bytes_text(report.size_bytes)})"
+    )
+    if report.in_use:
+        text += f"; {report.in_use} are in use or were used a moment ago"
+    if report.used_meanwhile:
+        text += f"; {report.used_meanwhile} were used or removed meanwhile"
+    if report.over_bytes:
+        text += f"; {bytes_text(report.over_bytes)} are still over the budget"
+    return text

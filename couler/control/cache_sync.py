@@ -1,0 +1,315 @@
+"""Keeping the entries of an engine elsewhere, and their files, within a number of bytes.
+
+What a policy holds to be worth least goes: first the entry, so that no run takes it any more, then
+its files. A run that took it before keeps what it reads.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from couler.backends.remote import CacheEntry, CacheView, SharedEntries
+from couler.caching.importance import Reading
+from couler.caching.policy import CachePolicy
+
+GRACE = timedelta(minutes=10)
+"""What was used so recently stays: the run that did so may not tell yet."""
+
+_UNKNOWN_S = 1.0
+"""Seconds of a step of which the engine does not know any more how long it took."""
+
+
+class Files(t.Protocol):
+    """The repository of the files, such as `couler.store.run_files.RunFiles`."""
+
+    def sizes(self, location: str) -> Mapping[str, int]:
+        """Return the bytes of each object of a file or folder, by its place."""
+        ...
+
+    def remove(self, places: Iterable[str]) -> int:
+        """Remove objects, and return how many there were."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """An entry that goes.
+
+    Attributes
+    ----------
+    entry
+        The entry.
+    size_bytes
+        What its files take.
+    reason
+        Why it goes.
+    """
+
+    entry: CacheEntry
+    size_bytes: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class SyncReport:
+    """What was found, and what was removed of it.
+
+    Attributes
+    ----------
+    entries
+        How many entries with files there were.
+    size_bytes
+        What their files took together.
+    removed
+        What went, or would go, in the order of its worth.
+    in_use
+        How many entries were not looked at since runs that go on refer to their files, or they were
+        used a moment ago.
+    used_meanwhile
+        How many should have gone, but were used or removed by others meanwhile.
+    over_bytes
+        What is still over the budget; 0 if it is kept.
+    """
+
+    entries: int
+    size_bytes: int
+    removed: tuple[Removal, ...]
+    in_use: int
+    used_meanwhile: int
+    over_bytes: int
+
+    @property
+    def freed_bytes(self) -> int:
+        """What the files take that went, or would go."""
+        return sum(one.size_bytes for one in self.removed)
+
+
+def sync_entries(
+    shared: SharedEntries,
+    files: Files,
+    policy: CachePolicy,
+    *,
+    budget_bytes: int,
+    now: datetime,
+    grace: timedelta = GRACE,
+    dry_run: bool = False,
+) -> SyncReport:
+    """Remove what is worth least until all files of entries fit a budget.
+
+    Parameters
+    ----------
+    shared
+        Where the entries are.
+    files
+        Where their files are.
+    policy
+        Says what an entry is worth.
+    budget_bytes
+        What the files of all entries may take together.
+    now
+        The time.
+    grace
+        What was used so recently stays.
+    dry_run
+        Remove nothing, and tell what would be.
+
+    Raises
+    ------
+    EngineError
+        The engine cannot be asked, or it is not known what became of a change.
+    StoreError
+        The repository cannot be asked, or a file could not be removed whose entry is gone.
+    ValueError
+        The budget is negative.
+
+    Notes
+    -----
+    Several may do this at the same time, and runs may go on: an entry is removed only if it is as
+    it was seen, and only who removed it removes its files. Who is killed in between leaves files
+    that nothing refers to, never an entry without files. An entry that has lost its files by
+    others' doing goes in any case.
+
+    O(n log n) for n entries, and a call of the repository for each of their files.
+    """
+    if budget_bytes < 0:
+        raise ValueError(f"a budget is at least 0, not {budget_bytes}")
+    view = shared.view()
+    measured = [
+        _Measured(entry, [files.sizes(one) for one in entry.locations])
+        for entry in view.entries
+        if entry.locations
+    ]
+    broken = [one for one in measured if not all(one.files)]
+    whole = [one for one in measured if all(one.files)]
+    free = [one for one in whole if not _is_in_use(one.entry, view, now - grace)]
+    wanted = [_removal(one, "its files are gone") for one in broken]
+    wanted += _least_worth(whole, free, policy, budget_bytes)
+    removed = wanted if dry_run else _remove(shared, files, wanted, measured)
+    left = sum(one.size_bytes for one in whole) - sum(one.size_bytes for one in removed)
+    return SyncReport(
+        entries=len(measured),
+        size_bytes=sum(one.size_bytes for one in measured),
+        removed=tuple(removed),
+        in_use=len(whole) - len(free),
+        used_meanwhile=len(wanted) - len(removed),
+        over_bytes=max(0, left - budget_bytes),
+    )
+
+
+class _Measured:
+    def __init__(self, entry: CacheEntry, files: Sequence[Mapping[str, int]]) -> None:
+        self.entry = entry
+        self.files = files
+        self.size_bytes = sum(sum(one.values()) for one in files)
+
+    @property
+    def name(self) -> str:
+        """What tells it from all others."""
+        return f"{self.entry.place}/{self.entry.key}"
+
+    @property
+    def places(self) -> list[str]:
+        """Where its objects are."""
+        return [place for each in self.files for place in each]
+
+
+def _removal(one: _Measured, reason: str) -> Removal:
+    return Removal(one.entry, 0 if not all(one.files) else one.size_bytes, reason)
+
+
+def _is_in_use(entry: CacheEntry, view: CacheView, since: datetime) -> bool:
+    return max(entry.used_at, entry.made_at) > since or view.is_read(entry)
+
+
+def _least_worth(
+    whole: Sequence[_Measured], free: Collection[_Measured], policy: CachePolicy, budget_bytes: int
+) -> list[Removal]:
+    """Return what is to go, in the order in which it does."""
+    known = EntryKnowledge(whole, policy, budget_bytes)
+    over = sum(one.size_bytes for one in whole) - budget_bytes
+    removals: list[Removal] = []
+    refused = {one.name: policy.admit(one.name, known) for one in free}
+    ranked = sorted(
+        free,
+        key=lambda one: (
+            refused[one.name] is None,
+            policy.worth(one.name, known),
+            known.last_used(one.name),
+        ),
+    )
+    for one in ranked:
+        reason = refused[one.name]
+        if reason is None and over <= 0:
+            break
+        worth = policy.worth(one.name, known)
+        removals.append(_removal(one, reason or f"is worth least of what is left ({worth:.3g})"))
+        over -= one.size_bytes
+    return removals
+
+
+def _remove(
+    shared: SharedEntries,
+    files: Files,
+    wanted: Sequence[Removal],
+    measured: Sequence[_Measured],
+) -> list[Removal]:
+    removed: list[Removal] = []
+    gone: set[CacheEntry] = set()
+    for place in dict.fromkeys(one.entry.place for one in wanted):
+        now_gone = set(shared.remove([one.entry for one in wanted if one.entry.place == place]))
+        removed += [one for one in wanted if one.entry in now_gone]
+        gone |= now_gone
+        others = {file for one in measured if one.entry not in gone for file in one.places}
+        for one in measured:
+            if one.entry in now_gone:
+                files.remove(file for file in one.places if file not in others)
+    return removed
+
+
+class EntryKnowledge:
+    """What a policy is told of entries (`couler.caching.policy.Knowledge`).
+
+    Parameters
+    ----------
+    entries
+        The entries that the cache holds.
+    policy
+        Is told of each in the order in which they were used last.
+    capacity_bytes
+        What the cache may hold.
+
+    Notes
+    -----
+    Nobody says which runs come. Each entry is taken to be read once more, the later the more others
+    were used since (the stack model of least recent use). That an entry was hit at all is told by
+    its times; how often is not. A hit saves the step's own seconds: its ancestors run, or are
+    hit themselves, to tell what it reads.
+    """
+
+    def __init__(
+        self, entries: Sequence[_Measured], policy: CachePolicy, capacity_bytes: int
+    ) -> None:
+        self._entries = {one.name: one for one in entries}
+        self._capacity_bytes = capacity_bytes
+        by_use = sorted(entries, key=lambda one: (one.entry.used_at, one.name))
+        by_age = sorted(entries, key=lambda one: (one.entry.made_at, one.name))
+        self._used = {one.name: number for number, one in enumerate(by_use, 1)}
+        self._made = {one.name: number for number, one in enumerate(by_age, 1)}
+        self._credits: dict[str, float] = {}
+        for one in by_use:
+            self._credits[one.name] = policy.on_access(one.name, self)
+
+    @property
+    def capacity_bytes(self) -> int:
+        """What the cache may hold."""
+        return self._capacity_bytes
+
+    @property
+    def age(self) -> float:
+        """Return 0: what was evicted before is not known."""
+        return 0.0
+
+    def size_bytes(self, key: str) -> int:
+        """Return what the files of an entry take."""
+        return self._entries[key].size_bytes
+
+    def cost_s(self, key: str) -> float:
+        """Return how long its step took."""
+        seconds = self._entries[key].entry.seconds
+        return _UNKNOWN_S if seconds is None else seconds
+
+    def readers_left(self, key: str) -> float:
+        """Return 1, the next run."""
+        return 1.0
+
+    def distance(self, key: str) -> float:
+        """Return how many entries were used since it was, and 1."""
+        return len(self._used) - self._used[key] + 1.0
+
+    def admitted(self, key: str) -> int:
+        """Return its place in the order in which they were made."""
+        return self._made[key]
+
+    def last_used(self, key: str) -> int:
+        """Return its place in the order in which they were used last."""
+        return self._used[key]
+
+    def uses(self, key: str) -> int:
+        """Return 2 if it was ever hit, else 1."""
+        entry = self._entries[key].entry
+        return 2 if entry.used_at > entry.made_at else 1
+
+    def credit(self, key: str) -> float:
+        """Return what the policy told of it."""
+        return self._credits.get(key, 0.0)
+
+    def reconstruction(self, key: str, reading: Reading) -> float:
+        """Return the cost of Eq. 3 for a step whose ancestors are there: its seconds."""
+        return self.cost_s(key)
+
+    def reuse(self, key: str, reading: Reading) -> float:
+        """Return the value of Eq. 4 with one reader at its distance."""
+        return self.readers_left(key) / self.distance(key)
