@@ -47,14 +47,31 @@ class RunProgress:
         if sorted(order) != list(range(len(graph.jobs))):
             raise ValueError("the order does not name each job once")
         self._graph = graph
-        rank = {job: rank for rank, job in enumerate(order)}
-        self._rank = [rank[job] for job in range(len(order))]
         self._has_started = [False] * len(order)
-        self._waiting = _CountTree(len(order))
         self._left = [len(readers) for readers in graph.readers]
-        # For each artifact the ranks of its readers, the next one last.
-        self._reads = [sorted((rank[job] for job in jobs), reverse=True) for jobs in graph.readers]
+        self._rank = [0] * len(order)
+        self._expect(order)
+
+    def expect(self, order: Sequence[int]) -> None:
+        """Take note in which order the jobs that have not started are expected to start now.
+
+        Raises
+        ------
+        ValueError
+            The order is not one of these jobs, each once.
+        """
+        left = [job for job, has_started in enumerate(self._has_started) if not has_started]
+        if sorted(order) != left:
+            raise ValueError("the order does not name each job once that has not started")
+        self._expect(order)
+
+    def _expect(self, order: Sequence[int]) -> None:
+        for rank, job in enumerate(order):
+            self._rank[job] = rank
+        self._waiting = _CountTree(len(order))
         self._job_of = tuple(order)
+        # For each artifact that was asked for, the ranks of its readers, the next one last.
+        self._reads: dict[int, list[int]] = {}
 
     def has_started(self, job: int) -> bool:
         """Return whether a job has started, or never will."""
@@ -76,7 +93,11 @@ class RunProgress:
 
     def distance(self, artifact: int) -> int | None:
         """Return which of the jobs to start, counted from 1, reads it next; None if none does."""
-        ranks = self._reads[artifact]
+        ranks = self._reads.get(artifact)
+        if ranks is None:
+            jobs = self._graph.readers[artifact]
+            waiting = (self._rank[job] for job in jobs if not self._has_started[job])
+            ranks = self._reads[artifact] = sorted(waiting, reverse=True)
         while ranks and self._has_started[self._job_of[ranks[-1]]]:
             ranks.pop()
         return self._waiting.before(ranks[-1]) + 1 if ranks else None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Sequence
 
 from couler.caching.graph import ArtifactGraph
 
-__all__ = ["DEFAULT_WORKERS", "start_order"]
+__all__ = ["DEFAULT_WORKERS", "RunSchedule", "start_order"]
 
 DEFAULT_WORKERS = 8
 """How many jobs run at a time where nobody says it."""
@@ -60,27 +61,103 @@ def start_order(
     >>> start_order(graph, workers=1)
     (0, 1, 2, 3)
     """
-    count = len(graph.jobs)
-    if workers is not None and workers < 1:
-        raise ValueError(f"{workers} workers: at least one must run the jobs")
-    lasts = [1.0] * count if seconds is None else seconds
-    if len(lasts) != count:
-        raise ValueError(f"{len(lasts)} durations for {count} jobs")
-    waits_for = [len(before) for before in graph.predecessors]
-    ready = [(0.0, job) for job in range(count) if not waits_for[job]]
-    running: list[tuple[float, int]] = []
-    order: list[int] = []
-    now = 0.0
-    while ready or running:
-        while ready and (workers is None or len(running) < workers):
-            _, job = heapq.heappop(ready)
-            order.append(job)
-            heapq.heappush(running, (now + lasts[job], job))
-        now = running[0][0]
-        while running and running[0][0] == now:
-            _, job = heapq.heappop(running)
-            for after in graph.successors[job]:
-                waits_for[after] -= 1
-                if not waits_for[after]:
-                    heapq.heappush(ready, (now, after))
-    return tuple(order)
+    return RunSchedule(graph, workers, seconds).remaining()
+
+
+class RunSchedule:
+    """In which order the jobs of a run will start, foretold anew as it goes on.
+
+    Parameters
+    ----------
+    graph, workers, seconds
+        As for `start_order`.
+
+    Raises
+    ------
+    ValueError
+        As for `start_order`.
+
+    Notes
+    -----
+    What has ended is left out of the list schedule, what runs is in it from now on for as long as
+    it takes, and what is ready waits in the order in which it became ready. So the order is right
+    for the jobs that are ready, whatever others really took.
+
+    A start or an end is O(1) and O(followers), the order O(n + edges + n log workers) for n jobs.
+
+    Examples
+    --------
+    >>> graph = ArtifactGraph(
+    ...     jobs=("slow", "quick", "after slow", "after quick"), artifacts=("x", "y"),
+    ...     producer=(0, 1), readers=((2,), (3,)), size_bytes=(1, 1), seconds=(9.0, 1.0, 1.0, 1.0),
+    ... )
+    >>> schedule = RunSchedule(graph, workers=2)
+    >>> schedule.remaining()
+    (0, 1, 2, 3)
+    >>> for job in (0, 1):
+    ...     schedule.start(job)
+    >>> schedule.end(1)  # not as foretold: the other takes longer
+    >>> schedule.remaining()
+    (3, 2)
+    """
+
+    def __init__(
+        self,
+        graph: ArtifactGraph,
+        workers: int | None = DEFAULT_WORKERS,
+        seconds: Sequence[float] | None = None,
+    ) -> None:
+        count = len(graph.jobs)
+        if workers is not None and workers < 1:
+            raise ValueError(f"{workers} workers: at least one must run the jobs")
+        self._seconds = (1.0,) * count if seconds is None else tuple(seconds)
+        if len(self._seconds) != count:
+            raise ValueError(f"{len(self._seconds)} durations for {count} jobs")
+        self._graph = graph
+        self._workers = max(count, 1) if workers is None else workers
+        self._waits_for = [len(before) for before in graph.predecessors]
+        self._has_started = [False] * count
+        self._ready = dict.fromkeys(job for job in range(count) if not self._waits_for[job])
+        self._running: dict[int, None] = {}
+
+    def start(self, job: int) -> None:
+        """Take note that a job has started; nothing if that was known."""
+        if not self._has_started[job]:
+            self._has_started[job] = True
+            self._ready.pop(job, None)
+            self._running[job] = None
+
+    def end(self, job: int) -> None:
+        """Take note that a job has ended, or that it will not run; nothing if that was known."""
+        self.start(job)
+        if job not in self._running:
+            return
+        del self._running[job]
+        for after in self._graph.successors[job]:
+            self._waits_for[after] -= 1
+            if not self._waits_for[after] and not self._has_started[after]:
+                self._ready[after] = None
+
+    def remaining(self) -> tuple[int, ...]:
+        """Return the jobs that have not started, in the order in which they will."""
+        waits_for = self._waits_for.copy()
+        ready = deque(self._ready)
+        running = [(self._seconds[job], job) for job in self._running]
+        heapq.heapify(running)
+        order: list[int] = []
+        now = 0.0
+        while ready or running:
+            while ready and len(running) < self._workers:
+                job = ready.popleft()
+                order.append(job)
+                heapq.heappush(running, (now + self._seconds[job], job))
+            now = running[0][0]
+            freed: list[int] = []
+            while running and running[0][0] == now:
+                _, job = heapq.heappop(running)
+                for after in self._graph.successors[job]:
+                    waits_for[after] -= 1
+                    if not waits_for[after] and not self._has_started[after]:
+                        freed.append(after)
+            ready.extend(sorted(freed))
+        return tuple(order)

@@ -18,8 +18,14 @@ from couler.caching.policies.none import KeepNone
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.caching.registry import policy_names, read_policy
 from couler.caching.run_knowledge import RunKnowledge
-from couler.caching.schedule import start_order
-from tests.support.caching import PlainCache, PlainKnowledge, random_graph, random_reading_times
+from couler.caching.schedule import RunSchedule, start_order
+from tests.support.caching import (
+    ForetoldKnowledge,
+    PlainCache,
+    PlainKnowledge,
+    random_graph,
+    random_reading_times,
+)
 
 
 @dataclass(frozen=True)
@@ -80,10 +86,15 @@ def test_as_if_all_worths_were_asked_for(policy: CachePolicy) -> None:
 
 def _compare(policy: CachePolicy, chance: random.Random) -> None:
     graph = random_graph(chance)
-    order = start_order(graph, chance.randint(1, 3))
+    workers = chance.randint(1, 3)
     read_s = random_reading_times(chance, graph)
-    known = RunKnowledge(graph, order=order, read_s=read_s)
-    plain_known = PlainKnowledge(graph, order, read_s)
+    if chance.randint(0, 1):
+        known = RunKnowledge(graph, order=RunSchedule(graph, workers), read_s=read_s)
+        plain_known: PlainKnowledge = ForetoldKnowledge(graph, workers, read_s)
+    else:
+        order = start_order(graph, workers)
+        known = RunKnowledge(graph, order=order, read_s=read_s)
+        plain_known = PlainKnowledge(graph, order, read_s)
     capacity = chance.randint(0, 30)
     cache = BudgetedCache(capacity, policy, known)
     plain = PlainCache(capacity, policy, plain_known)

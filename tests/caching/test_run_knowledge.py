@@ -13,8 +13,13 @@ from couler.caching.importance import Reading
 from couler.caching.progress import RunProgress
 from couler.caching.restoring import RestoringCosts
 from couler.caching.run_knowledge import RunKnowledge
-from couler.caching.schedule import start_order
-from tests.support.caching import PlainKnowledge, random_graph, random_reading_times
+from couler.caching.schedule import RunSchedule, start_order
+from tests.support.caching import (
+    ForetoldKnowledge,
+    PlainKnowledge,
+    random_graph,
+    random_reading_times,
+)
 
 
 def chain() -> ArtifactGraph:
@@ -107,6 +112,65 @@ def test_one_job_that_reads_many_artifacts_is_not_read_anew_for_each() -> None:
     for artifact in range(0, count, 2):
         costs.give_up(artifact)
     assert costs.cost_s(count) == 3.0
+
+
+def test_distances_are_those_of_a_schedule_of_what_has_happened() -> None:
+    for seed in range(100):
+        chance = random.Random(seed)
+        graph = random_graph(chance, max_jobs=12)
+        known = RunKnowledge(graph, order=RunSchedule(graph, workers=2))
+        plain = ForetoldKnowledge(graph, 2, None)
+        before: dict[str, int | None] = {}
+        for key in graph.artifacts:
+            known.keep(key)
+        for _ in range(2 * len(graph.jobs)):
+            job = chance.randrange(len(graph.jobs))
+            what = chance.choice(("start", "end"))
+            told = getattr(known, what)(job)
+            getattr(plain, what)(job)
+            after = {key: known.distance(key) for key in graph.artifacts}
+            assert after == {key: plain.distance(key) for key in graph.artifacts}, seed
+            # What is further away than it was has been told of.
+            for key, distance in before.items():
+                now = after[key]
+                assert key in told or (distance is None) == (now is None), seed
+                assert key in told or not distance or not now or now <= distance, seed
+            before = after
+
+
+def test_a_long_order_is_not_foretold_at_each_step() -> None:
+    """Forty jobs in a row: 16 times as many changes as are left make it time."""
+    count = 40
+    asked: list[int] = []
+
+    class Noting(RunSchedule):
+        def remaining(self) -> tuple[int, ...]:
+            found = super().remaining()
+            asked.append(len(found))
+            return found
+
+    graph = ArtifactGraph(
+        jobs=tuple(f"job{job}" for job in range(count)),
+        artifacts=("x",),
+        producer=(0,),
+        readers=((count - 1,),),
+        size_bytes=(1,),
+        seconds=(1.0,) * count,
+        waits=tuple((job - 1,) if job else () for job in range(count)),
+    )
+    known = RunKnowledge(graph, order=Noting(graph))
+    known.start(0)
+    assert asked == [40]  # nobody has asked for a distance
+    assert known.distance("x") == 39
+    assert asked == [40, 39]
+    distances = []
+    for job in range(1, count):
+        known.start(job)
+        distances.append(known.distance("x"))
+    assert distances == [*range(38, 0, -1), None]
+    # 39 left: after 3 starts, when 3 * 16 >= 36; so down to 32, where 2 are enough, and 16.
+    assert asked[2:7] == [36, 33, 31, 29, 27]
+    assert asked[-16:] == list(range(15, -1, -1))
 
 
 def test_a_job_starts_once() -> None:

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from couler.caching.graph import ArtifactGraph
-from couler.caching.schedule import start_order
+from couler.caching.schedule import RunSchedule, start_order
 from tests.support.caching import random_graph
 
 
@@ -70,6 +70,48 @@ def test_durations_change_the_order() -> None:
     )
     assert start_order(graph, workers=2) == (0, 1, 2, 3)
     assert start_order(graph, workers=2, seconds=graph.seconds) == (0, 1, 3, 2)
+
+
+def test_what_remains_follows_what_has_happened() -> None:
+    # a and b run on two workers; c, d and what follows on a and b wait.
+    graph = ArtifactGraph(
+        jobs=("a", "b", "c", "d", "after a", "after b"),
+        artifacts=("x", "y"),
+        producer=(0, 1),
+        readers=((4,), (5,)),
+        size_bytes=(1, 1),
+        seconds=(1.0,) * 6,
+    )
+    schedule = RunSchedule(graph, workers=2)
+    assert schedule.remaining() == (0, 1, 2, 3, 4, 5)
+    schedule.start(0)
+    schedule.start(1)
+    assert schedule.remaining() == (2, 3, 4, 5)
+    schedule.end(1)  # b is quicker than a: what follows on it is ready first
+    assert schedule.remaining() == (2, 3, 5, 4)
+    schedule.end(1)  # again: nothing new
+    schedule.end(3)  # d will not run
+    assert schedule.remaining() == (2, 5, 4)
+    schedule.start(4)  # before a has ended, as engines may
+    schedule.end(0)
+    assert schedule.remaining() == (2, 5)
+
+
+def test_what_remains_is_all_that_has_not_started_in_an_order_that_can_be() -> None:
+    for seed in range(50):
+        chance = random.Random(seed)
+        graph = random_graph(chance, max_jobs=12)
+        schedule = RunSchedule(graph, chance.randint(1, 3))
+        started: set[int] = set()
+        for _ in graph.jobs:
+            job = chance.randrange(len(graph.jobs))
+            started.add(job)
+            chance.choice((schedule.start, schedule.end))(job)
+            order = schedule.remaining()
+            assert sorted([*order, *started]) == list(range(len(graph.jobs)))
+            rank = {one: rank for rank, one in enumerate(order)}
+            for one in order:
+                assert all(rank.get(before, -1) < rank[one] for before in graph.predecessors[one])
 
 
 def test_what_makes_no_sense_is_refused() -> None:

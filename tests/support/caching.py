@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import Moment, Reading, reconstruction_cost, reuse_value
 from couler.caching.policy import CachePolicy
+from couler.caching.schedule import RunSchedule
 
 
 def random_graph(chance: random.Random, max_jobs: int = 7) -> ArtifactGraph:
@@ -109,6 +110,30 @@ class PlainKnowledge:
 
     def _moment(self) -> Moment:
         return Moment({self.graph.number[key] for key in self.kept}, self.ended)
+
+
+class ForetoldKnowledge(PlainKnowledge):
+    """What `RunKnowledge` says of at most 16 jobs, by a schedule of what has happened."""
+
+    def __init__(self, graph: ArtifactGraph, workers: int, read_s: Sequence[float] | None) -> None:
+        super().__init__(graph, (), read_s)
+        self.workers = workers
+        self.happened: list[tuple[str, int]] = []
+
+    def start(self, job: int) -> None:
+        super().start(job)
+        self.happened.append(("start", job))
+
+    def end(self, job: int) -> None:
+        super().end(job)
+        self.happened.append(("end", job))
+
+    def distance(self, key: str) -> int | None:
+        schedule = RunSchedule(self.graph, self.workers)
+        for what, job in self.happened:
+            getattr(schedule, what)(job)
+        self.order = schedule.remaining()
+        return super().distance(key)
 
 
 @dataclass

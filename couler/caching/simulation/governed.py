@@ -10,7 +10,7 @@ from couler.caching.cache import BudgetedCache
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policy import CachePolicy
 from couler.caching.run_knowledge import RunKnowledge
-from couler.caching.schedule import start_order
+from couler.caching.schedule import RunSchedule
 from couler.caching.simulation.machine import Machine
 
 
@@ -90,7 +90,7 @@ def _outlook(
     graph: ArtifactGraph, machine: Machine, told_seconds: Sequence[float] | None
 ) -> RunKnowledge:
     """Return what is known of a run before it starts."""
-    order = start_order(graph, machine.workers, told_seconds)
+    schedule = RunSchedule(graph, machine.workers, told_seconds)
     seconds = (1.0,) * len(graph.jobs) if told_seconds is None else tuple(told_seconds)
     is_reread = machine.misses == "reread"
     read_s = [
@@ -99,4 +99,4 @@ def _outlook(
     ]
     # Where misses are read again nothing is ever made again, however quick that would be.
     remaking = (math.inf,) * len(graph.jobs) if is_reread else seconds
-    return RunKnowledge(replace(graph, seconds=remaking), order=order, read_s=read_s)
+    return RunKnowledge(replace(graph, seconds=remaking), order=schedule, read_s=read_s)
