@@ -38,10 +38,11 @@ class RestoringCosts:
 
     so making it anew takes the longest path of its ancestors that are not kept.
 
-    All costs are kept up to date: `keep` and `give_up` compute anew what changes by them, and what
-    changes by that, and stop where a cost is what it was. That is O(log r) for each read of a
-    changed artifact, for r artifacts that its reader reads; often nothing, as most jobs take longer
-    than to read what they make. A cost is O(1).
+    Costs that were asked for are kept up to date: `keep` and `give_up` compute anew what changes by
+    them, and what changes by that, and stop where a cost is what it was. That is O(log r) for each
+    read of a changed artifact, for r artifacts that its reader reads; often nothing, where a job
+    takes longer than to read what it makes. What nobody asked for yet, such as what is not made
+    yet, takes no part. A cost is O(1), the first time O(reads of all ancestors not asked for yet).
 
     Examples
     --------
@@ -61,34 +62,28 @@ class RestoringCosts:
         self._graph = graph
         self._is_kept = [False] * len(graph.artifacts)
         self._read_s = _checked(graph, read_s)
+        passes_on = [self._passes_on(job) for job in range(len(graph.jobs))]
         self._listeners = tuple(
-            tuple(job for job in readers if self._passes_on(job)) for readers in graph.readers
+            tuple(job for job in readers if passes_on[job]) for readers in graph.readers
         )
         self._rank = [0] * len(graph.jobs)
         for rank, job in enumerate(graph.order):
             self._rank[job] = rank
-        self._needs = tuple(_Needs() for _ in graph.jobs)
+        self._needs: dict[int, _Needs] = {}
         self._cost_s = self._read_s.copy()
-        later: list[tuple[int, int]] = []  # all jobs come in their order here: none is left
-        for artifact, maker in enumerate(graph.producer):
-            if maker is None:
-                self._tell(artifact, later)
-        for job in graph.order:
-            for artifact in graph.outputs[job]:
-                self._cost_s[artifact] = self._lesser(job, artifact)
-                self._tell(artifact, later)
 
     def cost_s(self, artifact: int) -> float:
         """Return the seconds to have an artifact again if it were not kept."""
+        self._reach(artifact)
         return self._cost_s[artifact]
 
     def keep(self, artifact: int) -> list[int]:
-        """Take note that an artifact is kept; return those of which the cost has changed."""
+        """Take note that one is kept; return those asked for of which the cost has changed."""
         self._is_kept[artifact] = True
         return self._spread(artifact)
 
     def give_up(self, artifact: int) -> list[int]:
-        """Take note that one is kept no longer; return those of which the cost has changed."""
+        """Take note that one is kept no longer; return as `keep` does."""
         self._is_kept[artifact] = False
         return self._spread(artifact)
 
@@ -119,10 +114,34 @@ class RestoringCosts:
 
     def _tell(self, artifact: int, later: list[tuple[int, int]]) -> None:
         """Tell the readers of an artifact what it takes; note those to which that matters."""
-        need_s = 0.0 if self._is_kept[artifact] else self._cost_s[artifact]
+        need_s = self._need_s(artifact)
         for job in self._listeners[artifact]:
-            if self._needs[job].put(artifact, need_s):
+            if job in self._needs and self._needs[job].put(artifact, need_s):
                 heapq.heappush(later, (self._rank[job], job))
+
+    def _reach(self, artifact: int) -> None:
+        """Compute the cost of an artifact for the first time, and first of what it is made of."""
+        graph = self._graph
+        maker = graph.producer[artifact]
+        jobs = [] if maker is None else [maker]
+        while jobs:
+            if jobs[-1] in self._needs:
+                jobs.pop()
+                continue
+            job = jobs[-1]
+            makers = [graph.producer[read] for read in graph.inputs[job]]
+            before = [one for one in makers if one is not None and one not in self._needs]
+            if before:
+                jobs += before
+                continue
+            needs = self._needs[job] = _Needs()
+            for read in graph.inputs[job]:
+                needs.put(read, self._need_s(read))
+            for output in graph.outputs[job]:
+                self._cost_s[output] = self._lesser(job, output)
+
+    def _need_s(self, artifact: int) -> float:
+        return 0.0 if self._is_kept[artifact] else self._cost_s[artifact]
 
     def _lesser(self, job: int, output: int) -> float:
         return min(self._read_s[output], self._graph.seconds[job] + self._needs[job].greatest())

@@ -1,0 +1,330 @@
+"""What it costs to decide which artifacts to keep, for each policy.
+
+A run is replayed in which each job makes one artifact and reads what others made. For each job the
+cache is told that it starts, what it reads and that it has ended, and is offered what it made: a
+decision is all of this together. Only jobs count that come once the cache is full. Two shapes, for
+n artifacts that fit:
+
+recent    a job reads two artifacts, drawn from the last 2n
+fans      one job in 12 makes what the next ten read; each of these reads one more, drawn from the
+          last 2n, and the twelfth reads what they made
+
+    python benchmarks/cache_decisions.py [--json OUT] [--seed N] [--quick | --large]
+
+The columns: artifacts kept at the end; CPU microseconds a decision, the median of ten stretches of
+the run; how often a decision asks for a worth; evictions a decision; the microseconds over those
+of the floor `heap`. Floors do nothing but keep the books, with no policy and no knowledge:
+`ordered dict` is LRU by `collections.OrderedDict`, `heap` pushes what comes to a heap and pops
+what goes. Last stands the time to learn what is known of the whole run, once, for each of its jobs.
+
+Limits come last, for each policy and shape: n decisions at n kept artifacts may grow no faster than
+n log n, so one decision no faster than log n, from the least n to the greatest. That is asked of
+the worths that it asks for, which do not depend on the machine, and of its time, with a slack of 2:
+what does not fit into the processor's caches any more takes longer, and machines are noisy; the
+growth of the floors says how much. Exit code 1 says that one is not kept. With `--quick` times are
+not judged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import gc
+import heapq
+import itertools
+import json
+import math
+import random
+import statistics
+import sys
+import time
+import typing as t
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from couler.caching.cache import BudgetedCache
+from couler.caching.graph import ArtifactGraph
+from couler.caching.policy import CachePolicy, Knowledge
+from couler.caching.registry import policy_names, read_policy
+from couler.caching.run_knowledge import RunKnowledge
+
+SIZES = (100, 1_000, 10_000)
+QUICK = (20, 200)
+LARGE = (100, 1_000, 10_000, 100_000)
+DECISIONS = 2_000
+STRETCHES = 10
+FAN = 12
+MEAN_BYTES = 100
+SLACK = 2.0
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy at one size."""
+
+    shape: str
+    fits: int
+    """How many artifacts of mean size fit."""
+    policy: str
+    kept: int
+    microseconds: float
+    asked: float
+    evicted: float
+    prepare_microseconds: float
+
+
+@dataclass(frozen=True)
+class Counting:
+    """A policy that counts how often it is asked for a worth."""
+
+    policy: CachePolicy
+    asked: list[int]
+
+    @property
+    def worths_only_rise(self) -> bool:
+        return getattr(self.policy, "worths_only_rise", False)
+
+    def admit(self, key: str, known: Knowledge) -> str | None:
+        return self.policy.admit(key, known)
+
+    def on_access(self, key: str, known: Knowledge) -> float:
+        return self.policy.on_access(key, known)
+
+    def worth(self, key: str, known: Knowledge) -> float:
+        self.asked[0] += 1
+        return self.policy.worth(key, known)
+
+
+def recent(fits: int, jobs: int, chance: random.Random) -> list[list[int]]:
+    """Return what each job reads: of what was made last."""
+    return [
+        sorted({chance.randrange(max(0, job - 2 * fits), job) for _ in range(2)}) if job else []
+        for job in range(jobs)
+    ]
+
+
+def fans(fits: int, jobs: int, chance: random.Random) -> list[list[int]]:
+    """Return what each job reads: of the first of its twelve, or of the others."""
+    reads: list[list[int]] = []
+    for job in range(jobs):
+        place = job % FAN
+        if place == FAN - 1:
+            reads.append([*range(job - FAN + 2, job)])
+            continue
+        inputs = {chance.randrange(max(0, job - 2 * fits), job)} if job else set()
+        if place:
+            inputs.add(job - place)
+        reads.append(sorted(inputs))
+    return reads
+
+
+SHAPES: dict[str, t.Callable[[int, int, random.Random], list[list[int]]]] = {
+    "recent": recent,
+    "fans": fans,
+}
+
+
+def graph_of(shape: str, fits: int, decisions: int, seed: int) -> ArtifactGraph:
+    """Return a run long enough that the cache is full before the jobs that count."""
+    chance = random.Random(seed)
+    jobs = 2 * fits + decisions
+    reads = SHAPES[shape](fits, jobs, chance)
+    readers: list[list[int]] = [[] for _ in range(jobs)]
+    for job, inputs in enumerate(reads):
+        for artifact in inputs:
+            readers[artifact].append(job)
+    return ArtifactGraph(
+        jobs=tuple(f"job{job}" for job in range(jobs)),
+        artifacts=tuple(f"artifact{job}" for job in range(jobs)),
+        producer=tuple(range(jobs)),
+        readers=tuple(map(tuple, readers)),
+        size_bytes=tuple(chance.randint(1, 2 * MEAN_BYTES - 1) for _ in range(jobs)),
+        seconds=tuple(chance.lognormvariate(0, 1) for _ in range(jobs)),
+    )
+
+
+class Replay(t.NamedTuple):
+    """What a run over a cache was like."""
+
+    kept: int
+    microseconds: float
+    asked: float
+    evicted: float
+    prepare_microseconds: float = 0.0
+
+
+class Stretches:
+    """The time of the jobs that count, in stretches of the same length."""
+
+    def __init__(self, jobs: int, decisions: int) -> None:
+        self.first = jobs - decisions
+        self._length = decisions // STRETCHES
+        self._times: list[float] = []
+
+    def at(self, job: int) -> bool:
+        """Look at the clock where a stretch begins; return whether the first one does."""
+        if job >= self.first and (job - self.first) % self._length == 0:
+            self._times.append(time.process_time())
+        return job == self.first
+
+    def microseconds(self) -> float:
+        """Return the median of a job's."""
+        times = [*self._times, time.process_time()]
+        lasted = [after - before for before, after in itertools.pairwise(times)]
+        return 1e6 * statistics.median(lasted) / self._length
+
+
+def replay(graph: ArtifactGraph, fits: int, decisions: int, policy: CachePolicy) -> Replay:
+    """Run all jobs in order, and measure the last of them."""
+    begun = time.process_time()
+    known = RunKnowledge(graph, order=range(len(graph.jobs)))
+    prepared = time.process_time() - begun
+    counting = Counting(policy, [0])
+    cache = BudgetedCache(fits * MEAN_BYTES, counting, known)
+    evicted = asked = 0
+    stretches = Stretches(len(graph.jobs), decisions)
+    for job, inputs in enumerate(graph.inputs):
+        if stretches.at(job):
+            evicted, asked = 0, counting.asked[0]
+        for artifact in inputs:
+            cache.access(graph.artifacts[artifact])
+        cache.refresh(known.start(job))
+        cache.refresh(known.end(job))
+        evicted += len(cache.offer(graph.artifacts[job]).evicted)
+    return Replay(
+        len(cache),
+        stretches.microseconds(),
+        (counting.asked[0] - asked) / decisions,
+        evicted / decisions,
+        1e6 * prepared / len(graph.jobs),
+    )
+
+
+def ordered_dict(graph: ArtifactGraph, fits: int, decisions: int) -> Replay:
+    """Return what LRU takes without a policy."""
+    kept: OrderedDict[str, int] = OrderedDict()
+    free = fits * MEAN_BYTES
+    evicted = 0
+    stretches = Stretches(len(graph.jobs), decisions)
+    for job, inputs in enumerate(graph.inputs):
+        if stretches.at(job):
+            evicted = 0
+        for artifact in inputs:
+            key = graph.artifacts[artifact]
+            if key in kept:
+                kept.move_to_end(key)
+        size = graph.size_bytes[job]
+        kept[graph.artifacts[job]] = size
+        free -= size
+        while free < 0:
+            free += kept.popitem(last=False)[1]
+            evicted += 1
+    return Replay(len(kept), stretches.microseconds(), 0.0, evicted / decisions)
+
+
+def heap(graph: ArtifactGraph, fits: int, decisions: int) -> Replay:
+    """Return what a heap of worths that never change takes: here the seconds of the maker."""
+    kept: dict[str, int] = {}
+    order: list[tuple[float, str]] = []
+    free = fits * MEAN_BYTES
+    evicted = 0
+    stretches = Stretches(len(graph.jobs), decisions)
+    for job in range(len(graph.jobs)):
+        if stretches.at(job):
+            evicted = 0
+        key = graph.artifacts[job]
+        kept[key] = size = graph.size_bytes[job]
+        heapq.heappush(order, (graph.seconds[job], key))
+        free -= size
+        while free < 0:
+            free += kept.pop(heapq.heappop(order)[1])
+            evicted += 1
+    return Replay(len(kept), stretches.microseconds(), 0.0, evicted / decisions)
+
+
+FLOORS = {"ordered dict": ordered_dict, "heap": heap}
+
+
+def measure(sizes: Sequence[int], decisions: int, seed: int) -> list[Row]:
+    """Measure all policies and floors, and print a line of each."""
+    head = f"{'shape':7} {'fit':>7} {'policy':12} {'kept':>7} {'us':>8} {'asked':>6}"
+    print(f"{head} {'evicted':>7} {'floor':>6} {'learn us':>8}")
+    rows: list[Row] = []
+    for shape in SHAPES:
+        for fits in sizes:
+            graph = graph_of(shape, fits, decisions, seed)
+            _ = graph.inputs, graph.outputs, graph.order
+            floor = math.nan
+            for name in (*FLOORS, *policy_names()):
+                row = Row(shape, fits, name, *of_policy(name, graph, fits, decisions))
+                floor = row.microseconds if name == "heap" else floor
+                rows.append(row)
+                print(
+                    f"{shape:7} {fits:7,} {name:12} {row.kept:7,} {row.microseconds:8.1f} "
+                    f"{row.asked:6.1f} {row.evicted:7.2f} {row.microseconds / floor:6.1f} "
+                    f"{row.prepare_microseconds:8.1f}",
+                    flush=True,
+                )
+    return rows
+
+
+def of_policy(name: str, graph: ArtifactGraph, fits: int, decisions: int) -> Replay:
+    """Measure a policy or a floor."""
+    gc.collect()
+    if name in FLOORS:
+        return FLOORS[name](graph, fits, decisions)
+    return replay(graph, fits, decisions, read_policy(name))
+
+
+def verdicts(rows: Sequence[Row], *, judge_times: bool) -> bool:
+    """Print whether each policy's decisions grow no faster than log n; return if all do."""
+    least, greatest = min(row.fits for row in rows), max(row.fits for row in rows)
+    limit = math.log(greatest) / math.log(least)
+    found = {(row.shape, row.policy, row.fits): row for row in rows}
+    print(f"\na decision at {greatest:,} over one at {least:,}; log n grows by {limit:.2f}")
+    is_kept = True
+    for shape in SHAPES:
+        grown = {}
+        for name in (*FLOORS, *policy_names()):
+            first, last = found[shape, name, least], found[shape, name, greatest]
+            grown[name] = last.microseconds / first.microseconds
+            asked = last.asked / max(first.asked, 1.0)
+            is_fine = asked <= limit
+            if judge_times and name not in FLOORS:
+                is_fine &= grown[name] <= SLACK * limit
+            is_kept &= is_fine
+            verdict = "floor" if name in FLOORS else "kept" if is_fine else "NOT KEPT"
+            print(f"{shape:7} {name:12} worths {asked:5.2f}  time {grown[name]:5.2f}  {verdict}")
+    return is_kept
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--json", type=Path, metavar="OUT", help="write all rows there")
+    parser.add_argument("--seed", type=int, default=1, help="of the graphs; default %(default)s")
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--quick", action="store_true", help="few artifacts and few decisions")
+    size.add_argument("--large", action="store_true", help="up to 100,000 artifacts")
+    options = parser.parse_args(arguments)
+    sizes = QUICK if options.quick else LARGE if options.large else SIZES
+    rows = measure(sizes, DECISIONS // 10 if options.quick else DECISIONS, options.seed)
+    is_kept = verdicts(rows, judge_times=not options.quick)
+    if options.json is not None:
+        document = {
+            "schema_version": SCHEMA_VERSION,
+            "seed": options.seed,
+            "rows": [dataclasses.asdict(row) for row in rows],
+        }
+        options.json.write_text(json.dumps(document, indent=1) + "\n")
+    if not is_kept:
+        sys.exit("some limit is not kept; run again on an idle machine before believing times")
+
+
+if __name__ == "__main__":
+    main()

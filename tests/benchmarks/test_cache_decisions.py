@@ -1,0 +1,78 @@
+"""The benchmark of decisions measures all policies, and judges what it measures."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from couler.caching.registry import policy_names
+
+pytestmark = pytest.mark.checkout
+
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "cache_decisions.py"
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location("cache_decisions", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "cache_decisions", module)  # where typing looks for names
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_all_policies_are_measured_and_ask_for_few_worths(
+    benchmark: types.ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark.main(["--quick", "--json", str(tmp_path / "rows.json")])
+    rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
+    printed = capsys.readouterr().out
+    assert {row["policy"] for row in rows} == {*policy_names(), *benchmark.FLOORS}
+    assert {row["shape"] for row in rows} == set(benchmark.SHAPES)
+    assert "NOT KEPT" not in printed
+    for row in rows:
+        assert row["microseconds"] > 0
+        assert (row["kept"] == 0) == (row["policy"] == "none")
+        if row["policy"] in ("lru", "fifo", "lrc", "gdsf"):
+            assert row["evicted"] > 0.5  # the cache is full
+            assert row["kept"] > row["fits"] / 2
+
+
+def row(benchmark: types.ModuleType, fits: int, policy: str, **figures: float) -> object:
+    return benchmark.Row("only", fits, policy, fits, **figures, evicted=1, prepare_microseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "microseconds", "judge_times", "is_kept"),
+    [
+        (8.0, 40.0, True, True),  # log 10,000 is twice log 100, and times have twice as much
+        (8.1, 10.0, True, False),
+        (4.0, 40.1, True, False),
+        (4.0, 40.1, False, True),
+    ],
+)
+def test_growth_beyond_the_logarithm_is_told(
+    benchmark: types.ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    asked: float,
+    microseconds: float,
+    judge_times: bool,
+    is_kept: bool,
+) -> None:
+    monkeypatch.setattr(benchmark, "SHAPES", {"only": benchmark.recent})
+    monkeypatch.setattr(benchmark, "policy_names", lambda: ("lru",))
+    rows = [
+        row(benchmark, fits, name, asked=0, microseconds=1)
+        for fits in (100, 10_000)
+        for name in benchmark.FLOORS
+    ]
+    rows.append(row(benchmark, 100, "lru", asked=4.0, microseconds=10.0))
+    rows.append(row(benchmark, 10_000, "lru", asked=asked, microseconds=microseconds))
+    assert benchmark.verdicts(rows, judge_times=judge_times) is is_kept
