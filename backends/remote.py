@@ -469,6 +469,33 @@ class SharedEntries(t.Protocol):
         """
         ...
 
+    def missed(self, place: Mapping[str, Json]) -> frozenset[str]:
+        """Return the locations of files that steps of a run asked for and did not find.
+
+        Of these only the files that it had taken from the cache.
+
+        Parameters
+        ----------
+        place
+            Where the run is, as `Remote.submit` returned it.
+
+        Raises
+        ------
+        EngineError
+            That cannot be told.
+        """
+        ...
+
+    def forget(self, locations: Collection[str]) -> None:
+        """Remove all entries that have a file at one of some locations.
+
+        Raises
+        ------
+        EngineError
+            It is not known whether all could be removed.
+        """
+        ...
+
 
 @t.runtime_checkable
 class KeepsEntries(t.Protocol):

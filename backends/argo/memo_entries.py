@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from couler.backends.argo.changing import Json
@@ -16,6 +17,9 @@ from couler.rest.client import RestError
 
 CACHE_LABEL = "workflows.argoproj.io/configmap-type=Cache"
 """Label of the config maps that hold entries; Argo refuses others."""
+
+_NOT_LOADED = re.compile(r"\bartifact (\S{1,200}) failed to load: ")
+"""How the executor tells of a file that it could not fetch; its name is that of an input."""
 
 _CONFLICT = 409
 _CONFLICTS = 10
@@ -83,24 +87,54 @@ class MemoEntries:
             removed += self._remove(place, [one for one in entries if one.place == place])
         return tuple(removed)
 
+    def missed(self, place: Mapping[str, Json]) -> frozenset[str]:
+        """Return the locations of files of cached steps that steps of a run did not find."""
+        workflow = self._api.get(place["name"])
+        family = [workflow, *self._api.children(workflow["metadata"]["uid"])]
+        nodes = [node for one in family for node in read_nodes(one).values()]
+        hits = {
+            location
+            for node in nodes
+            if (node.get("memoizationStatus") or {}).get("hit")
+            for location in _locations(node.get("outputs") or {})
+        }
+        return frozenset(hits & _asked_for(nodes))
+
+    def forget(self, locations: Collection[str]) -> None:
+        """Remove all entries that have a file at one of some locations."""
+        wanted = frozenset(locations)
+        for found in self._api.config_maps(CACHE_LABEL):
+            self._change(
+                found["metadata"]["name"],
+                lambda data: [key for key, text in data.items() if _is_of(text, wanted)],
+            )
+
     def _remove(self, place: str, entries: Sequence[CacheEntry]) -> Sequence[CacheEntry]:
+        by_key = {entry.key: entry for entry in entries}
+        gone = self._change(
+            place,
+            lambda data: [key for key, entry in by_key.items() if data.get(key) == entry.text],
+        )
+        return [by_key[key] for key in gone]
+
+    def _change(
+        self, place: str, choose: Callable[[Mapping[str, str]], Sequence[str]]
+    ) -> Sequence[str]:
+        """Remove the chosen keys of a config map and return them, again if it was written to."""
         for _ in range(_CONFLICTS):
             found = self._api.config_map(place)
-            if found is None:
+            data = {} if found is None else found.get("data") or {}
+            keys = choose(data)
+            if found is None or not keys:
                 return ()
-            data = dict(found.get("data") or {})
-            same = [entry for entry in entries if data.get(entry.key) == entry.text]
-            if not same:
-                return ()
-            for entry in same:
-                del data[entry.key]
+            left = {key: text for key, text in data.items() if key not in keys}
             try:
-                self._api.put_config_map({**found, "data": data})
+                self._api.put_config_map({**found, "data": left})
             except RestError as error:
                 if error.code != _CONFLICT:
                     raise
                 continue
-            return same
+            return keys
         raise RefusedError(
             f"argo: the config map {place} changes too often to be changed from here. Try again"
         )
@@ -135,6 +169,25 @@ def _locations(outputs: Json) -> Iterator[str]:
         # A file at a location of its own has a bucket; it is not for us to remove.
         if set(where) == {"key"} and where["key"] in values:
             yield where["key"]
+
+
+def _is_of(text: str, locations: frozenset[str]) -> bool:
+    """Whether an entry has a file at one of some locations; none that cannot be read has."""
+    try:
+        found = json.loads(text)
+        return not locations.isdisjoint(_locations(found.get("outputs") or {}))
+    except (ValueError, TypeError, AttributeError):
+        return False
+
+
+def _asked_for(nodes: Iterable[Json]) -> set[str]:
+    """Return the keys of files that pods could not fetch."""
+    keys: set[str] = set()
+    for node in nodes:
+        named = set(_NOT_LOADED.findall(node.get("message") or ""))
+        artifacts = (node.get("inputs") or {}).get("artifacts") or () if named else ()
+        keys |= {(one.get("s3") or {}).get("key", "") for one in artifacts if one["name"] in named}
+    return keys
 
 
 def _seconds(nodes: dict[str, Json]) -> Iterator[tuple[str, float]]:

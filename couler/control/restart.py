@@ -20,6 +20,7 @@ from couler.control.past import (
     recorded_outputs,
 )
 from couler.ir import workflow as ir
+from couler.ir.base import FrozenDict
 from couler.ir.evaluation.instances import RUNS, Instance
 from couler.ir.evaluation.outputs import read_outside, required
 from couler.ir.evaluation.places import covers, find_places
@@ -80,6 +81,7 @@ def plan_restart(
     parameters: Mapping[str, str] | None = None,
     *,
     from_step: str | None = None,
+    again: Mapping[str, str] = FrozenDict(),
     source_map: SourceMap = NO_CHANGE,
 ) -> RestartPlan:
     """Return what taking up a run would do with each step, and why.
@@ -95,6 +97,8 @@ def plan_restart(
     from_step
         Name or path of a step that runs again with all that comes after it, whatever became of
         it. A path without an item or a round stands for all of them.
+    again
+        Paths of instances that run again as well, each with the reason.
     source_map
         Where in the workflow the steps of the program are, by whose names it may be asked for.
 
@@ -116,7 +120,8 @@ def plan_restart(
     then = View(facts, parameters=parameter_values(past.workflow.parameters, past.parameters))
     view = View(facts, parameters=parameter_values(now.parameters, texts))
     tasks = past_tasks(past.workflow, then, records)
-    wanted = dict.fromkeys(places, "it is to run again")
+    wanted = {StepPath.parse(path): why for path, why in again.items()}
+    wanted |= dict.fromkeys(places, "it is to run again")
     while True:
         known = _Known(Keys(now.volumes), records, tasks, wanted)
         planned = plan_replay(now, view, known, read=read_outside(now), all_handlers=True)

@@ -26,6 +26,7 @@ from couler.errors import (
     RefusedError,
     RunBusyError,
 )
+from couler.ir.base import FrozenDict
 from couler.ir.parameters import parameter_texts
 from couler.ir.serialize import read_json, write_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
@@ -53,12 +54,15 @@ class Changes:
         A path, or the name of a step of the workflow: it runs again, and what comes after it.
     source_map
         Where in a changed workflow the steps of the program are.
+    again
+        Paths of instances that run again whatever became of them, each with the reason.
     """
 
     workflow: Workflow | None = None
     parameters: Mapping[str, object] | None = None
     from_step: str | None = None
     source_map: SourceMap = NO_CHANGE
+    again: Mapping[str, str] = FrozenDict()
 
 
 NOTHING: t.Final = Changes()
@@ -128,7 +132,9 @@ def prepare(run: RunRecord, database: Database, changes: Changes = NOTHING) -> P
     ended = holding(runs.steps_of(database, run.id), runs.sessions_of(database, run.id))
     past = Past(run.id, before, had, ended, run.logical_date or "")
     names = source_map_of(database, run.id) if changes.workflow is None else changes.source_map
-    plan = plan_restart(past, after, texts, from_step=changes.from_step, source_map=names)
+    plan = plan_restart(
+        *(past, after, texts), from_step=changes.from_step, again=changes.again, source_map=names
+    )
     has_ended_badly = run.status in ("failed", "cancelled")
     is_around = has_ended_badly and all(step.status != "failed" for step in ended)
     return Prepared(plan, after, texts, standing, is_around, names)

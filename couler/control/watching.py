@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from couler.control import marks
 from couler.control.failing import decide_retry, failed_by_themselves
 from couler.control.following import Tell, follow
-from couler.control.restarting import NOT_DONE, prepare, restart
+from couler.control.missed_files import MissedFiles, find_missed
+from couler.control.restarting import NOT_DONE, NOTHING, Changes, prepare, restart
 from couler.errors import RunBusyError
 from couler.failures import GiveUp, Wait, WatchPolicy
 from couler.state import runs
 from couler.state.database import Database
 from couler.state.home import Home
-from couler.state.records import RunRecord
+from couler.state.records import RunRecord, StepRecord
 from couler.state.source_maps import source_map_of
 
 _LOOK_S = 3.0
@@ -104,13 +105,36 @@ def _watch_once(
         return
     steps = runs.steps_of(database, run.id)
     names = source_map_of(database, run.id)
-    decision = decide_retry(steps, run.engine, how.retries, how.policy, source_map=names)
+    missed = _missed(ended, steps, environment, how.policy, how.retries)
+    readers = frozenset[str]() if missed is None else missed.readers
+    others = [step for step in steps if step.path not in readers]
+    if missed is not None and not failed_by_themselves(others):
+        producers = ", ".join(map(names.label, missed.producers))
+        decision: Wait | GiveUp = Wait(
+            0.0, f"files from the cache are gone: {producers} runs again"
+        )
+    else:
+        decision = decide_retry(others, run.engine, how.retries, how.policy, source_map=names)
     if how.retries or isinstance(decision, Wait):
         how.note(decision.reason)
     if isinstance(decision, GiveUp):
         return
     how.retries.update(step.path for step in failed_by_themselves(steps))
-    _try_again(ended, decision, database, home, environment, how)
+    _try_again(ended, decision, database, home, environment, how, missed)
+
+
+def _missed(
+    run: RunRecord,
+    steps: Iterable[StepRecord],
+    environment: Mapping[str, str],
+    policy: WatchPolicy,
+    retries: Mapping[str, int],
+) -> MissedFiles | None:
+    """Return files that readers missed, as long as these may be tried again."""
+    missed = find_missed(run, steps, environment)
+    if missed is None or any(retries.get(path, 0) >= policy.tries for path in missed.readers):
+        return None
+    return missed
 
 
 def _try_again(
@@ -120,6 +144,7 @@ def _try_again(
     home: Home,
     environment: Mapping[str, str],
     how: Watch,
+    missed: MissedFiles | None,
 ) -> None:
     """Take a run up after a wait; where that cannot be, it is as it was, and a note says why.
 
@@ -135,7 +160,12 @@ def _try_again(
             how.note(_changed(latest))
             return
         try:
-            restart(latest, prepare(latest, database), database, home, environment)
+            changes = NOTHING
+            if missed is not None:
+                missed.entries.forget(missed.locations)
+                why = "the files that it took from the cache are gone"
+                changes = Changes(again=dict.fromkeys(missed.producers, why))
+            restart(latest, prepare(latest, database, changes), database, home, environment)
             return
         except NOT_DONE as error:
             told = str(error)

@@ -6,6 +6,7 @@ import json
 import typing as t
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +15,15 @@ from couler.backends.base import Target
 from couler.backends.remote import Connection
 from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.control.cache_sync import sync_entries
+from couler.control.submission import Order, submit
+from couler.control.watching import Watch, watch
+from couler.failures import WatchPolicy
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Cache, Part
 from couler.ir.workflow import ExitHandler, Step, Workflow
+from couler.state.database import open_database
+from couler.state.home import Home
+from couler.state.runs import steps_of
 from couler.store.run_files import RunFiles
 from tests.corpus.build import (
     compare,
@@ -213,3 +220,59 @@ def test_what_a_sync_removes_is_made_again(argo: argo_oracle.Session) -> None:
     assert again.phase == "Succeeded", _messages(again)
     assert [node.memoized for node in again.nodes if node.display_name == "make"] == [False]
     assert _said(argo, again, "read") == ["read evicted"]
+
+
+def _lose_files(run: argo_oracle.OracleRun, *names: str) -> None:
+    """Remove the files of memoized steps, as a rule of a bucket does."""
+    for node in run.nodes:
+        if node.display_name in names and node.memoized is not None:
+            for key in node.artifacts.values():
+                (run.bucket / key).unlink()
+
+
+def _watched(
+    argo: argo_oracle.Session, workflow: Workflow, home: Home, tries: int = 5
+) -> tuple[dict[str, str], list[str]]:
+    """Submit a workflow and watch it; return how its steps and the run ended, and the notes."""
+    workflow = resolve_defaults(workflow)
+    artifact = ArgoBackend().compile(workflow, Target())
+    connection = Connection("argo", Target(), {"kubeconfig": str(argo.kubeconfig)})
+    notes: list[str] = []
+    how = Watch(WatchPolicy(tries=tries), on_note=notes.append)
+    with open_database(home.database_url) as database:
+        run = submit(Order(workflow, artifact, connection, {}), database, home, {})
+        ended = watch(run, database, home, {}, how)
+        steps = {step.path: step.status for step in steps_of(database, run.id)}
+    return {**steps, "": ended.status}, notes
+
+
+def test_files_that_are_gone_are_made_anew_by_who_watches(
+    argo: argo_oracle.Session, tmp_path: Path
+) -> None:
+    make, other = _makes("make", "lost"), _makes("other", "still there")
+    read, tell = _reads("read", ref("make", "f")), _reads("tell", ref("other", "f"))
+    workflow = flow("missed", make, other, read, tell)
+    _lose_files(_run(argo, workflow), "make")
+    states, notes = _watched(argo, workflow, Home(tmp_path / "home"))
+    expected = {"make": "succeeded", "other": "cached", "read": "succeeded", "tell": "succeeded"}
+    assert states == {**expected, "": "succeeded"}
+    assert notes == ["files from the cache are gone: make runs again"]
+
+
+def test_files_of_items_that_are_gone_are_made_anew(
+    argo: argo_oracle.Session, tmp_path: Path
+) -> None:
+    make = _makes("make", item(), foreach=["x", "y"])
+    workflow = flow("missed-items", make, _reads("read", item(), foreach=ref("make", "f")))
+    _lose_files(_run(argo, workflow), "make")
+    states, _ = _watched(argo, workflow, Home(tmp_path / "home"))
+    assert set(states.values()) == {"succeeded"}
+
+
+def test_files_that_are_gone_fail_who_reads_them_where_nothing_is_tried_again(
+    argo: argo_oracle.Session, tmp_path: Path
+) -> None:
+    workflow = flow("given-up", _makes("make", "up"), _reads("read", ref("make", "f")))
+    _lose_files(_run(argo, workflow), "make")
+    states, _ = _watched(argo, workflow, Home(tmp_path / "home"), tries=0)
+    assert states == {"make": "cached", "read": "failed", "": "failed"}
