@@ -43,6 +43,7 @@ __all__ = [
     "jobs_to_repeat",
     "reconstruction_cost",
     "reuse_value",
+    "value_of_counts",
     "workflow_memory",
     "workflow_time",
 ]
@@ -266,15 +267,44 @@ def reuse_value(
     [0.0, 0.5]
     """
     _check(reading, layers)
-    ended = moment.ended
-    if reading == "paper" and all(reader in ended for reader in graph.readers[artifact]):
-        return 0.0
-    value = 0.0
+    every = [0] * (layers + 1)
+    waiting = [0] * (layers + 1)
     for job, distance in jobs_that_depend(graph, moment.kept, artifact, layers).items():
-        if reading == "paper" or job not in ended:
-            weight = dependency_weight(int(distance == 1), reading=reading)
-            value += (weight + 1) / distance
-    return value
+        every[distance] += 1
+        waiting[distance] += job not in moment.ended
+    return value_of_counts(every, waiting, reading=reading)
+
+
+def value_of_counts(
+    every: Sequence[int], waiting: Sequence[int], *, reading: Reading = "repaired"
+) -> float:
+    """Return the reuse value by the numbers of jobs in `G_s` at each distance from 0 on.
+
+    Parameters
+    ----------
+    every
+        How many there are.
+    waiting
+        How many of them have not ended.
+    reading
+        `paper` or `repaired`.
+
+    Raises
+    ------
+    ValueError
+        The reading is none.
+    """
+    _check(reading)
+    if reading == "repaired":
+        counts = waiting
+    elif any(waiting[1:2]):
+        counts = every
+    else:  # as printed, r is 0: no reader is left
+        return 0.0
+    return sum(
+        counts[distance] * (dependency_weight(int(distance == 1), reading=reading) + 1) / distance
+        for distance in range(1, len(counts))
+    )
 
 
 def dependency_weight(adjacent: int, degree: int = 0, *, reading: Reading = "repaired") -> int:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Set
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import LAYERS, makers_to_repeat
 
-__all__ = ["Stale", "stale_by_end", "stale_by_keeping"]
+__all__ = ["Stale", "read_before", "stale_by_end", "stale_by_keeping"]
 
 
 class Stale(t.NamedTuple):
@@ -66,7 +66,7 @@ def stale_by_keeping(
         return Stale()
     readers = _followers(graph, kept, graph.readers[artifact], layers)
     made = frozenset(output for job in readers for output in graph.outputs[job])
-    return Stale(made, _read_before(graph, kept, maker, layers - 1))
+    return Stale(made, read_before(graph, kept, maker, layers - 1))
 
 
 def stale_by_end(graph: ArtifactGraph, kept: Set[int], job: int, layers: int = LAYERS) -> Stale:
@@ -86,11 +86,11 @@ def stale_by_end(graph: ArtifactGraph, kept: Set[int], job: int, layers: int = L
     >>> stale_by_end(graph, set(), 2).reuse, stale_by_end(graph, {1}, 2).reuse
     (frozenset({0, 1}), frozenset({1}))
     """
-    return Stale(reuse=_read_before(graph, kept, job, layers))
+    return Stale(reuse=read_before(graph, kept, job, layers))
 
 
-def _read_before(graph: ArtifactGraph, kept: Set[int], job: int, layers: int) -> frozenset[int]:
-    """Return what a job and those before it read, with that job in so many layers of jobs."""
+def read_before(graph: ArtifactGraph, kept: Set[int], job: int, layers: int) -> frozenset[int]:
+    """Return what a job and those before it read: so many layers of jobs, with that one."""
     found: set[int] = set()
     seen = layer = {job}
     for _ in range(layers):

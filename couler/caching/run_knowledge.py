@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from couler.caching.graph import ArtifactGraph
-from couler.caching.importance import LAYERS, Moment, Reading, reconstruction_cost, reuse_value
+from couler.caching.importance import LAYERS, Moment, Reading, reconstruction_cost
 from couler.caching.invalidation import stale_by_end, stale_by_keeping
 from couler.caching.progress import RunProgress
 from couler.caching.restoring import RestoringCosts
+from couler.caching.reuse import ReuseValues
 from couler.caching.schedule import RunSchedule
 
 __all__ = ["RunKnowledge"]
@@ -93,6 +94,7 @@ class RunKnowledge:
         self._kept: set[int] = set()
         self._ended: set[int] = set()
         self._moment = Moment(self._kept, self._ended)
+        self._reuse = ReuseValues(graph, self._kept, self._ended, layers)
         self._is_importance_asked = False
 
     def start(self, job: int) -> tuple[str, ...]:
@@ -125,6 +127,7 @@ class RunKnowledge:
             self._schedule.end(job)
         changed.update(self._foretold())
         if self._is_importance_asked:
+            self._reuse.end(job)
             changed |= stale_by_end(self._graph, self._kept, job, self._layers).reuse
         return self._names(changed)
 
@@ -132,12 +135,17 @@ class RunKnowledge:
         """Take note that an artifact is kept; return those of which that changes what is known."""
         artifact = self._number[key]
         self._kept.add(artifact)
+        if self._is_importance_asked:
+            self._reuse.keep(artifact)
         return self._changed_by(artifact, self._costs.keep(artifact))
 
     def give_up(self, key: str) -> tuple[str, ...]:
         """Take note that one is kept no longer; return as `keep` does."""
         artifact = self._number[key]
         self._kept.discard(artifact)
+        if self._is_importance_asked:
+            self._reuse.give_up(artifact)
+            self._reuse.forget(artifact)
         return self._changed_by(artifact, self._costs.give_up(artifact))
 
     def size_bytes(self, key: str) -> int:
@@ -169,9 +177,7 @@ class RunKnowledge:
     def reuse(self, key: str, reading: Reading) -> float:
         """Return the reuse value of Eq. 4; see `couler.caching.importance`."""
         self._is_importance_asked = True
-        return reuse_value(
-            self._graph, self._moment, self._number[key], reading=reading, layers=self._layers
-        )
+        return self._reuse.of(self._number[key], reading)
 
     def _foretold(self) -> Iterable[int]:
         """Foretell the order anew if it is time; return whose distance may have grown by that."""
