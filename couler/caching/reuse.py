@@ -121,8 +121,9 @@ class _Dependants:
         for job, distance in jobs_that_depend(graph, kept, artifact, layers).items():
             self._place(job, distance)
         for job, distance in self._distance.items():
-            if distance > 1:
-                self._ways[job] = self._count_ways(job, distance)
+            for after in self._behind(job) if distance < layers else ():
+                if self._distance[after] == distance + 1:
+                    self._ways[after] = self._ways.get(after, 0) + 1
 
     def end(self, job: int) -> None:
         """Count a job as ended."""
@@ -162,6 +163,7 @@ class _Dependants:
         lost[near + 1] += self._graph.readers[artifact]
         falling: set[int] = set()
         for distance in range(near + 1, self._layers + 1):
+            fallen: set[int] = set()
             for job in lost[distance]:
                 if self._distance.get(job) != distance:
                     continue
@@ -169,8 +171,9 @@ class _Dependants:
                 if not self._ways[job]:
                     self._remove(job)
                     lost[distance + 1] += self._behind(job)
-                    falling.add(job)
+                    fallen.add(job)
             falling -= self._caught(falling, distance)
+            falling |= fallen
 
     def _caught(self, jobs: Iterable[int], distance: int) -> set[int]:
         """Place the jobs that are at a distance now; return these."""
