@@ -15,14 +15,15 @@ from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, time_text
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._targets import connect_to
+from couler.cli._targets import choose_target, connect_to, read_target
 from couler.control.cache_sync import GRACE, SyncReport, sync_entries
-from couler.errors import EngineOptionError
+from couler.errors import ConfigurationError, EngineError, EngineOptionError, StoreError
 from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION
 
 if t.TYPE_CHECKING:
     from couler.caching.policy import CachePolicy
+    from couler.state import RunRecord
 
 
 @click.command()
@@ -30,9 +31,7 @@ if t.TYPE_CHECKING:
 @click.option(
     "--repository",
     metavar="URL",
-    required=True,
-    envvar="COULER_CACHE_REPOSITORY",
-    help="Where the engine keeps the files, such as s3://bucket, or COULER_CACHE_REPOSITORY.",
+    help="Where the engine keeps the files, such as s3://bucket; else what the target says.",
 )
 @click.option("--budget", type=SizeType(), help="What all files may take, as 50GB.")
 @click.option("--policy", type=PolicyType(), metavar="NAME", help="Says which go; next-use.")
@@ -50,7 +49,7 @@ if t.TYPE_CHECKING:
 def command(
     session: Session,
     target: str | None,
-    repository: str,
+    repository: str | None,
     budget: int | None,
     policy: str | None,
     grace: timedelta,
@@ -62,15 +61,18 @@ def command(
     Entries go before their files, and nothing that a run reads which goes on. Runs may go on, and
     several may do this at the same time.
     """
-    from couler.store.run_files import RunFiles
-
-    connection = connect_to(session, None, target)
-    report = sync_entries(
-        _entries(session, connection),
-        RunFiles(repository),
-        _policy(session, policy),
-        budget_bytes=_budget(session, budget),
-        now=datetime.now(UTC),
+    named, _ = choose_target(session, None, target)
+    if repository is None:
+        repository = None if named is None else named.files
+    if repository is None:
+        raise click.UsageError(
+            "it is not stated where the files are. Give --repository URL, such as s3://bucket, or "
+            "set repository in the table of the target"
+        )
+    report = _sync(
+        *(session, connect_to(session, None, target), repository),
+        policy=_policy(session, policy),
+        budget=_budget(session, budget),
         grace=grace,
         dry_run=dry_run,
     )
@@ -85,6 +87,57 @@ def command(
     for line in aligned((("key", "config map", "size", "why"), *rows)) if rows else ():
         click.echo(line)
     session.info(_told(report, dry_run))
+
+
+def sync_after(session: Session, run: RunRecord) -> str | None:
+    """Keep what the target of a run has of cached steps within the budget, and tell of it.
+
+    Returns
+    -------
+    str or None
+        What was done, or why it could not be; None if the settings state no budget, or do not say
+        where the files of the target are.
+    """
+    from couler.control.connecting import recorded_connection
+
+    name = None if run.target is None else run.target.get("name")
+    stated = None if name is None else session.settings.targets.get(name)
+    if name is None or stated is None:
+        return None
+    repository = read_target(name, stated).files
+    budget = choose_size(session, "cache.budget", None)
+    if repository is None or budget is None:
+        return None
+    try:
+        policy = _policy(session, None)
+        connection = recorded_connection(run)
+        report = _sync(session, connection, repository, policy=policy, budget=budget)
+    except (ConfigurationError, EngineError, EngineOptionError, StoreError) as error:
+        return f"what cached steps left could not be kept within the budget: {error}"
+    return f"of what cached steps left: {_told(report, dry_run=False)}"
+
+
+def _sync(
+    session: Session,
+    connection: Connection,
+    repository: str,
+    *,
+    policy: CachePolicy,
+    budget: int,
+    grace: timedelta = GRACE,
+    dry_run: bool = False,
+) -> SyncReport:
+    from couler.store.run_files import RunFiles
+
+    return sync_entries(
+        _entries(session, connection),
+        RunFiles(repository),
+        policy,
+        budget_bytes=budget,
+        now=datetime.now(UTC),
+        grace=grace,
+        dry_run=dry_run,
+    )
 
 
 def _entries(session: Session, connection: Connection) -> SharedEntries:

@@ -94,6 +94,8 @@ def watch(
     policy = WatchPolicy() if retries is None else WatchPolicy(tries=retries)
 
     def start(tell: Tell) -> RunResult:
+        from couler.cli._cache_sync import sync_after
+
         return follow(
             session,
             run,
@@ -102,6 +104,7 @@ def watch(
             tell,
             policy=policy if policy.tries else None,
             is_restart=is_restart,
+            at_end=lambda: sync_after(session, run),
         )
 
     with heeding_requests_to_end():
@@ -147,10 +150,11 @@ def follow(
     *,
     policy: WatchPolicy | None = None,
     is_restart: bool = False,
+    at_end: Callable[[], str | None] = lambda: None,
 ) -> RunResult:
     """Follow a run until it is over, and tell of its events.
 
-    While another process follows it, this one waits for it.
+    While another process follows it, this one waits for it. What `at_end` returns is told, too.
     """
     from couler.control.results import result_of
     from couler.control.watching import Watch
@@ -178,6 +182,9 @@ def follow(
                 has_said = True
             time.sleep(_POLL_S)
             run = find_run(database, run.id)
+    told = at_end()
+    if told is not None:
+        tell_note(told)
     result = result_of(database, run.id, reused=frozenset(reused))
     return replace(result, notes=(*result.notes, *notes))
 

@@ -21,7 +21,7 @@ from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
 from couler.rest.credentials import FORMS
 
-_TEXTS = ("engine", "profile", "engine_version", "namespace", "pipeline")
+_TEXTS = ("engine", "profile", "engine_version", "namespace", "pipeline", "repository")
 _TABLES = ("options", "storage")
 
 _SECRET = re.compile(
@@ -54,6 +54,8 @@ class NamedTarget:
         The folder that its relative paths start at; None for the current one.
     pipeline
         The passes that run for it; None for those of the settings.
+    repository
+        Where its engine keeps files, as this machine reaches them; None if that is not stated.
     """
 
     name: str
@@ -64,6 +66,7 @@ class NamedTarget:
     fields: Mapping[str, t.Any] = field(default_factory=dict)
     folder: Path | None = None
     pipeline: str | None = None
+    repository: str | None = None
 
     def fields_for(self, backend: Backend) -> dict[str, t.Any]:
         """Return how it is reached, with paths that hold in every folder."""
@@ -72,6 +75,11 @@ class NamedTarget:
             name: self._place(value) if name in paths else self._with_places(value)
             for name, value in self.fields.items()
         }
+
+    @property
+    def files(self) -> str | None:
+        """The repository of its files, as it holds in every folder."""
+        return None if self.repository is None else str(self._place(self.repository))
 
     def _place(self, value: t.Any) -> t.Any:
         """Return a path as it holds in every folder; a URL as it is."""
@@ -133,6 +141,7 @@ def read_target(name: str, stated: Stated) -> NamedTarget:
         fields,
         stated.folder,
         table.get("pipeline"),
+        table.get("repository"),
     )
 
 

@@ -14,6 +14,8 @@ from datetime import datetime, timedelta
 from couler.backends.remote import CacheEntry, CacheView, SharedEntries
 from couler.caching.importance import Reading
 from couler.caching.policy import CachePolicy
+from couler.errors import ConfigurationError
+from couler.ir.wording import counted
 
 GRACE = timedelta(minutes=10)
 """What was used so recently stays: the run that did so may not tell yet."""
@@ -122,6 +124,8 @@ def sync_entries(
         The engine cannot be asked, or it is not known what became of a change.
     StoreError
         The repository cannot be asked, or a file could not be removed whose entry is gone.
+    ConfigurationError
+        No entry has its files there, so it is another repository.
     ValueError
         The budget is negative.
 
@@ -144,6 +148,13 @@ def sync_entries(
     ]
     broken = [one for one in measured if not all(one.files)]
     whole = [one for one in measured if all(one.files)]
+    if broken and not whole:
+        places = ", ".join(sorted({one.entry.place for one in broken}))
+        raise ConfigurationError(
+            f"none of the {counted(len(broken), 'entry', 'entries')} has its files in the "
+            "repository: it is that of another target, or somebody has emptied it. Name the right "
+            f"one; or remove the config maps: {places}"
+        )
     free = [one for one in whole if not _is_in_use(one.entry, view, now - grace)]
     wanted = [_removal(one, "its files are gone") for one in broken]
     wanted += _least_worth(whole, free, policy, budget_bytes)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.fakes.kubernetes.store import CONFIG_MAPS
+from tests.cli.conftest import GREET
+from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS, Json
 from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
 
 LONG_AGO = "2024-01-01T00:00:00Z"
@@ -33,6 +35,7 @@ def cluster(folder: Path) -> Iterator[EmulatedCluster]:
         cluster.store.create(CONFIG_MAPS, NAMESPACE, {"metadata": metadata, "data": data})
         (folder / "pyproject.toml").write_text(
             f'[tool.couler.targets.prod]\nengine = "argo"\nkubeconfig = "{cluster.kubeconfig}"\n'
+            'repository = "files"\n[tool.couler.targets.bare]\nengine = "argo"\n'
             '[tool.couler.targets.flow]\nengine = "airflow"\naddress = "http://localhost:1"\n'
             '[tool.couler.targets.server]\nengine = "argo"\nserver = "http://localhost:1"\n'
         )
@@ -78,7 +81,8 @@ def test_a_budget_that_is_kept_removes_nothing(couler: Callable, cluster: Emulat
     ("words", "code", "message"),
     [
         (SYNC, 2, "no budget is stated. Give --budget SIZE"),
-        (SYNC[:3], 2, "Missing option '--repository'"),
+        (("cache", "sync", "bare"), 2, "it is not stated where the files are. Give --repository"),
+        ((*SYNC[:4], "others", "--budget", "1"), 3, "none of the 1 entry has its files"),
         ((*SYNC, "--budget", "1", "--policy", "nxt-use"), 2, "next-use"),
         (("cache", "sync", "flow", *SYNC[3:], "--budget", "1"), 2, "airflow keeps no entries"),
         (("cache", "sync", "server", *SYNC[3:], "--budget", "1"), 3, "Argo Server"),
@@ -91,3 +95,60 @@ def test_what_is_missing_or_wrong_is_told(
     told = couler(*words)
     assert told.code == code, told.err
     assert message in told.err
+
+
+def test_the_target_says_where_its_files_are(
+    couler: Callable, folder: Path, cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "deeper").mkdir()
+    monkeypatch.chdir(folder / "deeper")
+    told = couler("cache", "sync", "prod", "--budget", "0", "--format", "json")
+    assert [one["size_bytes"] for one in told.json["removed"]] == [2048]
+
+
+@pytest.fixture
+def controller(cluster: EmulatedCluster) -> Iterator[None]:
+    """Ends every Workflow well as soon as it is there."""
+    over = threading.Event()
+
+    def end() -> None:
+        while not over.wait(0.05):
+            for found in cluster.objects("Workflow"):
+                if not found.get("status"):
+                    name = found["metadata"]["name"]
+                    cluster.store.change(WORKFLOWS, NAMESPACE, name, _ended)
+
+    thread = threading.Thread(target=end)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+def _ended(found: Json) -> None:
+    found["metadata"].setdefault("labels", {})["workflows.argoproj.io/completed"] = "true"
+    name = found["metadata"]["name"]
+    node = {"id": name, "name": name, "displayName": name, "type": "DAG", "phase": "Succeeded"}
+    found["status"] = {"phase": "Succeeded", "nodes": {name: node}, "finishedAt": LONG_AGO}
+
+
+@pytest.mark.usefixtures("controller")
+def test_who_watches_a_run_keeps_the_budget_at_its_end(
+    couler: Callable, folder: Path, cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "greet.yaml").write_text(GREET)
+    submit = ("submit", "greet.yaml", "--target", "prod", "--watch")
+    monkeypatch.setenv("COULER_CACHE_BUDGET", "1KiB")
+    told = couler(*submit)
+    assert told.code == 0, told.err
+    assert "of what cached steps left: removed 1 entry (2.0 KiB) of 1 (2.0 KiB)" in told.err
+    assert cluster.objects("ConfigMap")[0]["data"] == {}
+
+    cluster.store.change(CONFIG_MAPS, NAMESPACE, "couler-w-a", _spoil)
+    told = couler(*submit)
+    assert told.code == 0
+    assert "could not be kept within the budget: argo: the entry odd" in told.err
+
+
+def _spoil(found: Json) -> None:
+    found["data"] = {"odd": "no JSON"}
