@@ -25,7 +25,7 @@ from couler.backends.remote import (
 from couler.errors import EngineError, LostRunError, RefusedError
 from couler.ir.defaults import resolve_defaults
 from couler.ir.paths import StepPath
-from couler.ir.policies import SourceRef
+from couler.ir.policies import Cache, SourceRef
 from couler.ir.workflow import ExitHandler, Output, Schedule, Step, Suspend, Workflow
 from tests.corpus.build import (
     compare,
@@ -60,9 +60,12 @@ class Elsewhere:
     remote: AirflowRemote
     seen: list[Observation] = field(default_factory=list)
 
-    def submit(self, workflow: Workflow, run_id: str, **parameters: str) -> RemoteRun:
+    def submit(
+        self, workflow: Workflow, run_id: str, target: Target | None = None, **parameters: str
+    ) -> RemoteRun:
         workflow = resolve_defaults(workflow)
-        given_ = Submission(run_id, workflow, artifact(workflow), parameters)
+        made = BACKEND.compile(workflow, target or Target())
+        given_ = Submission(run_id, workflow, made, parameters)
         return RemoteRun(run_id, workflow, self.remote.submit(given_))
 
     def end(self, run: RemoteRun) -> dict[str, Observed]:
@@ -204,6 +207,20 @@ def test_a_run_is_begun_followed_and_taken_up_again(elsewhere: Elsewhere) -> Non
     assert statuses(steps)["exit:tell"] == "skipped"
     assert elsewhere.lines(run, "train", attempt=2) == ["begins", "trained"]
     assert elsewhere.lines(run, "train", attempt=1)[0] == "begins"
+
+
+def test_what_comes_from_an_entry_is_cached(elsewhere: Elsewhere) -> None:
+    workflow = flow("entries", sh("load", "cat /proc/sys/kernel/random/uuid", cache=Cache()))
+    target = Target(options={"files_claim": "entries"})
+    found = []
+    for run_id, status in (("entries-1", "succeeded"), ("entries-2", "cached")):
+        run = elsewhere.submit(workflow, run_id, target)
+        steps = elsewhere.end(run)
+        assert elsewhere.seen[-1].status == "succeeded"
+        assert statuses(steps) == {"load": status}
+        found.append(steps["load"].outputs)
+    assert found[0] == found[1]
+    assert "couler: cached: " in elsewhere.lines(run, "load")[0]
 
 
 def test_a_run_that_is_cancelled_ends_with_its_exit_handlers(elsewhere: Elsewhere) -> None:
