@@ -198,7 +198,8 @@ class LaterRuns:
         course: Course | None = None,
     ) -> None:
         self._capacity_bytes = capacity_bytes
-        self._offered = offered
+        self._known = {} if offered is None else {offered.key: offered}
+        self._chances: dict[tuple[str, str, int], float] = {}
         self._read_kept = kept
         self._read_lookups = lookups
         self._clock = clock
@@ -263,16 +264,22 @@ class LaterRuns:
         return self.readers_left(key) / self.distance(key)
 
     def _of(self, key: str) -> Artifact:
-        offered = self._offered
-        return offered if offered is not None and offered.key == key else self._kept[key]
+        # Asked for some ten thousand artifacts a decision.
+        try:
+            return self._known[key]
+        except KeyError:
+            known = {artifact.key: artifact for artifact in self._read_kept()}
+            known.update(self._known)  # what is offered takes the place of what has its key
+            self._known = known
+            return known[key]
 
     def _chance(self, artifact: Artifact) -> float:
-        uses = self._lookups.get((artifact.workflow, artifact.place))
-        return chance_of_use(uses, artifact.superseded)
-
-    @cached_property
-    def _kept(self) -> dict[str, Artifact]:
-        return {artifact.key: artifact for artifact in self._read_kept()}
+        place = artifact.workflow, artifact.place, artifact.superseded
+        chance = self._chances.get(place)
+        if chance is None:
+            uses = self._lookups.get(place[:2])
+            chance = self._chances[place] = chance_of_use(uses, artifact.superseded)
+        return chance
 
     @cached_property
     def _lookups(self) -> Mapping[tuple[str, str], Lookups]:

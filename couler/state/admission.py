@@ -93,7 +93,8 @@ class Ledger:
     def entries(self) -> Sequence[Kept]:
         """All entries."""
         columns = [cache_entries.c[name] for name in Kept._fields]
-        return list(map(Kept._make, self._connection.execute(sa.select(*columns))))
+        # At once: row by row it takes three times as long.
+        return list(map(Kept._make, self._connection.execute(sa.select(*columns)).all()))
 
     @cached_property
     def places(self) -> dict[tuple[str, str], Uses]:

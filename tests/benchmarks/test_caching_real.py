@@ -1,0 +1,53 @@
+"""The benchmark of real steps under a budget runs what it says."""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import json
+import os
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.checkout
+
+FILE = Path(__file__).resolve().parents[2] / "benchmarks" / "caching_real.py"
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location("caching_real", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "caching_real", module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_each_run_changes_one_or_two_parameters(benchmark: types.ModuleType) -> None:
+    course = benchmark.courses(10, 1)
+    assert course == benchmark.courses(10, 1) != benchmark.courses(10, 2)
+    for before, after in itertools.pairwise(course):
+        changed = [name for name in before if before[name] != after[name]]
+        assert 1 <= len(changed) <= 2
+        assert all(after[name] in benchmark.OTHERS[name][1] for name in changed)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_a_quick_one_measures_all_figures(tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    words = ["--rows", "500", "--runs", "2", "--policy", "lru", "--json", str(out)]
+    root = FILE.parents[1]
+    environ = {**os.environ, "PYTHONPATH": str(root)}
+    subprocess.run([sys.executable, str(FILE), *words], check=True, env=environ, cwd=tmp_path)
+    told = json.loads(out.read_text())
+    [figures] = told["policies"]
+    assert figures["hits"] + figures["misses"] == 16
+    assert figures["entries_bytes"] <= told["budget_bytes"]
+    assert figures["disk_bytes"] <= told["budget_bytes"] + 10_000
