@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from couler.caching.graph import ArtifactGraph
 
@@ -52,18 +52,33 @@ class RunProgress:
         self._rank = [0] * len(order)
         self._expect(order)
 
-    def expect(self, order: Sequence[int]) -> None:
+    def expect(self, order: Sequence[int], of: Iterable[int] = ()) -> list[int]:
         """Take note in which order the jobs that have not started are expected to start now.
+
+        Returns
+        -------
+        list of int
+            Which of some artifacts are further away from their next reader than they were.
 
         Raises
         ------
         ValueError
             The order is not one of these jobs, each once.
         """
-        left = [job for job, has_started in enumerate(self._has_started) if not has_started]
-        if sorted(order) != left:
+        waiting = [job for job in self._job_of if not self._has_started[job]]
+        if sorted(order) != sorted(waiting):
             raise ValueError("the order does not name each job once that has not started")
+        if waiting == list(order):
+            return []
+        before = {job: place for place, job in enumerate(waiting)}
         self._expect(order)
+        after = self._rank
+        further = []
+        for artifact in of:
+            left = [job for job in self._graph.readers[artifact] if job in before]
+            if left and min(after[job] for job in left) > min(before[job] for job in left):
+                further.append(artifact)
+        return further
 
     def _expect(self, order: Sequence[int]) -> None:
         for rank, job in enumerate(order):

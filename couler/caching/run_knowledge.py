@@ -103,9 +103,9 @@ class RunKnowledge:
         Returns
         -------
         tuple of str
-            The artifacts that it reads, of which fewer readers are left now, and those whose next
-            reader may be further away than it was expected to be; none if the job had started
-            before.
+            The artifacts that it reads, of which fewer readers are left now, and those that are
+            kept and whose next reader is further away than it was expected to be; none if the job
+            had started before.
         """
         if not self._progress.start(job):
             return ()
@@ -180,19 +180,17 @@ class RunKnowledge:
         return self._reuse.of(self._number[key], reading)
 
     def _foretold(self) -> Iterable[int]:
-        """Foretell the order anew if it is time; return whose distance may have grown by that."""
+        """Foretell the order anew if it is time; return what is further away by that."""
         self._changes += 1
         if not self._is_distance_asked or self._changes * _FORETELLINGS < self._jobs_left:
             return ()
-        return self._kept if self._foretell() else ()
+        return self._foretell()
 
-    def _foretell(self) -> bool:
-        """Foretell the order anew; return False if there is nothing to foretell it by."""
+    def _foretell(self) -> Iterable[int]:
         self._changes = 0
         if self._schedule is None:
-            return False
-        self._progress.expect(self._schedule.remaining())
-        return True
+            return ()
+        return self._progress.expect(self._schedule.remaining(), self._kept)
 
     def _changed_by(self, artifact: int, costs: Iterable[int]) -> tuple[str, ...]:
         """Return whose cost changed, and whose importance may have if anyone has asked for it."""

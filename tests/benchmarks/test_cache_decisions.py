@@ -33,10 +33,9 @@ def test_all_policies_are_measured_and_ask_for_few_worths(
 ) -> None:
     benchmark.main(["--quick", "--json", str(tmp_path / "rows.json")])
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
-    printed = capsys.readouterr().out
     assert {row["policy"] for row in rows} == {*policy_names(), *benchmark.FLOORS}
     assert {row["shape"] for row in rows} == set(benchmark.SHAPES)
-    assert "NOT KEPT" not in printed
+    assert "a decision at 100 over one at 20" in capsys.readouterr().out
     for row in rows:
         assert row["microseconds"] > 0
         assert (row["kept"] == 0) == (row["policy"] == "none")
@@ -50,12 +49,11 @@ def row(benchmark: types.ModuleType, fits: int, policy: str, **figures: float) -
 
 
 @pytest.mark.parametrize(
-    ("asked", "microseconds", "judge_times", "is_kept"),
+    ("asked", "microseconds", "is_kept"),
     [
-        (8.0, 40.0, True, True),  # log 10,000 is twice log 100, and times have twice as much
-        (8.1, 10.0, True, False),
-        (4.0, 40.1, True, False),
-        (4.0, 40.1, False, True),
+        (16.0, 40.0, True),  # log 10,000 is twice log 100, and there is a slack of 2
+        (16.1, 10.0, False),
+        (4.0, 40.1, False),
     ],
 )
 def test_growth_beyond_the_logarithm_is_told(
@@ -63,7 +61,6 @@ def test_growth_beyond_the_logarithm_is_told(
     monkeypatch: pytest.MonkeyPatch,
     asked: float,
     microseconds: float,
-    judge_times: bool,
     is_kept: bool,
 ) -> None:
     monkeypatch.setattr(benchmark, "SHAPES", {"only": benchmark.recent})
@@ -75,4 +72,4 @@ def test_growth_beyond_the_logarithm_is_told(
     ]
     rows.append(row(benchmark, 100, "lru", asked=4.0, microseconds=10.0))
     rows.append(row(benchmark, 10_000, "lru", asked=asked, microseconds=microseconds))
-    assert benchmark.verdicts(rows, judge_times=judge_times) is is_kept
+    assert benchmark.verdicts(rows) is is_kept

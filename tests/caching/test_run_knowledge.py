@@ -173,6 +173,48 @@ def test_a_long_order_is_not_foretold_at_each_step() -> None:
     assert asked[-16:] == list(range(15, -1, -1))
 
 
+def test_what_comes_as_foretold_tells_of_nothing_else() -> None:
+    """Of four readers side by side, each on a worker that is free then."""
+    graph = ArtifactGraph(
+        jobs=("make", "a", "b", "c", "d"),
+        artifacts=("for a", "for b", "for c", "for d"),
+        producer=(0,) * 4,
+        readers=((1,), (2,), (3,), (4,)),
+        size_bytes=(1,) * 4,
+        seconds=(1.0,) * 5,
+    )
+    known = RunKnowledge(graph, order=RunSchedule(graph, workers=1))
+    for key in graph.artifacts:
+        known.keep(key)
+        known.distance(key)
+    assert known.start(0) == ()
+    assert known.end(0) == ()
+    assert known.start(1) == ("for a",)
+    assert known.end(1) == ()
+    assert known.start(3) == ("for c",)  # before its turn: no other is further away by that
+    assert [known.distance(key) for key in graph.artifacts] == [None, 1, None, 2]
+
+
+def test_what_is_further_away_than_foretold_is_told() -> None:
+    """Of two chains side by side one is slower: its second job comes after the other's last."""
+    graph = ArtifactGraph(
+        jobs=("slow", "quick", "after slow", "after quick", "last"),
+        artifacts=("x", "y", "z", "kept for slow"),
+        producer=(0, 1, 3, None),
+        readers=((2,), (3,), (4,), (2,)),
+        size_bytes=(1,) * 4,
+        seconds=(1.0,) * 5,
+    )
+    known = RunKnowledge(graph, order=RunSchedule(graph, workers=2))
+    known.keep("kept for slow")
+    assert known.distance("kept for slow") == 3
+    known.start(0)
+    known.start(1)
+    assert known.distance("kept for slow") == 1
+    assert known.end(1) == ("kept for slow",)
+    assert known.distance("kept for slow") == 2
+
+
 def test_a_job_starts_once() -> None:
     known = RunKnowledge(chain())
     assert known.start(0) == ("raw",)
