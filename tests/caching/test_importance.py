@@ -22,9 +22,8 @@ from couler.caching.importance import (
     jobs_to_repeat,
     reconstruction_cost,
     reuse_value,
-    workflow_memory,
-    workflow_time,
 )
+from couler.caching.metrics import workflow_memory, workflow_time
 from tests.support.artifact_graphs import artifact_graphs, drawn, moments
 
 READINGS: tuple[Reading, ...] = ("paper", "repaired")

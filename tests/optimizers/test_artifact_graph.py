@@ -9,7 +9,7 @@ import typing as t
 import pytest
 
 from couler.caching.graph import ArtifactGraph
-from couler.caching.importance import workflow_time
+from couler.caching.metrics import workflow_time
 from couler.ir.conditions import Compare
 from couler.ir.policies import Dependency, Foreach, Gpu, Loop, Profile, Resources
 from couler.ir.rewrite import map_steps
