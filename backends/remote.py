@@ -472,7 +472,8 @@ class SharedEntries(t.Protocol):
     def missed(self, place: Mapping[str, Json]) -> frozenset[str]:
         """Return the locations of files that steps of a run asked for and did not find.
 
-        Of these only the files that it had taken from the cache.
+        Of these only the files of cached steps, whether it took them from the cache or made them: a
+        run that is taken up later may find neither.
 
         Parameters
         ----------

@@ -92,13 +92,13 @@ class MemoEntries:
         workflow = self._api.get(place["name"])
         family = [workflow, *self._api.children(workflow["metadata"]["uid"])]
         nodes = [node for one in family for node in read_nodes(one).values()]
-        hits = {
+        kept = {
             location
             for node in nodes
-            if (node.get("memoizationStatus") or {}).get("hit")
+            if node.get("memoizationStatus")
             for location in _locations(node.get("outputs") or {})
         }
-        return frozenset(hits & _asked_for(nodes))
+        return frozenset(kept & _asked_for(nodes))
 
     def forget(self, locations: Collection[str]) -> None:
         """Remove all entries that have a file at one of some locations."""

@@ -1,7 +1,8 @@
 """Files of cached steps that were removed before a run could read them, and the way out.
 
-A run that takes an entry from the cache reads its files later. If these go in between, by hand or
-by a rule of the bucket, the reader fails. It helps to make them anew, not to read them once more.
+A run that takes an entry from the cache reads its files later, and one that is taken up again those
+that it made itself. If they go in between (by hand, by a rule of the bucket, to keep a budget), the
+reader fails. It helps to make them anew, not to read them once more.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from couler.backends.registry import get_backend
 from couler.backends.remote import KeepsEntries, SharedEntries
 from couler.control.connecting import recorded_connection
 from couler.control.failing import failed_by_themselves, match_of
+from couler.control.past import WELL
 from couler.errors import ConfigurationError, EngineError
 from couler.state.records import Json, RunRecord, StepRecord
 
@@ -67,7 +69,7 @@ def find_missed(
     producers = tuple(
         step.path
         for step in steps
-        if step.status == "cached" and any(_is_at(one, locations) for one in step.outputs.values())
+        if step.status in WELL and any(_is_at(one, locations) for one in step.outputs.values())
     )
     return MissedFiles(entries, locations, producers, readers) if producers else None
 

@@ -109,10 +109,8 @@ def _watch_once(
     readers = frozenset[str]() if missed is None else missed.readers
     others = [step for step in steps if step.path not in readers]
     if missed is not None and not failed_by_themselves(others):
-        producers = ", ".join(map(names.label, missed.producers))
-        decision: Wait | GiveUp = Wait(
-            0.0, f"files from the cache are gone: {producers} runs again"
-        )
+        told = ", ".join(map(names.label, missed.producers))
+        decision: Wait | GiveUp = Wait(0.0, f"files of cached steps are gone; again: {told}")
     else:
         decision = decide_retry(others, run.engine, how.retries, how.policy, source_map=names)
     if how.retries or isinstance(decision, Wait):
@@ -163,7 +161,7 @@ def _try_again(
             changes = NOTHING
             if missed is not None:
                 missed.entries.forget(missed.locations)
-                why = "the files that it took from the cache are gone"
+                why = "its files are gone"
                 changes = Changes(again=dict.fromkeys(missed.producers, why))
             restart(latest, prepare(latest, database, changes), database, home, environment)
             return

@@ -67,14 +67,15 @@ def entries(cluster: EmulatedCluster, **locations: str) -> None:
     ("nodes", "missed"),
     [
         ([hit_of(PLACE), read_of(PLACE)], {PLACE}),
-        ([hit_of(PLACE, hit=False), read_of(PLACE)], set()),
+        ([hit_of(PLACE, hit=False), read_of(PLACE)], {PLACE}),
+        ([{"phase": "Succeeded", "outputs": outputs(PLACE)}, read_of(PLACE)], set()),
         ([hit_of(PLACE), read_of("run-1/other/f")], set()),
         ([hit_of(PLACE), read_of(PLACE, "main: Error (exit code 1)")], set()),
         ([hit_of(PLACE), read_of(PLACE, GONE.replace("data", "text"))], set()),
         ([], set()),
     ],
 )
-def test_a_file_is_missed_if_it_came_from_the_cache_and_was_not_loaded(
+def test_a_file_is_missed_if_it_is_of_a_cached_step_and_was_not_loaded(
     cluster: EmulatedCluster, nodes: list[dict[str, t.Any]], missed: set[str]
 ) -> None:
     workflow(cluster, *nodes)
@@ -124,7 +125,10 @@ def test_who_made_a_missed_file_is_found(
     found = find(MAKE, OTHER, READ)
     assert found is not None
     assert (found.producers, found.readers, found.locations) == (("make",), {"read"}, {PLACE})
-    assert find(replace(MAKE, status="succeeded"), READ) is None
+    made = find(replace(MAKE, status="succeeded"), READ)
+    assert made is not None
+    assert made.producers == ("make",)
+    assert find(replace(MAKE, status="failed"), READ) is None
     assert find(MAKE, replace(READ, message="main: Error (exit code 1)")) is None
 
 

@@ -15,6 +15,7 @@ from couler.backends.base import Target
 from couler.backends.remote import Connection
 from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.control.cache_sync import sync_entries
+from couler.control.restarting import Changes, prepare, restart
 from couler.control.submission import Order, submit
 from couler.control.watching import Watch, watch
 from couler.failures import WatchPolicy
@@ -23,7 +24,7 @@ from couler.ir.policies import Cache, Part
 from couler.ir.workflow import ExitHandler, Step, Workflow
 from couler.state.database import open_database
 from couler.state.home import Home
-from couler.state.runs import steps_of
+from couler.state.runs import find_run, steps_of
 from couler.store.run_files import RunFiles
 from tests.corpus.build import (
     compare,
@@ -256,7 +257,7 @@ def test_files_that_are_gone_are_made_anew_by_who_watches(
     states, notes = _watched(argo, workflow, Home(tmp_path / "home"))
     expected = {"make": "succeeded", "other": "cached", "read": "succeeded", "tell": "succeeded"}
     assert states == {**expected, "": "succeeded"}
-    assert notes == ["files from the cache are gone: make runs again"]
+    assert notes == ["files of cached steps are gone; again: make"]
 
 
 def test_files_of_items_that_are_gone_are_made_anew(
@@ -267,6 +268,29 @@ def test_files_of_items_that_are_gone_are_made_anew(
     _lose_files(_run(argo, workflow), "make")
     states, _ = _watched(argo, workflow, Home(tmp_path / "home"))
     assert set(states.values()) == {"succeeded"}
+
+
+def test_a_run_that_is_taken_up_makes_what_was_removed_meanwhile(
+    argo: argo_oracle.Session, tmp_path: Path
+) -> None:
+    make, read = _makes("make", "own"), _reads("read", ref("make", "f"))
+    broken = sh("read", "exit 3", inputs=read.inputs)
+    workflow = resolve_defaults(flow("taken-up", make, broken))
+    connection = Connection("argo", Target(), {"kubeconfig": str(argo.kubeconfig)})
+    artifact = ArgoBackend().compile(workflow, Target())
+    home = Home(tmp_path / "home")
+    with open_database(home.database_url) as database:
+        run = submit(Order(workflow, artifact, connection, {}), database, home, {})
+        failed = watch(run, database, home, {}, Watch())
+        [made, _] = steps_of(database, run.id)
+        assert (made.path, made.status) == ("make", "succeeded")
+        argo.remove_file(t.cast("t.Any", made.outputs["f"])["text"])
+        mended = flow("taken-up", make, read)
+        restart(failed, prepare(failed, database, Changes(mended)), database, home, {})
+        how = Watch(WatchPolicy())
+        ended = watch(find_run(database, run.id), database, home, {}, how, is_restart=True)
+        states = {step.path: step.status for step in steps_of(database, run.id)}
+    assert (ended.status, states) == ("succeeded", {"make": "succeeded", "read": "succeeded"})
 
 
 def test_files_that_are_gone_fail_who_reads_them_where_nothing_is_tried_again(

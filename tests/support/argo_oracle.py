@@ -211,6 +211,10 @@ class Session:
         """Remove an object at once."""
         self._cluster.store.remove(resource, NAMESPACE, name)
 
+    def remove_file(self, key: str) -> None:
+        """Remove an object of the repository of files."""
+        (self._cluster.bucket.folder / key).unlink()
+
     def config_map(self, name: str) -> dict[str, str] | None:
         """The entries of a config map, such as a cache, or None if there is none."""
         return self._cluster.config_map(name)
