@@ -66,7 +66,7 @@ from couler.state.ownership import own_run
 from couler.state.records import AttemptStatus, Json, RunRecord, StepRecord
 from couler.state.results import RunResult, StepResults
 from couler.state.signals import take_signals
-from couler.store import ObjectStore
+from couler.store import ObjectStore, parse_reference
 
 ENGINE = "local"
 
@@ -429,7 +429,13 @@ def _own_objects(known: Known, store: ObjectStore, instance: Instance, end: End)
     """
     if end.state != "succeeded" or end.key is None or known.asks_cache(instance.step):
         return []
-    return [digest for text in references(end.outputs) for digest in store.digests(text)]
+    digests: list[str] = []
+    for text in references(end.outputs):
+        try:
+            digests += store.digests(text)
+        except (ArtifactError, OSError):  # the list of a directory that cannot be read now
+            digests.append(parse_reference(text).digest)
+    return digests
 
 
 def _asked(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from couler.budget.judging import Budget, Judge
 from couler.errors import EngineOptionError
@@ -14,6 +16,7 @@ from couler.state import Database, create_run, open_database
 from couler.state.admission import Settled, evict_entries, read_ledger, settle_offer, take_entry
 from couler.state.cache import list_entries, look_up, pin_entries
 from couler.state.entries import Offer
+from couler.state.tables import cache_entries
 from tests.state.samples import IR, NOON, RUN
 
 
@@ -142,3 +145,37 @@ def test_worths_can_be_shown(database: Database) -> None:
 def test_an_unknown_policy_is_refused() -> None:
     with pytest.raises(EngineOptionError, match="belady"):
         Budget.choose("belady")
+
+
+def test_a_decision_among_ten_thousand_entries(
+    database: Database, measure: Callable[[str, str], None]
+) -> None:
+    """Each one reads all of them and asks what each is worth."""
+    rows = [
+        {
+            "key": f"{number:064x}",
+            "workflow": f"w{number % 50}",
+            "step": "s",
+            "outputs": {},
+            "size_bytes": 1000 + number % 7,
+            "cost_s": 1.0 + number % 11,
+            "hits": 0,
+            "created": NOON,
+            "last_used": NOON,
+            "pinned": False,
+            "run_id": "r1",
+            "path": f"p[{number}]",
+            "place": "p",
+            "admitted": number,
+            "used": number,
+        }
+        for number in range(10_000)
+    ]
+    with database.write() as connection:
+        connection.execute(sa.insert(cache_entries), rows)
+    judge = Judge(Budget.choose("next-use", sum(row["size_bytes"] for row in rows)), "train")
+    begun = time.process_time()
+    settled = [offer(database, judge, name, 2500, cost_s=1000.0) for name in "abcde"]
+    spent_ms = (time.process_time() - begun) / len(settled) * 1000
+    assert all(2 <= len(one.evicted) <= 3 for one in settled)
+    measure("a decision among 10,000 entries", f"{spent_ms:.0f} ms CPU")
