@@ -78,6 +78,9 @@ class StepCache:
         The run, and the name of its workflow.
     judge
         Decides what is kept.
+    owns_store
+        Whether the store serves this database alone, so that files that nobody needs here can be
+        deleted; else they stay until `couler cache gc --sole-user`.
     """
 
     def __init__(
@@ -88,12 +91,14 @@ class StepCache:
         run_id: str,
         workflow: str,
         judge: Judge | None = None,
+        owns_store: bool = True,
     ) -> None:
         self._database = database
         self._store = store
         self._run_id = run_id
         self._workflow = workflow
         self._judge = Judge() if judge is None else judge
+        self._owned = store if owns_store else None
 
     @property
     def has_budget(self) -> bool:
@@ -178,8 +183,8 @@ class StepCache:
             made=now,
         )
         settled = settle_offer(self._database, offer, self._judge.settle)
-        if settled.evicted:
-            delete_garbage(self._database, self._store)
+        if settled.evicted and self._owned is not None:
+            delete_garbage(self._database, self._owned)
         return Answer(settled.decision, True, settled.evicted)
 
     def release(self) -> None:
@@ -193,7 +198,7 @@ class StepCache:
             The database cannot be written.
         """
         if self.has_budget:
-            keep_budget(self._database, self._store, self._judge)
+            keep_budget(self._database, self._owned, self._judge)
 
     def _take(
         self, entry: Entry, names: Collection[str], optional: Collection[str], now: datetime

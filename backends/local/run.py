@@ -419,7 +419,14 @@ def _cache(
     run: RunRecord, workflow: Workflow, around: Surroundings, database: Database, store: ObjectStore
 ) -> StepCache:
     judge = Judge(around.budget, run.workflow, cached_places(workflow))
-    return StepCache(database, store, run_id=run.id, workflow=run.workflow, judge=judge)
+    return StepCache(
+        database,
+        store,
+        run_id=run.id,
+        workflow=run.workflow,
+        judge=judge,
+        owns_store=around.home.store is None,
+    )
 
 
 def _own_objects(known: Known, store: ObjectStore, instance: Instance, end: End) -> list[str]:

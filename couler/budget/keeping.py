@@ -14,13 +14,15 @@ from couler.state.leftovers import sweep_garbage
 from couler.store import ObjectStore
 
 
-def keep_budget(database: Database, store: ObjectStore, judge: Judge) -> int:
+def keep_budget(database: Database, store: ObjectStore | None, judge: Judge) -> int:
     """Leave what succeeded runs hold to the cache, bring it under its budget, delete what is left.
 
     Parameters
     ----------
-    database, store
-        Its entries and their files.
+    database
+        Holds its entries.
+    store
+        Holds their files; None to delete none, where the store may serve other databases too.
     judge
         Knows the budget, and what goes first.
 
@@ -36,7 +38,8 @@ def keep_budget(database: Database, store: ObjectStore, judge: Judge) -> int:
     """
     release_runs(database)
     evicted = evict_entries(database, judge.shrink)
-    delete_garbage(database, store)
+    if store is not None:
+        delete_garbage(database, store)
     return len(evicted)
 
 

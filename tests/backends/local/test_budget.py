@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
 from couler.ir.policies import Cache
@@ -81,6 +83,23 @@ def test_what_was_evicted_is_made_again_and_is_no_error(tmp_path: Path) -> None:
         stats = stats_of_cache(database)
     assert stats.evicted >= 3
     assert stats.lost_s > 0
+
+
+def test_a_store_that_serves_others_keeps_their_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose files are garbage to one database can be needed by another of the same store."""
+    store = f"file://{tmp_path / 'shared'}"
+    first, second = tmp_path / "first", tmp_path / "second"
+    make = blob("make", "a", 100, cached=False)
+    workflow = flow("w", make, outputs=(out("f", "file", source=ref("make", "f")),))
+    monkeypatch.setenv("COULER_STORE_URL", store)
+    run(workflow, first)
+    for letter in "ab":
+        run(three(letter), second, cache_budget=150 * KIB, cache_policy="lru")
+    assert kept(second) == {"make-b": 100}
+    files = [item.size // KIB for item in ObjectStore(store).objects()]
+    assert files == [100, 100]
 
 
 def test_evictions_are_told_and_recorded(tmp_path: Path) -> None:
