@@ -39,12 +39,15 @@ def test_all_policies_are_measured_alike(
     modules: Modules, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "rows.json"
-    modules.caching.main(
-        [*QUICK, "--data", str(WORKFLOWS), "--json", str(out), "--seed", "4", "--markdown"]
-    )
+    files = ("--data", str(WORKFLOWS), "--json", str(out), "--plots", str(tmp_path))
+    modules.caching.main([*QUICK, *files, "--seed", "4", "--markdown"])
     printed = capsys.readouterr().out
     assert printed.count("  ok\n") == 6
     assert "MISSED" not in printed
+    for name in ("policies", "usage"):
+        drawn = (tmp_path / f"image-segmentation-{name}.svg").read_text()
+        assert drawn.startswith("<?xml")
+        assert "<dc:date>" not in drawn
     document = json.loads(out.read_text())
     assert document["seed"] == 4
     rows = document["rows"]
@@ -76,8 +79,8 @@ def check_tables(caching: t.Any, printed: str, policies: list[str]) -> None:
     real, staged = printed[printed.index("| policy |") :].split("\n\n")[:2]
     lines = real.splitlines()
     assert [line.split(" | ")[0] for line in lines[2:]] == [f"| {name}" for name in policies]
-    assert {line.count("|") for line in lines} == {11}
-    assert lines[2].startswith("| none | 0.0 % | 0.0 % | 0.0 % | 0.0 % | 1.000 | 0.0 % | 1.000 |")
+    assert {line.count("|") for line in lines} == {13}
+    assert lines[2].startswith("| none | 0.0 % | 1.000 | 0.0 % | 1.000 | 0.0 % | 0.0 % | 0.0 % |")
     lines = staged.splitlines()
     assert len(lines) == 2 + len(caching.DOCUMENTED)
     assert lines[2].startswith(f"| {SCENARIO} | 20 GB | none | 0.0 % | 1.000 | 0.0 % |")
@@ -129,8 +132,9 @@ def test_without_workflows_the_benchmark_says_so(
     (tmp_path / "bad.json").write_text("[]")
     with pytest.raises(SystemExit, match=r"bad\.json: no workflow in WfFormat"):
         modules.caching.main(["--quick", "--data", str(tmp_path)])
-    with pytest.raises(SystemExit):
-        modules.caching.main(["--quick", "--jobs", "0"])
+    for wrong in (["--jobs", "0"], ["--plots", str(tmp_path / "none")]):
+        with pytest.raises(SystemExit):
+            modules.caching.main(wrong)
 
 
 def test_wrong_times_are_drawn_from_the_seed(modules: Modules) -> None:
@@ -139,3 +143,33 @@ def test_wrong_times_are_drawn_from_the_seed(modules: Modules) -> None:
     assert told == modules.runs.wrong_seconds(graph, "1 counts")
     assert told != modules.runs.wrong_seconds(graph, "2 counts")
     assert len(told) == len(graph.jobs)
+
+
+def test_large_workflows_are_left_to_policies_that_decide_quickly(
+    modules: Modules, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(modules.runs, "SMALL", 13)
+    monkeypatch.setattr(modules.caching, "SMALL", 13)
+    _, graph = next(modules.wfformat.artifact_instances(WORKFLOWS))
+    assert len(graph.jobs) == 14
+    policies = modules.runs.contenders()
+    rows, limits = modules.runs.measure_real("counts", graph, policies, 1, 1.0)
+    assert not {row.policy for row in rows} & set(modules.runs.SLOW)
+    assert len(rows) == 3 * (len(policies) - 2)
+    assert {row.time for row in rows} == {None}
+    assert {limit.integral_s for limit in limits} == {None}
+    lines = modules.caching.real_lines(rows)
+    assert {line[1:5] for line in lines} == {("-",) * 4}
+    monkeypatch.setattr(modules.runs, "SMALL", 14)
+    _, limits = modules.runs.measure_real("counts", graph, policies, 1, 10.0)
+    for limit in limits:
+        assert 0 < limit.integral_s <= limit.linear_s * (1 + 1e-6)
+
+
+def test_uses_are_drawn_as_means_over_windows(modules: Modules) -> None:
+    plots = importlib.import_module("workloads.caching_plots")
+    # 2 for 5 s and 4 for 5 s; then nothing until 12, where the last window ends.
+    assert plots.means([(0, 2), (5, 4), (10, 0)], 12, 10) == ([5, 11, 12], [3, 0, 0])
+    # One step from 5 to 25: half of the first window, all of the second, half of the last.
+    assert plots.means([(5, 1), (25, 0)], 30, 10) == ([5, 15, 25, 30], [0.5, 1, 0.5, 0])
+    assert plots.means([], 0, 10) == ([0, 0], [0, 0])

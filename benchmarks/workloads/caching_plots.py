@@ -1,0 +1,170 @@
+"""Plots of a scenario, after Figures 7 and 11 to 16 of the Couler paper.
+
+Two files for each: `NAME-policies.svg` has time against cost (what is held on the mean) and hit
+ratios of all policies by cache size; `NAME-usage.svg` has processors and GPUs in use over time, by
+policy with the cache of 20 GB in the first column (Figures 7 and 11 to 13) and by cache size with
+the default policy in the second one (Figures 14 to 16).
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+
+from couler.caching.simulation import Report, usage
+from workloads import scenarios
+from workloads.caching_runs import DEFAULT, Key, Row
+
+COLORS = {
+    "none": "#888888",
+    "all": "#000000",
+    "fifo": "#b07aa1",
+    "lru": "#4e79a7",
+    "couler-paper": "#f2a43a",
+    "couler": "#d1495b",
+    DEFAULT: "#2a9d5c",
+}
+"""The policies that are drawn: those of the paper, and the default."""
+
+SIZE_COLORS = ("#9ecae1", "#4292c6", "#08306b")
+MARKERS = "osD"
+
+
+def write(folder: Path, name: str, rows: Sequence[Row], reports: Mapping[Key, Report]) -> None:
+    """Write the plots of one scenario; what misses are made again is left out."""
+    drawn = [row for row in rows if row.misses == "reread" and row.policy in COLORS]
+    caches = list(dict.fromkeys(row.cache for row in drawn))
+    stem = name.replace(" ", "-")
+    _save(_policies(name, drawn, caches), folder / f"{stem}-policies.svg")
+    _save(_usage(name, reports, caches), folder / f"{stem}-usage.svg")
+
+
+def _policies(name: str, rows: Sequence[Row], caches: Sequence[str]) -> Figure:
+    figure = Figure(figsize=(10, 4.2), layout="constrained")
+    figure.suptitle(name)
+    left, right = figure.subplots(1, 2)
+    for row in rows:
+        left.scatter(
+            (row.mean_bytes or 0) / scenarios.GB,
+            (row.seconds or 0) / 60,
+            color=COLORS[row.policy],
+            marker=MARKERS[caches.index(row.cache) % len(MARKERS)],
+            s=50,
+            alpha=0.85,
+        )
+    left.set(xlabel="held on the mean, GB", ylabel="run, minutes")
+    for policy, color in COLORS.items():
+        left.scatter([], [], color=color, label=policy)
+    for marker, cache in zip(MARKERS, caches, strict=False):
+        left.scatter([], [], color="white", edgecolor="black", marker=marker, label=cache)
+    left.legend(fontsize=8, ncols=2)
+    width = 0.8 / len(COLORS)
+    for number, (policy, color) in enumerate(COLORS.items()):
+        right.bar(
+            [at + (number - len(COLORS) / 2 + 0.5) * width for at in range(len(caches))],
+            [row.hits for row in rows if row.policy == policy],
+            width,
+            color=color,
+            label=policy,
+        )
+    right.set(xlabel="cache", ylabel="hit ratio", ylim=(0, 1), xticks=range(len(caches)))
+    right.set_xticklabels(caches)
+    for axes in (left, right):
+        axes.grid(axis="y", alpha=0.3)
+        axes.set_axisbelow(True)
+    return figure
+
+
+def _usage(name: str, reports: Mapping[Key, Report], caches: Sequence[str]) -> Figure:
+    workflow = scenarios.SCENARIOS[name]()
+    middle = caches[len(caches) // 2]
+    by_policy = {
+        policy: (color, reports[name, "reread", middle, policy])
+        for policy, color in COLORS.items()
+        if policy in ("none", "all", "lru", "fifo", "couler", DEFAULT)
+    }
+    by_cache = {
+        cache: (color, reports[name, "reread", cache, DEFAULT])
+        for cache, color in zip(caches, SIZE_COLORS, strict=False)
+    }
+    figure = Figure(figsize=(12, 6), layout="constrained")
+    figure.suptitle(name)
+    axes = figure.subplots(2, 2, sharex=True, sharey="row")
+    kinds = zip(
+        ("processors in use", "GPUs in use"),
+        scenarios.processors(workflow),
+        (scenarios.CPUS, scenarios.GPUS),
+        strict=True,
+    )
+    for row, (what, amounts, total) in zip(axes, kinds, strict=True):
+        for one, lines in zip(row, (by_policy, by_cache), strict=True):
+            _lines(one, lines, amounts, total)
+        row[0].set(ylabel=what, ylim=(0, 1.05))
+        row[0].yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+    axes[0][0].set_title(f"policies, cache of {middle}", fontsize=10)
+    axes[0][1].set_title(f"caches, policy {DEFAULT}", fontsize=10)
+    for one in axes[1]:
+        one.set(xlabel="minutes", xlim=(0, None))
+    for one in axes[0]:
+        one.legend(fontsize=8, loc="upper right")
+    return figure
+
+
+def _lines(
+    axes: Axes,
+    lines: Mapping[str, tuple[str, Report]],
+    amounts: Sequence[float],
+    total: float,
+) -> None:
+    """Draw the use of a resource as means of five minutes, so that lines can be told apart."""
+    for label, (color, report) in lines.items():
+        times, shares = means(usage(report.spans, amounts), report.seconds, WINDOW_S)
+        axes.plot(
+            [time / 60 for time in times],
+            [share / total for share in shares],
+            color=color,
+            label=f"{label}, {report.seconds / 60:.0f} min",
+            linewidth=1.6,
+        )
+    axes.grid(alpha=0.3)
+
+
+WINDOW_S = 300.0
+
+
+def means(
+    steps: Sequence[tuple[float, float]], end_s: float, window_s: float
+) -> tuple[list[float], list[float]]:
+    """Return the means of a step function over windows, at their middles; it ends at 0.
+
+    Examples
+    --------
+    >>> means([(0, 2), (5, 4), (10, 0)], 12, 10)
+    ([5.0, 11.0, 12], [3.0, 0.0, 0.0])
+    """
+    count = max(1, -int(-end_s // window_s))
+    sums = [0.0] * count
+    ends = [*(time for time, _ in steps[1:]), end_s]
+    for (begin, value), end in zip(steps, ends, strict=False):
+        at = begin
+        while at < end:
+            number = min(int(at // window_s), count - 1)
+            until = end if number == count - 1 else min(end, (number + 1) * window_s)
+            sums[number] += value * (until - at)
+            at = until
+    edges = [min(number * window_s, end_s) for number in range(count + 1)]
+    widths = [later - sooner for sooner, later in itertools.pairwise(edges)]
+    middles = [(sooner + later) / 2 for sooner, later in itertools.pairwise(edges)]
+    values = [total / width if width else 0.0 for total, width in zip(sums, widths, strict=True)]
+    return [*middles, end_s], [*values, 0.0]
+
+
+def _save(figure: Figure, path: Path) -> None:
+    """Write a figure without what differs from run to run."""
+    FigureCanvasSVG(figure)
+    figure.savefig(path, metadata={"Date": None})
