@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -207,13 +208,14 @@ def _make_room(
 
 def _least(entries: Iterable[Kept], over: int, worth: Callable[[str], float]) -> list[_Valued]:
     """Return entries of least worth that take so much; all that are not pinned if that is less."""
-    valued = [_Valued(worth(kept.key), kept.used, kept) for kept in entries if not kept.pinned]
-    valued.sort()
-    for count, one in enumerate(valued, 1):
-        over -= one.kept.size_bytes
-        if over <= 0:
-            return valued[:count]
-    return valued
+    # Few go of many: a heap finds them without sorting all.
+    heap = [(worth(kept.key), kept.used, kept) for kept in entries if not kept.pinned]
+    heapq.heapify(heap)
+    least: list[_Valued] = []
+    while heap and over > 0:
+        least.append(_Valued(*heapq.heappop(heap)))
+        over -= least[-1].kept.size_bytes
+    return least
 
 
 def _newcomer(offer: Offer, clock: int) -> Kept:
