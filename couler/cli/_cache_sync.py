@@ -10,12 +10,12 @@ import click
 
 from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KeepsEntries, SharedEntries
-from couler.cli._budget import PolicyType, SizeType, choose_policy, choose_size
+from couler.cli._budget import PolicyType, SizeType, choose_policy
 from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, time_text
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._targets import choose_target, connect_to, read_target
+from couler.cli._targets import NamedTarget, choose_target, connect_to, read_target
 from couler.control.cache_sync import GRACE, SyncReport, sync_entries
 from couler.errors import ConfigurationError, EngineError, EngineOptionError, StoreError
 from couler.ir.wording import counted
@@ -72,7 +72,7 @@ def command(
     report = _sync(
         *(session, connect_to(session, None, target), repository),
         policy=_policy(session, policy),
-        budget=_budget(session, budget),
+        budget=_budget(named, budget),
         grace=grace,
         dry_run=dry_run,
     )
@@ -95,8 +95,8 @@ def sync_after(session: Session, run: RunRecord) -> str | None:
     Returns
     -------
     str or None
-        What was done, or why it could not be; None if the settings state no budget, or do not say
-        where the files of the target are.
+        What was done, or why it could not be; None if the table of the target states no budget, or
+        not where its files are.
     """
     from couler.control.connecting import recorded_connection
 
@@ -104,11 +104,11 @@ def sync_after(session: Session, run: RunRecord) -> str | None:
     stated = None if name is None else session.settings.targets.get(name)
     if name is None or stated is None:
         return None
-    repository = read_target(name, stated).files
-    budget = choose_size(session, "cache.budget", None)
-    if repository is None or budget is None:
-        return None
     try:
+        target = read_target(name, stated)
+        repository, budget = target.files, target.cache_budget
+        if repository is None or budget is None:
+            return None
         policy = _policy(session, None)
         connection = recorded_connection(run)
         report = _sync(session, connection, repository, policy=policy, budget=budget)
@@ -157,13 +157,16 @@ def _policy(session: Session, flag: str | None) -> CachePolicy:
     return default_policy() if text is None else read_policy(text)
 
 
-def _budget(session: Session, flag: int | None) -> int:
-    found = choose_size(session, "cache.budget", flag)
-    if found is None:
+def _budget(target: NamedTarget | None, flag: int | None) -> int:
+    """Return the budget of a target. That of this machine, `cache.budget`, says nothing of it."""
+    if flag is not None:
+        return flag
+    if target is None or target.cache_budget is None:
         raise click.UsageError(
-            "no budget is stated. Give --budget SIZE, such as 50GB, or set cache.budget"
+            "no budget is stated. Give --budget SIZE, such as 50GB, or set cache_budget in the "
+            "table of the target"
         )
-    return found
+    return target.cache_budget
 
 
 def _json(report: SyncReport, dry_run: bool) -> dict[str, object]:

@@ -19,9 +19,18 @@ from couler.cli._session import Session
 from couler.cli._settings import Settings, Stated
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import did_you_mean
+from couler.ir.quantity import parse_bytes
 from couler.rest.credentials import FORMS
 
-_TEXTS = ("engine", "profile", "engine_version", "namespace", "pipeline", "repository")
+_TEXTS = (
+    "engine",
+    "profile",
+    "engine_version",
+    "namespace",
+    "pipeline",
+    "repository",
+    "cache_budget",
+)
 _TABLES = ("options", "storage")
 
 _SECRET = re.compile(
@@ -56,6 +65,8 @@ class NamedTarget:
         The passes that run for it; None for those of the settings.
     repository
         Where its engine keeps files, as this machine reaches them; None if that is not stated.
+    cache_budget
+        What the files of cached steps may take there, in bytes; None if that is not stated.
     """
 
     name: str
@@ -67,6 +78,7 @@ class NamedTarget:
     folder: Path | None = None
     pipeline: str | None = None
     repository: str | None = None
+    cache_budget: int | None = None
 
     def fields_for(self, backend: Backend) -> dict[str, t.Any]:
         """Return how it is reached, with paths that hold in every folder."""
@@ -142,7 +154,18 @@ def read_target(name: str, stated: Stated) -> NamedTarget:
         stated.folder,
         table.get("pipeline"),
         table.get("repository"),
+        _budget_of(table, origin),
     )
+
+
+def _budget_of(table: Mapping[str, t.Any], origin: str) -> int | None:
+    text = table.get("cache_budget")
+    if text is None:
+        return None
+    try:
+        return parse_bytes(text)
+    except ValueError as error:
+        raise ConfigurationError(f"{origin}: cache_budget: {error}") from error
 
 
 def choose_target(

@@ -132,13 +132,39 @@ def _ended(found: Json) -> None:
     found["status"] = {"phase": "Succeeded", "nodes": {name: node}, "finishedAt": LONG_AGO}
 
 
+def _set_budget(folder: Path, size: str) -> None:
+    path = folder / "pyproject.toml"
+    head = "[tool.couler.targets.prod]\n"
+    budget = f'cache_budget = "{size}"\n'
+    text = path.read_text().replace(budget, "")
+    path.write_text(text.replace(head, head + budget))
+
+
+def test_the_target_says_what_its_files_may_take(
+    couler: Callable, folder: Path, cluster: EmulatedCluster
+) -> None:
+    _set_budget(folder, "1KiB")
+    told = couler("cache", "sync", "prod", "--dry-run", "--format", "json")
+    assert [one["size_bytes"] for one in told.json["removed"]] == [2048]
+    (folder / "pyproject.toml").write_text(
+        (folder / "pyproject.toml").read_text().replace("1KiB", "much")
+    )
+    told = couler("cache", "sync", "prod")
+    assert (told.code, "cache_budget: " in told.err) == (3, True)
+
+
 @pytest.mark.usefixtures("controller")
 def test_who_watches_a_run_keeps_the_budget_at_its_end(
     couler: Callable, folder: Path, cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "greet.yaml").write_text(GREET)
     submit = ("submit", "greet.yaml", "--target", "prod", "--watch")
-    monkeypatch.setenv("COULER_CACHE_BUDGET", "1KiB")
+    monkeypatch.setenv("COULER_CACHE_BUDGET", "1KiB")  # of this machine, not of the cluster
+    told = couler(*submit)
+    assert told.code == 0, told.err
+    assert cluster.objects("ConfigMap")[0]["data"] != {}
+
+    _set_budget(folder, "1KiB")
     told = couler(*submit)
     assert told.code == 0, told.err
     assert "of what cached steps left: removed 1 entry (2.0 KiB) of 1 (2.0 KiB)" in told.err
