@@ -428,21 +428,22 @@ class CacheEntry:
 
 @dataclass(frozen=True, slots=True)
 class CacheView:
-    """The entries of cached steps, and what runs refer to that go on.
+    """The entries of cached steps, and what runs need of them.
 
     Attributes
     ----------
     entries
         All that there are.
     running
-        Text that names all files that runs read or may read which go on.
+        Text that names all files that runs read or may read which go on, and those that runs have
+        given out as their outputs as long as the engine tells of them.
     """
 
     entries: tuple[CacheEntry, ...]
     running: str = field(repr=False)
 
     def is_read(self, entry: CacheEntry) -> bool:
-        """Return whether a run that goes on refers to a file of an entry."""
+        """Return whether a run needs a file of an entry."""
         return any(location in self.running for location in entry.locations)
 
 

@@ -44,7 +44,7 @@ class MemoEntries:
         self._api = api
 
     def view(self) -> CacheView:
-        """Return the entries, and what runs that go on refer to.
+        """Return the entries, and what runs refer to that go on, or have given out.
 
         Raises
         ------
@@ -58,14 +58,17 @@ class MemoEntries:
         seconds: dict[str, float] = {}
         texts: list[str] = []
         for workflow in workflows:
+            status = workflow.get("status") or {}
             goes_on = workflow["metadata"].get("labels", {}).get(COMPLETED_LABEL) != "true"
-            if not goes_on and (workflow.get("status") or {}).get("offloadNodeStatusVersion"):
+            if not goes_on and status.get("offloadNodeStatusVersion"):
                 continue  # how long its steps took is in a database of Argo's
             nodes = read_nodes(workflow)
             seconds.update(_seconds(nodes))
             if goes_on:
                 told = [nodes, workflow["spec"].get("arguments")]
-                texts.append(json.dumps(told, ensure_ascii=False))
+            else:
+                told = [nodes.get(workflow["metadata"]["name"], {}).get("outputs")]
+            texts.append(json.dumps(told, ensure_ascii=False))
         entries = tuple(
             _entry(found["metadata"]["name"], key, text, seconds)
             for found in maps

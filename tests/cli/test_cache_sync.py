@@ -132,6 +132,24 @@ def _ended(found: Json) -> None:
     found["status"] = {"phase": "Succeeded", "nodes": {name: node}, "finishedAt": LONG_AGO}
 
 
+def test_the_outputs_of_a_run_stay_as_long_as_the_run(
+    couler: Callable, folder: Path, cluster: EmulatedCluster
+) -> None:
+    outputs = {"parameters": [{"name": "model", "value": "run-1/make/f"}]}
+    root = {"id": "run-1", "name": "run-1", "type": "DAG", "phase": "Succeeded", "outputs": outputs}
+    status = {"phase": "Succeeded", "nodes": {"run-1": root}}
+    labels = {"workflows.argoproj.io/completed": "true"}
+    run = {"metadata": {"name": "run-1", "labels": labels}, "spec": {}, "status": status}
+    cluster.store.create(WORKFLOWS, NAMESPACE, run)
+    told = couler(*SYNC, "--budget", "0", "--format", "json")
+    assert (told.json["removed"], told.json["in_use"]) == ([], 1)
+    assert (folder / "files/run-1/make/f").exists()
+
+    cluster.store.delete(WORKFLOWS, NAMESPACE, "run-1")
+    told = couler(*SYNC, "--budget", "0", "--format", "json")
+    assert [one["locations"] for one in told.json["removed"]] == [["run-1/make/f"]]
+
+
 def _set_budget(folder: Path, size: str) -> None:
     path = folder / "pyproject.toml"
     head = "[tool.couler.targets.prod]\n"
