@@ -79,9 +79,10 @@ class RunSchedule:
 
     Notes
     -----
-    What has ended is left out of the list schedule, what runs is in it from now on for as long as
-    it takes, and what is ready waits in the order in which it became ready. So the order is right
-    for the jobs that are ready, whatever others really took.
+    What has ended is left out of the list schedule, and what is ready waits in it in the order in
+    which it became ready. So the order is right for the jobs that are ready, whatever others really
+    took. What runs is in it from now on for as long as it takes if no durations are known. If they
+    are, time is what they say of the jobs that have ended, and what runs is in it for the rest.
 
     A start or an end is O(1) and O(followers), the order O(n + edges + n log workers) for n jobs.
 
@@ -110,6 +111,7 @@ class RunSchedule:
         count = len(graph.jobs)
         if workers is not None and workers < 1:
             raise ValueError(f"{workers} workers: at least one must run the jobs")
+        self._knows_seconds = seconds is not None
         self._seconds = (1.0,) * count if seconds is None else tuple(seconds)
         if len(self._seconds) != count:
             raise ValueError(f"{len(self._seconds)} durations for {count} jobs")
@@ -118,21 +120,25 @@ class RunSchedule:
         self._waits_for = [len(before) for before in graph.predecessors]
         self._has_started = [False] * count
         self._ready = dict.fromkeys(job for job in range(count) if not self._waits_for[job])
-        self._running: dict[int, None] = {}
+        # Of what runs the times at which it ends, of which only differences matter.
+        self._running: dict[int, float] = {}
+        self._now = 0.0
 
     def start(self, job: int) -> None:
         """Take note that a job has started; nothing if that was known."""
         if not self._has_started[job]:
             self._has_started[job] = True
             self._ready.pop(job, None)
-            self._running[job] = None
+            self._running[job] = self._now + self._seconds[job]
 
     def end(self, job: int) -> None:
         """Take note that a job has ended, or that it will not run; nothing if that was known."""
         self.start(job)
         if job not in self._running:
             return
-        del self._running[job]
+        ends = self._running.pop(job)
+        if self._knows_seconds:
+            self._now = max(self._now, ends)
         for after in self._graph.successors[job]:
             self._waits_for[after] -= 1
             if not self._waits_for[after] and not self._has_started[after]:
@@ -142,10 +148,10 @@ class RunSchedule:
         """Return the jobs that have not started, in the order in which they will."""
         waits_for = self._waits_for.copy()
         ready = deque(self._ready)
-        running = [(self._seconds[job], job) for job in self._running]
+        now = self._now
+        running = [(max(now, ends), job) for job, ends in self._running.items()]
         heapq.heapify(running)
         order: list[int] = []
-        now = 0.0
         while ready or running:
             while ready and len(running) < self._workers:
                 job = ready.popleft()

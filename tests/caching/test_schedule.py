@@ -97,6 +97,25 @@ def test_what_remains_follows_what_has_happened() -> None:
     assert schedule.remaining() == (2, 5)
 
 
+def test_what_runs_takes_the_rest_of_its_seconds() -> None:
+    # a 0-10, b 0-4; b ends, then c 4-11: what follows on a is ready before what follows on c.
+    graph = ArtifactGraph(
+        jobs=("a", "b", "c", "after c", "after a"),
+        artifacts=("x", "y"),
+        producer=(2, 0),
+        readers=((3,), (4,)),
+        size_bytes=(1, 1),
+        seconds=(10.0, 4.0, 7.0, 1.0, 1.0),
+    )
+    for seconds, after in ((graph.seconds, (4, 3)), (None, (3, 4))):
+        schedule = RunSchedule(graph, workers=2, seconds=seconds)
+        schedule.start(0)
+        schedule.start(1)
+        schedule.end(1)
+        schedule.start(2)
+        assert schedule.remaining() == after
+
+
 def test_what_remains_is_all_that_has_not_started_in_an_order_that_can_be() -> None:
     for seed in range(50):
         chance = random.Random(seed)
