@@ -15,7 +15,7 @@ from couler.errors import ArtifactError, LostArtifactError
 from couler.ir.evaluation.stored import read_outputs, singles, write_outputs
 from couler.ir.evaluation.values import Outputs
 from couler.ir.paths import StepPath, without_places
-from couler.state.admission import Kept, settle_offer, take_entry
+from couler.state.admission import Kept, count_hit, hold_entry, settle_offer
 from couler.state.cache import look_up
 from couler.state.database import Database
 from couler.state.entries import Entry, Offer
@@ -99,6 +99,7 @@ class StepCache:
         self._workflow = workflow
         self._judge = Judge() if judge is None else judge
         self._owned = store if owns_store else None
+        self._useless: dict[str, int] = {}
 
     @property
     def has_budget(self) -> bool:
@@ -141,6 +142,7 @@ class StepCache:
                 raise _UnusableError(f"the entry is too old, {_made(entry)}")
             found = self._take(entry, outputs, optional, now)
         except _UnusableError as error:
+            self._useless[key] = entry.admitted
             return Found(_decision(path, key, "miss", str(error), now))
         reason = f"the entry was {_made(entry)}"
         return Found(_decision(path, key, "hit", reason, now), found, entry.run_id)
@@ -181,6 +183,7 @@ class StepCache:
             outputs=write_outputs(outputs),
             digests=tuple(digests),
             made=now,
+            useless=self._useless.pop(key, None),
         )
         settled = settle_offer(self._database, offer, self._judge.settle)
         if settled.evicted and self._owned is not None:
@@ -213,15 +216,17 @@ class StepCache:
         with _usable():
             texts = tuple(references(outputs))
             digests = [digest for text in texts for digest in self._store.digests(text)]
-        if not self._store.read_only:
-            credit_of = partial(self._judge.credit_of, entry=entry)
-            if not take_entry(self._database, entry, self._run_id, digests, now, credit_of):
-                raise _UnusableError("the entry was evicted meanwhile")
+        counts = not self._store.read_only
+        if counts and not hold_entry(self._database, entry, self._run_id, digests):
+            raise _UnusableError("the entry was evicted meanwhile")
         for text in texts:
             with _usable():
                 # First made young, then checked: nobody collects it in between.
                 self._store.touch(text)
                 self._store.verify(text)
+        if counts:
+            credit_of = partial(self._judge.credit_of, entry=entry)
+            count_hit(self._database, entry, now, credit_of)
         return {name: outputs[name] for name in (*names, *optional) if name in outputs}
 
     def _measure(self, outputs: Outputs) -> tuple[int, list[str]]:

@@ -189,15 +189,8 @@ def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
     return Settled(decision, evicted)
 
 
-def take_entry(
-    database: Database,
-    entry: Entry,
-    run_id: str,
-    digests: Iterable[str],
-    used: datetime,
-    credit_of: Callable[[Ledger], float],
-) -> bool:
-    """Record that a run uses an entry, and that it needs its objects from now on.
+def hold_entry(database: Database, entry: Entry, run_id: str, digests: Iterable[str]) -> bool:
+    """Record that a run needs the objects of an entry from now on, whatever becomes of the entry.
 
     Parameters
     ----------
@@ -209,38 +202,57 @@ def take_entry(
         The run.
     digests
         The objects that its outputs need; some may be lost.
-    used
-        When.
-    credit_of
-        Gives the credit of the entry, which was just hit.
 
     Returns
     -------
     bool
         False if the entry is gone meanwhile, and nothing was recorded.
     """
+    query = sa.select(cache_entries.c.key).where(cache_entries.c.key == entry.key)
+    with database.write() as connection:
+        lock_cache(connection)
+        if connection.execute(query).first() is None:
+            return False
+        add_holds(connection, run_id, digests, of_cache=True)
+    return True
+
+
+def count_hit(
+    database: Database, entry: Entry, used: datetime, credit_of: Callable[[Ledger], float]
+) -> None:
+    """Record that an entry stood for a step, which may be gone by now.
+
+    Parameters
+    ----------
+    database
+        The database.
+    entry
+        As it was found.
+    used
+        When.
+    credit_of
+        Gives the credit of the entry, which was just hit.
+    """
     mine = cache_entries.c.key == entry.key
     with database.write() as connection:
         lock_cache(connection)
         columns = cache_entries.c.used, cache_entries.c.superseded
         row = connection.execute(sa.select(*columns).where(mine)).first()
-        if row is None:
-            return False
-        add_holds(connection, run_id, digests, of_cache=True)
+        before, superseded = (0, 0) if row is None else (row[0], row[1])
         clock, age = _tick(connection)
-        _supersede(connection, entry, row[0])
-        changed = {"last_used": used, "hits": cache_entries.c.hits + 1, "used": clock}
-        connection.execute(sa.update(cache_entries).where(mine).values(**changed, superseded=0))
-        credit = credit_of(Ledger(connection, clock, age))
-        connection.execute(sa.update(cache_entries).where(mine).values(credit=credit))
+        if row is not None:
+            _supersede(connection, entry, before)
+            changed = {"last_used": used, "hits": cache_entries.c.hits + 1, "used": clock}
+            connection.execute(sa.update(cache_entries).where(mine).values(**changed, superseded=0))
+            credit = credit_of(Ledger(connection, clock, age))
+            connection.execute(sa.update(cache_entries).where(mine).values(credit=credit))
         _count(
             *(connection, entry.workflow, entry.place),
-            is_latest=row[1] == 0,
-            is_older=row[1] > 0,
+            is_latest=superseded == 0,
+            is_older=superseded > 0,
             seconds=entry.cost_s,
             saved_s=entry.cost_s,
         )
-    return True
 
 
 def evict_entries(
@@ -395,8 +407,11 @@ def _keep(connection: sa.Connection, offer: Offer, clock: int, credit: float) ->
 
 
 def _refuse(connection: sa.Connection, offer: Offer, clock: int) -> None:
-    """Remember what was refused; what was kept by its key was of no use, or it had been taken."""
-    remove_rows(connection, [kept.key for kept in _rows(connection, [offer.key])])
+    """Remember what was refused, and remove what was of no use; others may have kept it since."""
+    useless = [
+        kept.key for kept in _rows(connection, [offer.key]) if kept.admitted == offer.useless
+    ]
+    remove_rows(connection, useless)
     row = {
         "key": offer.key,
         "workflow": offer.workflow,

@@ -37,6 +37,9 @@ class Offer:
         The objects of the store that they need.
     made
         When.
+    useless
+        Which admission an entry of the key was that was found and could not be used; None if there
+        was none.
     """
 
     key: str
@@ -50,6 +53,7 @@ class Offer:
     outputs: t.Mapping[str, Json]
     digests: tuple[str, ...]
     made: datetime
+    useless: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

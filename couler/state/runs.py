@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from couler.errors import RunBusyError, RunExistsError, RunNotFoundError
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.state.database import Database
-from couler.state.holds import lock_cache
+from couler.state.holds import lock_cache, note_garbage
 from couler.state.records import (
     AttemptRecord,
     AttemptStatus,
@@ -29,6 +29,7 @@ from couler.state.source_maps import put_source_map
 from couler.state.tables import (
     attempts,
     cache_decisions,
+    run_objects,
     runs,
     sessions,
     signals,
@@ -397,6 +398,8 @@ def cache_decisions_of(database: Database, run_id: str) -> list[CacheDecision]:
 def delete_run(database: Database, run_id: str) -> None:
     """Delete a run and what is known of it; its folder and what it left in the cache stay.
 
+    Objects that it alone needed are noted as garbage, for who decides next what the cache keeps.
+
     Raises
     ------
     RunNotFoundError
@@ -404,6 +407,9 @@ def delete_run(database: Database, run_id: str) -> None:
     """
     with database.write() as connection:
         read_run(connection, run_id)
+        lock_cache(connection)
+        held = sa.select(run_objects.c.digest).where(run_objects.c.run_id == run_id)
+        note_garbage(connection, held)
         connection.execute(sa.delete(runs).where(runs.c.id == run_id))
         unused = sa.and_(
             ~sa.exists().where(runs.c.workflow_digest == workflows.c.digest),

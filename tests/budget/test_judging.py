@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from couler.budget.judging import Budget, Judge
 from couler.errors import EngineOptionError
 from couler.state import Database, create_run, open_database
-from couler.state.admission import Settled, evict_entries, read_ledger, settle_offer, take_entry
+from couler.state.admission import Settled, count_hit, evict_entries, read_ledger, settle_offer
 from couler.state.cache import list_entries, look_up, pin_entries
 from couler.state.entries import Offer
 from couler.state.tables import cache_entries
@@ -57,7 +57,7 @@ def test_what_was_used_longest_ago_goes_until_there_is_room(database: Database) 
         assert offer(database, judge, name, size).evicted == ()
     entry = look_up(database, "a" * 64)
     assert entry is not None
-    take_entry(database, entry, "r2", (), NOON, lambda ledger: judge.credit_of(ledger, entry))
+    count_hit(database, entry, NOON, lambda ledger: judge.credit_of(ledger, entry))
     settled = offer(database, judge, "d", 4)
     assert [gone.key[0] for gone, _ in settled.evicted] == ["b", "c"]
     assert settled.decision.reason == "lru: in place of 2 entries"

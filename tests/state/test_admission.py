@@ -17,10 +17,11 @@ from couler.state.admission import (
     Settled,
     Uses,
     Verdict,
+    count_hit,
     evict_entries,
+    hold_entry,
     read_ledger,
     settle_offer,
-    take_entry,
 )
 from couler.state.cache import list_entries, look_up, pin_entries, stats_of_cache
 from couler.state.entries import Offer
@@ -60,10 +61,11 @@ def settle(database: Database, made: Offer, *evict: str, admit: bool = True) -> 
     return settle_offer(database, made, lambda _ledger, _offer: verdict)
 
 
-def take(database: Database, key: str, *, run_id: str = "r2") -> bool:
+def take(database: Database, key: str, *, run_id: str = "r2") -> None:
     entry = look_up(database, key)
     assert entry is not None
-    return take_entry(database, entry, run_id, [ONE], NOON, lambda ledger: float(ledger.clock))
+    assert hold_entry(database, entry, run_id, [ONE])
+    count_hit(database, entry, NOON, lambda ledger: float(ledger.clock))
 
 
 def kept(database: Database) -> str:
@@ -162,7 +164,7 @@ def test_a_key_that_is_made_again_keeps_its_pin_and_its_hits(database: Database)
 
 def test_a_hit_is_counted_and_its_run_holds_what_it_takes(database: Database) -> None:
     settle(database, offer(A))
-    assert take(database, A)
+    take(database, A)
     found = look_up(database, A)
     assert found is not None
     assert (found.hits, found.used, found.credit) == (1, 2, 2.0)
@@ -175,8 +177,31 @@ def test_an_entry_that_is_gone_is_not_taken(database: Database) -> None:
     entry = look_up(database, A)
     assert entry is not None
     evict_entries(database, lambda _: [Eviction(A, "")])
-    assert not take_entry(database, entry, "r2", [ONE], NOON, lambda _: 0.0)
+    assert not hold_entry(database, entry, "r2", [ONE])
     assert rows(database, run_objects) == [("r1", ONE, True)]
+
+
+def test_a_refusal_removes_what_was_of_no_use_and_nothing_else(database: Database) -> None:
+    settle(database, offer(A))
+    settle(database, offer(A, run_id="r2"), admit=False)  # both had missed it
+    assert kept(database) == "a"
+    entry = look_up(database, A)
+    assert entry is not None
+    settle(database, offer(A, useless=entry.admitted), admit=False)
+    assert kept(database) == ""
+
+
+def test_an_entry_that_goes_while_its_files_are_checked_has_served_its_step(
+    database: Database,
+) -> None:
+    settle(database, offer(A))
+    entry = look_up(database, A)
+    assert entry is not None
+    assert hold_entry(database, entry, "r2", [ONE])
+    evict_entries(database, lambda _: [Eviction(A, "")])
+    count_hit(database, entry, NOON, lambda _: 0.0)
+    assert kept(database) == ""
+    assert (uses(database).lookups, stats_of_cache(database).saved_s) == (2, 2.5)
 
 
 def test_who_asks_for_the_latest_and_who_for_older_ones(database: Database) -> None:

@@ -15,6 +15,7 @@ from couler.errors import StoreError
 from couler.state import Database, Journal, RunRecord, begin_session, own_run
 from couler.state.holds import hold_objects, note_garbage, release_runs
 from couler.state.leftovers import sweep_garbage
+from couler.state.runs import delete_run
 from couler.state.tables import cache_garbage, cache_objects
 from couler.store import ObjectStore, content_of
 from tests.state.samples import NOON
@@ -68,6 +69,22 @@ def test_what_nobody_needs_is_deleted_and_struck_off(
     assert sweep(database, store) == 230
     assert [item.digest for item in store.objects()] == [other]
     assert noted(database) == set()
+
+
+def test_what_a_deleted_run_alone_needed_is_garbage(
+    database: Database,
+    store: ObjectStore,
+    put: Callable[..., str],
+    add_run: Callable[..., RunRecord],
+) -> None:
+    add_run("r1")
+    add_run("r2")
+    alone, shared = put("alone"), put("shared")
+    hold_objects(database, "r1", [alone, shared], of_cache=True)
+    hold_objects(database, "r2", [shared], of_cache=False)
+    delete_run(database, "r1")
+    assert sweep(database, store) == 1
+    assert [item.digest for item in store.objects()] == [shared]
 
 
 def test_what_an_entry_or_a_run_needs_is_struck_off_and_stays(

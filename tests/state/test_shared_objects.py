@@ -29,9 +29,10 @@ from couler.state import (
 from couler.state.admission import (
     Eviction,
     Verdict,
+    count_hit,
     evict_entries,
+    hold_entry,
     settle_offer,
-    take_entry,
 )
 from couler.state.cache import list_entries
 from couler.state.entries import Offer
@@ -148,8 +149,11 @@ class World:
         if self._chance.random() < 0.5:  # others were quicker
             self.evict()
             self.sweep()
-        if take_entry(self._database, entry, run.name, digests, self._tick(), lambda _: 0.0):
+        if hold_entry(self._database, entry, run.name, digests):
             run.needs |= digests
+            if self._chance.random() < 0.5:
+                self.evict()
+            count_hit(self._database, entry, self._tick(), lambda _: 0.0)
 
     def evict(self) -> None:
         entries = list_entries(self._database)
