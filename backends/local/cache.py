@@ -190,18 +190,24 @@ class StepCache:
             delete_garbage(self._database, self._owned)
         return Answer(settled.decision, True, settled.evicted)
 
-    def release(self) -> None:
+    def release(self) -> tuple[tuple[Kept, CacheDecision], ...]:
         """Leave what succeeded runs hold to the cache, if there is a budget, and keep to it.
 
         Files that nobody needs then are deleted, those too that others have left to be.
+
+        Returns
+        -------
+        tuple
+            What went, with the reason.
 
         Raises
         ------
         StateError
             The database cannot be written.
         """
-        if self.has_budget:
-            keep_budget(self._database, self._owned, self._judge)
+        if not self.has_budget:
+            return ()
+        return keep_budget(self._database, self._owned, self._judge, run_id=self._run_id)
 
     def _take(
         self, entry: Entry, names: Collection[str], optional: Collection[str], now: datetime

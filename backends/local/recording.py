@@ -215,8 +215,7 @@ class Recorder:
 
     def evicted(self, path: StepPath, kept: Kept, reason: str) -> None:
         """Tell of what the cache gave up for a step; it is recorded already."""
-        what = f"{kept.workflow}/{kept.path} of {kept.run_id}"
-        self._tell("evicted", path, message=f"{what}, {kept.size_bytes:,} bytes; {reason}")
+        self._tell("evicted", path, message=eviction_text(kept, reason))
 
     def forget_inside(self, path: StepPath) -> None:
         """Forget the steps of an earlier attempt of a group."""
@@ -379,3 +378,9 @@ def record_lost(journal: Journal, lost: Iterable[AttemptRecord]) -> None:
 def now() -> datetime:
     """Return the time in UTC."""
     return datetime.now(UTC)
+
+
+def eviction_text(kept: Kept, reason: str) -> str:
+    """Return what the cache gave up, in words."""
+    what = f"{kept.workflow}/{kept.path} of {kept.run_id}"
+    return f"{what}, {kept.size_bytes:,} bytes; {reason}"

@@ -32,7 +32,7 @@ from couler.backends.local.orphans import begun_in, end_orphans, end_run
 from couler.backends.local.parameter_files import hold_files, require_files, store_files
 from couler.backends.local.parameters import Parameters, merge_parameters, with_entries
 from couler.backends.local.place import Place
-from couler.backends.local.recording import Recorder, now, record_lost
+from couler.backends.local.recording import Recorder, eviction_text, now, record_lost
 from couler.backends.local.replay import plan_retry
 from couler.backends.local.resuming import Doorbell, Entered
 from couler.backends.local.reuse import Known, Reuse
@@ -64,7 +64,7 @@ from couler.state.holds import hold_objects
 from couler.state.journal import Journal
 from couler.state.ownership import own_run
 from couler.state.records import AttemptStatus, Json, RunRecord, StepRecord
-from couler.state.results import RunResult, StepResults
+from couler.state.results import Event, RunResult, StepResults
 from couler.state.signals import take_signals
 from couler.store import ObjectStore, parse_reference
 
@@ -297,7 +297,11 @@ class _Work:
             journal.session_ended(result.status)
             journal.flush()
         if result.status == "succeeded" and self.around.options.use_cache:
-            _cache(run, self.workflow, self.around, database, self.store).release()
+            cache = _cache(run, self.workflow, self.around, database, self.store)
+            for kept, told in cache.release():
+                text = eviction_text(kept, told.reason)
+                path = StepPath.parse(kept.path)
+                self.around.on_event(Event("evicted", path, run.id, message=text))
         if not self.source_map:
             return result
         steps = StepResults(result.steps, self.source_map, result.finished)

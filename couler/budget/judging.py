@@ -84,17 +84,16 @@ class Judge:
         newcomer = _newcomer(offer, ledger.clock)
         refusal = _too_large(budget, offer)
         if refusal is not None:
-            return self._refuse(ledger, newcomer, refusal)
+            return self._refuse(ledger, refusal)
         known = self._knowledge(ledger, newcomer, offer.place)
         refusal = budget.policy.admit(offer.key, known)
         if refusal is not None:
-            return self._refuse(ledger, newcomer, f"{budget.name}: {refusal}")
+            return self._refuse(ledger, f"{budget.name}: {refusal}")
         newcomer = newcomer._replace(credit=budget.policy.on_access(offer.key, known))
         worth = partial(budget.policy.worth, known=self._knowledge(ledger, newcomer, offer.place))
         gone = _make_room(ledger, newcomer, budget, worth)
-        if gone is None:
-            why = f"{budget.name}: it is worth less than what would have to go for it"
-            return self._refuse(ledger, newcomer, why)
+        if isinstance(gone, str):
+            return self._refuse(ledger, f"{budget.name}: {gone}")
         reason = f"{budget.name}: there is room"
         if gone:
             reason = f"{budget.name}: in place of {counted(len(gone), 'entry', 'entries')}"
@@ -117,7 +116,14 @@ class Judge:
 
     def shrink(self, ledger: Ledger) -> Iterator[Eviction]:
         """Yield what has to go for the cache to fit its budget, if nothing new comes."""
-        yield from self._shrink(ledger, but="")
+        budget = self.budget
+        if budget is None or budget.total_bytes is None:
+            return
+        over = ledger.used_bytes() - budget.total_bytes
+        if over > 0:
+            worth = partial(budget.policy.worth, known=self._knowledge(ledger, None, ""))
+            for one in _least(ledger.entries, over, worth):
+                yield Eviction(one.kept.key, f"{budget.name}: of least worth, and all is too much")
 
     def worths(self, ledger: Ledger) -> dict[str, float]:
         """Return what each entry is worth to the policy now, by key; none without a policy."""
@@ -126,21 +132,9 @@ class Judge:
         known = self._knowledge(ledger, None, "")
         return {kept.key: self.budget.policy.worth(kept.key, known) for kept in ledger.entries}
 
-    def _refuse(self, ledger: Ledger, newcomer: Kept, why: str) -> Verdict:
+    def _refuse(self, ledger: Ledger, why: str) -> Verdict:
         """Return a refusal; a budget that has become smaller takes effect all the same."""
-        evict = tuple(self._shrink(ledger, but=newcomer.key))
-        return Verdict(False, why, evict, age=ledger.age)
-
-    def _shrink(self, ledger: Ledger, *, but: str) -> Iterator[Eviction]:
-        budget = self.budget
-        if budget is None or budget.total_bytes is None:
-            return
-        over = ledger.used_bytes(but=but) - budget.total_bytes
-        if over > 0:
-            worth = partial(budget.policy.worth, known=self._knowledge(ledger, None, ""))
-            entries = (kept for kept in ledger.entries if kept.key != but)
-            for one in _least(entries, over, worth):
-                yield Eviction(one.kept.key, f"{budget.name}: of least worth, and all is too much")
+        return Verdict(False, why, tuple(self.shrink(ledger)), age=ledger.age)
 
     def _knowledge(self, ledger: Ledger, newcomer: Kept | None, here: str) -> Knowledge:
         assert self.budget is not None
@@ -173,8 +167,8 @@ def _too_large(budget: Budget, offer: Offer) -> str | None:
 
 def _make_room(
     ledger: Ledger, newcomer: Kept, budget: Budget, worth: Callable[[str], float]
-) -> list[_Valued] | None:
-    """Return what goes so that a newcomer fits; None if it is worth less than some of that.
+) -> list[_Valued] | str:
+    """Return what goes so that a newcomer fits, or why nothing does.
 
     What it takes the place of has its key. The share of the run comes first, as what goes for it
     leaves room for all.
@@ -197,12 +191,12 @@ def _make_room(
             over,
             worth,
         )
-        if sum(one.kept.size_bytes for one in least) < over:  # the others are pinned
-            return None
+        if sum(one.kept.size_bytes for one in least) < over:
+            return "what is pinned leaves too little room"
         gone += least
     own = worth(newcomer.key) if gone else 0.0
     if any((one.worth, one.used) > (own, newcomer.used) for one in gone):
-        return None
+        return "it is worth less than what would have to go for it"
     return gone
 
 

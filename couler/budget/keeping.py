@@ -7,14 +7,17 @@ from contextlib import suppress
 
 from couler.budget.judging import Judge
 from couler.errors import StoreError
-from couler.state.admission import evict_entries
+from couler.state.admission import Kept, evict_entries
 from couler.state.database import Database
 from couler.state.holds import release_runs
 from couler.state.leftovers import sweep_garbage
+from couler.state.records import CacheDecision
 from couler.store import ObjectStore
 
 
-def keep_budget(database: Database, store: ObjectStore | None, judge: Judge) -> int:
+def keep_budget(
+    database: Database, store: ObjectStore | None, judge: Judge, *, run_id: str | None = None
+) -> tuple[tuple[Kept, CacheDecision], ...]:
     """Leave what succeeded runs hold to the cache, bring it under its budget, delete what is left.
 
     Parameters
@@ -25,11 +28,13 @@ def keep_budget(database: Database, store: ObjectStore | None, judge: Judge) -> 
         Holds their files; None to delete none, where the store may serve other databases too.
     judge
         Knows the budget, and what goes first.
+    run_id
+        The run at whose end this is; None if there is none.
 
     Returns
     -------
-    int
-        How many entries were evicted.
+    tuple
+        The entries that were evicted, and why.
 
     Raises
     ------
@@ -37,10 +42,10 @@ def keep_budget(database: Database, store: ObjectStore | None, judge: Judge) -> 
         The database cannot be written.
     """
     release_runs(database)
-    evicted = evict_entries(database, judge.shrink)
+    evicted = evict_entries(database, judge.shrink, run_id=run_id)
     if store is not None:
         delete_garbage(database, store)
-    return len(evicted)
+    return evicted
 
 
 def delete_garbage(database: Database, store: ObjectStore) -> None:

@@ -155,7 +155,7 @@ def gc(
         store = ObjectStore(home.store_url)
         evicted = 0
         if budget.is_limited and not dry_run:
-            evicted = keep_budget(database, store, Judge(budget))
+            evicted = len(keep_budget(database, store, Judge(budget)))
         collected = collect_garbage(
             database, store, unused_for=unused_for, grace=grace, dry_run=dry_run
         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property
 
 import sqlalchemy as sa
@@ -256,19 +256,40 @@ def count_hit(
 
 
 def evict_entries(
-    database: Database, choose: Callable[[Ledger], Iterable[Eviction]]
-) -> tuple[Kept, ...]:
+    database: Database,
+    choose: Callable[[Ledger], Iterable[Eviction]],
+    *,
+    run_id: str | None = None,
+) -> tuple[tuple[Kept, CacheDecision], ...]:
     """Remove entries that are chosen when nobody else can change them.
+
+    Parameters
+    ----------
+    database
+        The database.
+    choose
+        Says which go, and why; it may look at the ledger only until it returns.
+    run_id
+        The run at whose end this is, among whose decisions it is recorded; None if there is none.
 
     Returns
     -------
-    tuple of Kept
-        Those that were removed; pinned ones stay.
+    tuple
+        Those that were removed, with the reasons; pinned ones stay.
     """
+    now = datetime.now(UTC)
     with database.write() as connection:
         lock_cache(connection)
         clock, age = _read_clock(connection)
-        return tuple(_evict(connection, tuple(choose(Ledger(connection, clock, age)))))
+        evictions = tuple(choose(Ledger(connection, clock, age)))
+        reasons = dict(evictions)
+        evicted = tuple(
+            (kept, CacheDecision(kept.path, kept.key, "evicted", reasons[kept.key], now))
+            for kept in _evict(connection, evictions)
+        )
+        if run_id is not None and evicted:
+            _record(connection, run_id, [told for _, told in evicted])
+    return evicted
 
 
 def read_ledger(connection: sa.Connection) -> Ledger:

@@ -145,7 +145,7 @@ def test_what_is_pinned_stays_whatever_the_judge_says(database: Database) -> Non
     settle(database, offer(A))
     pin_entries(database, [A], pinned=True)
     assert settle(database, offer(B), A).evicted == ()
-    assert evict_entries(database, lambda _: [Eviction(A, ""), Eviction(B, "")])[0].key == B
+    assert evict_entries(database, lambda _: [Eviction(A, ""), Eviction(B, "")])[0][0].key == B
     assert kept(database) == "a"
 
 

@@ -116,6 +116,20 @@ def test_evictions_are_told_and_recorded(tmp_path: Path) -> None:
     assert sorted(decisions) == ["evicted", "miss", "miss", "stored", "stored"]
 
 
+def test_a_budget_that_became_smaller_is_told_of_and_recorded(tmp_path: Path) -> None:
+    run(three("a", "b"), tmp_path)
+    events: list[Event] = []
+    options = RunOptions(home=tmp_path, cache_budget=150 * KIB, cache_policy="lru")
+    result = LOCAL.run(three("a", "b"), options=options, on_event=events.append)
+    [told] = [event for event in events if event.kind == "evicted"]
+    assert told.message is not None
+    assert "of least worth, and all is too much" in told.message
+    with open_database(Home(tmp_path).database_url) as database:
+        decisions = [one.decision for one in cache_decisions_of(database, result.run_id)]
+        assert stats_of_cache(database).evicted == 1
+    assert decisions == ["hit", "hit", "evicted"]
+
+
 def test_a_running_run_keeps_what_it_reads(tmp_path: Path) -> None:
     """What is refused or evicted while its reader waits is there for it."""
     made = [blob(f"make-{letter}", letter, 100) for letter in "abc"]
