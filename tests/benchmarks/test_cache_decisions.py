@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -29,13 +30,20 @@ def benchmark(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 
 def test_all_policies_are_measured_and_ask_for_few_worths(
-    benchmark: types.ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    benchmark: types.ModuleType, tmp_path: Path
 ) -> None:
-    benchmark.main(["--quick", "--json", str(tmp_path / "rows.json")])
+    # A process of its own: it collects garbage again and again, which takes long beside much else.
+    done = subprocess.run(
+        [sys.executable, str(FILE), "--quick", "--json", str(tmp_path / "rows.json")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode in (0, 1), done.stderr) == (True, "")  # 1: machines are noisy
     rows = json.loads((tmp_path / "rows.json").read_text())["rows"]
     assert {row["policy"] for row in rows} == {*policy_names(), *benchmark.FLOORS}
     assert {row["shape"] for row in rows} == set(benchmark.SHAPES)
-    assert "a decision at 100 over one at 20" in capsys.readouterr().out
+    assert "a decision at 100 over one at 20" in done.stdout
     for row in rows:
         assert row["microseconds"] > 0
         assert (row["kept"] == 0) == (row["policy"] == "none")
