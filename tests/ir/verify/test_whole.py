@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 
@@ -14,6 +13,7 @@ from couler.ir.values import ParamRef, StepRef
 from couler.ir.verify import verify
 from couler.ir.workflow import Parameter, Step, Workflow
 from tests.corpus import Case, cases
+from tests.support.call_counts import calls
 from tests.support.sample_flows import echo, flow
 from tests.support.strategies import workflows
 
@@ -39,22 +39,6 @@ def large(count: int) -> Workflow:
 
     steps = map(step, range(count))
     return flow(*steps, parameters=(Parameter(name="p", default="x"),))
-
-
-def calls(function: Callable[[Workflow], object], workflow: Workflow) -> int:
-    """How many functions are called; unlike seconds the same each time."""
-    count = 0
-
-    def on_call(frame: object, event: str, argument: object) -> None:
-        nonlocal count
-        count += event in ("call", "c_call")
-
-    sys.setprofile(on_call)
-    try:
-        function(workflow)
-    finally:
-        sys.setprofile(None)
-    return count
 
 
 @pytest.mark.parametrize("function", [verify, features])
