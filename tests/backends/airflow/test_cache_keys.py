@@ -137,7 +137,7 @@ def key_on_argo(workflow: Workflow, texts: list[str]) -> str:
 STEPS: Mapping[str, Step] = {
     "known texts": cached("a", NASTY, ""),
     "values": cached(param("p"), param("n"), ref("text"), ref("number"), ref("any")),
-    "a template": cached(Template(parts=("n is ", ref("number"), " {{ $$"))),
+    "a template": cached(Template(parts=("n is ", ref("number"), " of $$HOME"))),
     "a gathered list": cached(ref("each")),
     "inputs": cached(
         inputs=[
