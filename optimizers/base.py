@@ -6,11 +6,15 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Sequence
 
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
 
 Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 """Gives what a workflow takes of the engine; None for one that it cannot run anyway."""
+
+Refusals: t.TypeAlias = Callable[[Workflow], Sequence[Diagnostic]]
+"""Gives the errors with which the engine refuses a workflow; none if it takes it."""
 
 
 class PassContext:
@@ -28,6 +32,8 @@ class PassContext:
     parts_are_barriers
         Whether the engine starts the parts of a split scope as a whole (`couler.ir.sizes.Limits`);
         None without an engine.
+    refusals
+        Gives what the engine refuses; None without an engine.
 
     Attributes
     ----------
@@ -59,11 +65,13 @@ class PassContext:
         profile: str | None = None,
         weigh: Weigh | None = None,
         parts_are_barriers: bool | None = None,
+        refusals: Refusals | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
         self.weigh = weigh
         self.parts_are_barriers = parts_are_barriers
+        self.refusals = refusals
         self.reason = ""
         self.step_reasons: dict[str, str] = {}
         self.derived: dict[str, tuple[str, ...]] = {}

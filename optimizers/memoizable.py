@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.locks import locks_of
@@ -30,6 +30,8 @@ class Memoizable:
     files_by_content
         Whether the engine's keys have the content of files, as those of this machine do. Elsewhere
         a file counts by its location, which has the run in it unless its step is memoized, too.
+    refused
+        Why the engine can keep nothing of some steps, by their paths.
 
     Notes
     -----
@@ -37,8 +39,14 @@ class Memoizable:
     as there are around it.
     """
 
-    def __init__(self, workflow: Workflow, *, files_by_content: bool) -> None:
-        self._workflow = workflow
+    def __init__(
+        self,
+        workflow: Workflow,
+        *,
+        files_by_content: bool,
+        refused: Mapping[str, str] | None = None,
+    ) -> None:
+        self._refused = {} if refused is None else refused
         self._by_content = files_by_content
         self._volumes = {volume.name: volume for volume in workflow.volumes}
         self._scopes: dict[ScopeKey, Scope] = {scope.key: scope for scope in scopes(workflow)}
@@ -54,7 +62,12 @@ class Memoizable:
 
     def obstacle(self, scope: Scope, step: Step) -> str | None:
         """Return why an earlier run cannot stand for a step; None if it can."""
-        return self._effect(step) or self._unread(scope, step) or self._unsteady_input(scope, step)
+        return (
+            self._effect(step)
+            or self._unread(scope, step)
+            or self._unsteady_input(scope, step)
+            or self._refused.get(scope.path_of(step))
+        )
 
     def relies_on(self, scope: Scope, step: Step) -> Iterator[str]:
         """Yield the paths of the steps that must be memoized, too, for a step to be found again.

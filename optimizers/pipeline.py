@@ -10,7 +10,14 @@ from couler.errors import ConfigurationError, InvalidWorkflowError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import Pass, PassContext, Weigh, defaults_of, options_of
+from couler.optimizers.base import (
+    Pass,
+    PassContext,
+    Refusals,
+    Weigh,
+    defaults_of,
+    options_of,
+)
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.registry import built_in_pass
 
@@ -52,6 +59,7 @@ class Pipeline:
         profile: str | None = None,
         weigh: Weigh | None = None,
         parts_are_barriers: bool | None = None,
+        refusals: Refusals | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -62,7 +70,7 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers
+        weigh, parts_are_barriers, refusals
             What the passes are told of the engine (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
@@ -91,7 +99,11 @@ class Pipeline:
         records: list[PassRecord] = []
         for pass_ in self.passes:
             context = PassContext(
-                engine=engine, profile=profile, weigh=weigh, parts_are_barriers=parts_are_barriers
+                engine=engine,
+                profile=profile,
+                weigh=weigh,
+                parts_are_barriers=parts_are_barriers,
+                refusals=refusals,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)

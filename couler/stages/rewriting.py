@@ -16,6 +16,7 @@ from couler.optimizers.base import Pass, fits_engine
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
+from couler.stages.refusing import refusals
 from couler.stages.weighing import parts_are_barriers, weigher
 
 _MOST_STEPS = 5
@@ -70,6 +71,7 @@ def rewrite(
         profile=target.profile,
         weigh=weigher(backend, target),
         parts_are_barriers=parts_are_barriers(backend, target),
+        refusals=refusals(backend, target),
         verified=True,
     )
 

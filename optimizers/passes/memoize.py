@@ -6,6 +6,7 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Cache
 from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
@@ -17,6 +18,16 @@ from couler.optimizers.memoizable import Memoizable
 _GIB = 1 << 30
 _HOUR_S = 3_600.0
 _MONTH_S = 30 * 86_400.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The steps that have no cache, by their paths, and what is said of them."""
+
+    steps: Mapping[str, Step]
+    obstacles: Mapping[str, str | None]
+    chosen: Mapping[str, str]
+    """Why each of them is that is memoized."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,10 @@ class Memoize:
     of exit handlers and hooks are left alone. Where a step is memoized that reads a file, so is the
     one that makes it, whatever that is worth.
 
+    What the engine refuses of the workflow with these caches and takes of the one without them is
+    not done: its step is left, and with it those that read its files; where no such step is named,
+    all are.
+
     It is worth it if its seconds, by its profile, are more than those of a hit and of reading its
     outputs by at least `least_saved_s`. An entry is kept until keeping its bytes has cost what
     making them again costs, but no longer than `most_age_s`: that is at most twice what one pays
@@ -43,7 +58,8 @@ class Memoize:
     Preserved: outcomes, if steps give the same for the same inputs. Only who wrote a step knows
     that, so the pass is no part of the default pipeline.
 
-    O(n + m) for n steps and m references.
+    O(n + m) for n steps and m references, and as long as the engine takes to check the workflow,
+    once more than there are rounds in which it refuses caches.
 
     Attributes
     ----------
@@ -106,28 +122,50 @@ class Memoize:
 
     def run(self, workflow: Workflow, context: PassContext) -> Workflow:
         """Return the workflow with caches for the steps that are worth it."""
-        able = Memoizable(workflow, files_by_content=context.engine == "local")
-        steps = {
+        refused: dict[str, str] = {}
+        while True:
+            choice = self._choose(workflow, context, refused)
+            memoized = self._memoized(workflow, choice)
+            new = _newly_refused(workflow, memoized, context)
+            of_chosen = {one.step: one for one in new if one.step in choice.chosen}
+            if not of_chosen:
+                break
+            refused |= {str(path): _refusal(one, context) for path, one in of_chosen.items()}
+        if new:  # of the workflow as a whole, or of steps that read what would be memoized
+            context.give_up(f"No step is memoized: {_refusal(new[0], context)}.")
+            return workflow
+        for path, step in choice.steps.items():
+            obstacle = choice.obstacles[path] or self._worthless(step)
+            context.explain(choice.chosen.get(path) or f"Not memoized: {obstacle}.", step=path)
+        context.explain(_summary(len(choice.chosen), len(choice.steps) - len(choice.chosen)))
+        return memoized
+
+    def _choose(
+        self, workflow: Workflow, context: PassContext, refused: Mapping[str, str]
+    ) -> _Choice:
+        """Choose the steps that are worth it, of those that the engine does not refuse."""
+        by_content = context.engine == "local"
+        able = Memoizable(workflow, files_by_content=by_content, refused=refused)
+        places = {
             scope.path_of(step): (scope, step) for scope, step in able.steps() if step.cache is None
         }
-        obstacles = {path: able.obstacle(scope, step) for path, (scope, step) in steps.items()}
-        chosen: dict[str, str] = {}  # and why each of them is
-        for path, (_, step) in steps.items():
-            why = obstacles[path] or self._worthless(step)
-            if why is None:
-                chosen[path] = self._worth(step)
+        obstacles = {path: able.obstacle(scope, step) for path, (scope, step) in places.items()}
+        chosen = {
+            path: self._worth(step)
+            for path, (_, step) in places.items()
+            if (obstacles[path] or self._worthless(step)) is None
+        }
         for path in [*chosen]:
-            self._choose_before(path, able, steps, chosen)
-        for path, (_, step) in steps.items():
-            why = chosen.get(path) or f"Not memoized: {obstacles[path] or self._worthless(step)}."
-            context.explain(why, step=path)
-        context.explain(_summary(len(chosen), len(steps) - len(chosen)))
-        if not chosen:
+            self._choose_before(path, able, places, chosen)
+        return _Choice({path: step for path, (_, step) in places.items()}, obstacles, chosen)
+
+    def _memoized(self, workflow: Workflow, choice: _Choice) -> Workflow:
+        if not choice.chosen:
             return workflow
         return map_scopes(
             workflow,
             lambda scope: tuple(
-                self._with_cache(step) if scope.path_of(step) in chosen else step
+                self._with_cache(step) if scope.path_of(step) in choice.chosen else step
                 for step in scope.steps
             ),
         )
@@ -179,6 +217,20 @@ class Memoize:
             f"A hit saves {self._saved_s(step):,.0f} s; {kept} worth keeping for "
             f"{age / 86_400:,.3g} days."
         )
+
+
+def _newly_refused(before: Workflow, after: Workflow, context: PassContext) -> list[Diagnostic]:
+    """Return what the engine refuses of a workflow for what the pass did."""
+    if context.refusals is None or after is before:
+        return []
+    found = context.refusals(after)
+    known = {(one.code, one.step) for one in context.refusals(before)} if found else set()
+    return [one for one in found if (one.code, one.step) not in known]
+
+
+def _refusal(one: Diagnostic, context: PassContext) -> str:
+    message = one.message.removeprefix(f"{context.engine}: ").removesuffix(".")
+    return f"{context.engine} refuses it: {message} [{one.code}]"
 
 
 def _output_bytes(step: Step) -> int | None:

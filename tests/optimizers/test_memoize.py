@@ -6,14 +6,19 @@ import typing as t
 
 import pytest
 
+from couler.backends.base import Target
 from couler.ir.artifacts import S3Location
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.locks import Mutex
+from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache, Profile
 from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
 from couler.ir.workflow import ExitHandler, Input, Output, Step, Workflow
+from couler.optimizers.base import Refusals
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.memoize import Memoize
 from couler.optimizers.pipeline import Pipeline
+from couler.stages.planning import plan
 from tests.corpus.build import flow, given, group, item, or_else, out, param, ref, run, sh
 
 USUAL = Memoize()
@@ -199,6 +204,68 @@ def test_files_that_are_read_as_one_folder_stay_with_their_run() -> None:
     workflow = flow("w", make, folder)
     assert why_not(workflow) == "last reads the files of all its items as one folder."
     assert list(memoized(workflow, engine="local")[0]) == ["a"]
+
+
+def refuses(*names: str) -> Refusals:
+    """Return an engine that keeps nothing of some steps."""
+
+    def refused(workflow: Workflow) -> list[Diagnostic]:
+        return [
+            Diagnostic("CLR382", f'argo: step "{step.name}" has a cache. Leave it out.', step.name)
+            for step in workflow.steps
+            if step.name in names and step.cache is not None
+        ]
+
+    return refused
+
+
+def test_what_the_engine_refuses_is_left_alone_and_so_is_who_reads_its_files() -> None:
+    planned, log = Pipeline((USUAL,)).run(chain(), engine="argo", refusals=refuses("make"))
+    assert planned == chain()
+    [record] = log.records
+    assert record.step_reasons["make"] == (
+        'Not memoized: argo refuses it: step "make" has a cache. Leave it out [CLR382].'
+    )
+    assert "it reads a file of make, which cannot be memoized" in record.step_reasons["a"]
+    planned, _ = Pipeline((USUAL,)).run(chain(), engine="argo", refusals=refuses("a"))
+    assert [step.name for step in planned.steps if step.cache is not None] == ["make"]
+
+
+def test_what_the_engine_refuses_anyway_is_no_obstacle() -> None:
+    always = Diagnostic("CLR360", "argo: the workflow is strange.", None)
+    planned, _ = Pipeline((USUAL,)).run(chain(), engine="argo", refusals=lambda _: [always])
+    assert [step.name for step in planned.steps if step.cache is not None] == ["make", "a"]
+
+
+def test_a_refusal_of_the_whole_leaves_all_steps_alone() -> None:
+    def refused(workflow: Workflow) -> list[Diagnostic]:
+        too_many = any(step.cache is not None for step in workflow.steps)
+        return [Diagnostic("CLR515", "argo: the entries do not fit.")] if too_many else []
+
+    planned, log = Pipeline((USUAL,)).run(chain(), engine="argo", refusals=refused)
+    assert planned == chain()
+    [record] = log.records
+    assert record.reason == (
+        "No step is memoized: argo refuses it: the entries do not fit [CLR515]."
+    )
+    assert record.gave_up
+
+
+@pytest.mark.parametrize(
+    ("target", "memoized", "left", "code"),
+    [
+        (Target(), [], "a", "[CLR354]"),
+        (Target(options={"files_claim": "f", "io_image": "i"}), ["a"], "b", "[CLR382]"),
+    ],
+)
+def test_airflow_takes_what_is_memoized(
+    target: Target, memoized: list[str], left: str, code: str
+) -> None:
+    first = PodContainer(name="first", image="busybox", command=("true",))
+    workflow = flow("w", work(), work("b", init_containers=(first,)), reads("a", "b"))
+    planned = plan(workflow, engine="airflow", target=target, passes=[USUAL])
+    assert [step.name for step in planned.workflow.steps if step.cache is not None] == memoized
+    assert code in planned.log.records[-1].step_reasons[left]
 
 
 def test_reasons_are_told_of_each_step() -> None:
