@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from couler.ir.diagnostics import Diagnostic
+from couler.ir.policies import Profile
 from couler.ir.sizes import Footprint
 from couler.ir.workflow import Workflow
 
@@ -15,6 +16,9 @@ Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 
 Refusals: t.TypeAlias = Callable[[Workflow], Sequence[Diagnostic]]
 """Gives the errors with which the engine refuses a workflow; none if it takes it."""
+
+History: t.TypeAlias = Callable[[], Mapping[str, Profile]]
+"""Gives what was measured of steps in earlier runs of the workflow, by their paths."""
 
 
 class PassContext:
@@ -34,6 +38,8 @@ class PassContext:
         None without an engine.
     refusals
         Gives what the engine refuses; None without an engine.
+    history
+        Gives what earlier runs took; None where nobody is to be asked for it.
 
     Attributes
     ----------
@@ -66,12 +72,14 @@ class PassContext:
         weigh: Weigh | None = None,
         parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
+        history: History | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
         self.weigh = weigh
         self.parts_are_barriers = parts_are_barriers
         self.refusals = refusals
+        self.history = history
         self.reason = ""
         self.step_reasons: dict[str, str] = {}
         self.derived: dict[str, tuple[str, ...]] = {}

@@ -139,6 +139,7 @@ class PassRecord:
                 {**change_to_json(change), **({"reason": why} if why else {})}
                 for change, why in ((one, self.reason_of(one)) for one in self.changes)
             ],
+            "step_reasons": dict(self.step_reasons),
             "sources": {
                 path: list(sources) for path, sources in self.sources.items() if sources != (path,)
             },

@@ -11,6 +11,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import (
+    History,
     Pass,
     PassContext,
     Refusals,
@@ -60,6 +61,7 @@ class Pipeline:
         weigh: Weigh | None = None,
         parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
+        history: History | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -70,8 +72,8 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers, refusals
-            What the passes are told of the engine (`PassContext`).
+        weigh, parts_are_barriers, refusals, history
+            What the passes are told of the engine and of earlier runs (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
 
@@ -104,6 +106,7 @@ class Pipeline:
                 weigh=weigh,
                 parts_are_barriers=parts_are_barriers,
                 refusals=refusals,
+                history=history,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)

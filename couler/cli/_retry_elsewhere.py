@@ -106,6 +106,7 @@ def _restart(
 ) -> RunRecord | None:
     """Return the run that goes on; None if only its plan was to be shown, or nothing runs."""
     from couler.control.restarting import check, restart
+    from couler.stages.history import earlier_runs
 
     run, fault = ask(session, run, database, home)
     if fault is not None:
@@ -119,6 +120,7 @@ def _restart(
         parameters=asked.parameters,
         passes=asked.passes,
         from_step=asked.from_step,
+        history=earlier_runs(database, home),
     )
     say_if_not_run(session, asked.from_step, prepared.plan.steps, prepared.source_map)
     if plan_only:

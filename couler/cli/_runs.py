@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import typing as t
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from couler.cli._session import Session
 from couler.errors import CoulerError
 
 if t.TYPE_CHECKING:
+    from couler.ir.policies import Profile
+    from couler.stages.history import EarlierRuns
     from couler.state import Database, Home, RunRecord
 
 _COMPLETED = 50
@@ -47,7 +49,7 @@ class RunType(click.ParamType):  # type: ignore[type-arg]  # not generic before 
 
         try:
             home = find_home(ctx.ensure_object(Session), ctx.params.get("home"))
-            if home.database is None and not (home.root / "couler.db").is_file():
+            if not _has_database(home):
                 return []
             with open_database(home.database_url) as database:
                 runs = list_runs(database, limit=_COMPLETED)
@@ -86,6 +88,25 @@ def open_home(session: Session, flag: Path | None) -> Iterator[tuple[Database, H
     home = find_home(session, flag)
     with open_database(home.database_url) as database:
         yield database, home
+
+
+def history_of(session: Session, flag: Path | None) -> EarlierRuns:
+    """Return what tells of earlier runs; the database is opened when it is first asked."""
+
+    def profiles(workflow: str, engine: str | None) -> Mapping[str, Profile]:
+        from couler.stages.history import earlier_runs
+
+        home = find_home(session, flag)
+        if not _has_database(home):  # to look at a plan makes none
+            return {}
+        with open_home(session, flag) as (database, found):
+            return earlier_runs(database, found)(workflow, engine)
+
+    return profiles
+
+
+def _has_database(home: Home) -> bool:
+    return home.database is not None or (home.root / "couler.db").is_file()
 
 
 def folder_of(run: RunRecord, home: Home) -> Path:

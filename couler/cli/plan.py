@@ -24,6 +24,7 @@ from couler.cli._options import (
     target_option,
 )
 from couler.cli._pipelines import PassFlags, passes_of, passes_option
+from couler.cli._runs import history_of, home_option
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option
 from couler.cli._targets import connect_to
@@ -58,6 +59,7 @@ PICTURES = ("svg", "mermaid", "dot", "html")
     help="Write the workflow before the first pass and after each into a folder, as JSON.",
 )
 @output_option("File to write")
+@home_option
 @session_options
 @pass_session
 def command(
@@ -74,14 +76,15 @@ def command(
     as_: str | None,
     dump: Path | None,
     output: str | None,
+    home: Path | None,
     storages: tuple[str, ...],
 ) -> None:
     """Show what the passes did to a workflow, and why.
 
     Then come the overrides that the program gives the engine, which are merged in last. Sizes are
     those of the workflow as compact JSON; seconds, memory and cost are estimated from what the
-    steps say of themselves. What the engine refuses comes below the plan, with the exit
-    code of compile.
+    steps say of themselves. Passes may ask what earlier runs took. What the engine refuses comes
+    below the plan, with the exit code of compile.
     """
     if as_ is not None and format_ is not None:
         raise click.UsageError("--as draws a picture, --format reports: give one of them")
@@ -108,6 +111,7 @@ def command(
         on_pass=dumped,
         prices=Prices(**prices) if prices else None,
         keep_refusal=True,
+        history=history_of(session, home),
     )
     if dumped is not None:
         dumped.finish(plan.source)

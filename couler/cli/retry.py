@@ -16,7 +16,7 @@ from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._progress import Tell
 from couler.cli._retry_elsewhere import Asked, Shown, retry_elsewhere, target_of_run
 from couler.cli._running import home_flag, param_option, parse_params, run_options
-from couler.cli._runs import FORMATS, open_home, run_argument
+from couler.cli._runs import FORMATS, history_of, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option, storages_of
 from couler.ir.serialize import read_json
@@ -117,7 +117,13 @@ def command(
     stated = storages_of(session, RUNNER, storages)
     changed = None
     if loaded is not None:
-        changed = stages.plan_run(loaded, options=options, passes=chosen, storages=stated)
+        changed = stages.plan_run(
+            loaded,
+            options=options,
+            passes=chosen,
+            storages=stated,
+            history=history_of(session, options.home),
+        )
         names = changed.source_map
     planned = stages.plan_retry(
         record.id,

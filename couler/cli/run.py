@@ -17,7 +17,7 @@ from couler.cli._pipelines import PassFlags, passes_of, passes_option
 from couler.cli._planned import say_what_runs
 from couler.cli._progress import Tell
 from couler.cli._running import home_flag, param_option, parse_params, run_options
-from couler.cli._runs import FORMATS, open_home
+from couler.cli._runs import FORMATS, history_of, open_home
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._storages import storage_option, storages_of
 from couler.stages.running import RUNNER
@@ -57,7 +57,13 @@ def command(
     again = Again(home_flag(), file.written, with_file=passes.words)
     loaded = load(file)
     stated = storages_of(session, RUNNER, storages)
-    planned = stages.plan_run(loaded, options=options, passes=chosen, storages=stated)
+    planned = stages.plan_run(
+        loaded,
+        options=options,
+        passes=chosen,
+        storages=stated,
+        history=history_of(session, options.home),
+    )
     earlier = _find_unfinished(session, loaded.name, options) if resume else None
 
     def start(tell: Tell) -> stages.RunResult:

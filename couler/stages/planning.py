@@ -18,6 +18,7 @@ from couler.optimizers.log import PassLog, Size, measure
 from couler.optimizers.log_text import Row, known_text, log_text, rows_of, table_text
 from couler.optimizers.pipeline import Callback
 from couler.stages.checks import check_engine, refuse_errors, verify_everywhere
+from couler.stages.history import EarlierRuns
 from couler.stages.overrides import Override, find_overrides
 from couler.stages.rewriting import Origins, prepare, rewrite
 from couler.stages.weighing import parts_are_barriers
@@ -182,6 +183,7 @@ def plan(
     on_pass: Callback | None = None,
     prices: Prices | None = None,
     keep_refusal: bool = False,
+    history: EarlierRuns | None = None,
 ) -> Plan:
     """Check a workflow and run the passes over it.
 
@@ -203,6 +205,9 @@ def plan(
         What compute costs, for the estimates of the plan.
     keep_refusal
         To look at: what the engine refuses is kept as `Plan.refusal`, and not raised.
+    history
+        What earlier runs took (`couler.stages.history.earlier_runs`), for passes that need it; they
+        ask for it only where profiles leave something open.
 
     Raises
     ------
@@ -223,7 +228,9 @@ def plan(
     if on_pass is not None:
         for record in prepared:
             on_pass(record)
-    planned, log = rewrite(resolved, backend=backend, target=target, passes=passes, on_pass=on_pass)
+    planned, log = rewrite(
+        resolved, backend=backend, target=target, passes=passes, on_pass=on_pass, history=history
+    )
     refusal: InvalidWorkflowError | UnsupportedFeatureError | None = None
     if backend is not None:  # after the passes: they may take away what an engine cannot do
         origins = Origins(resolved, planned, log)

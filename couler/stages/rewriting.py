@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 from couler.backends.base import Backend, Target
 from couler.ir.defaults import resolve_defaults
@@ -16,6 +16,7 @@ from couler.optimizers.base import Pass, fits_engine
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
+from couler.stages.history import EarlierRuns
 from couler.stages.refusing import refusals
 from couler.stages.weighing import parts_are_barriers, weigher
 
@@ -52,6 +53,7 @@ def rewrite(
     target: Target,
     passes: Iterable[Pass | str] | None,
     on_pass: Callback | None = None,
+    history: EarlierRuns | None = None,
 ) -> tuple[Workflow, PassLog]:
     """Run passes over a verified workflow without defaults.
 
@@ -64,14 +66,16 @@ def rewrite(
     """
     callbacks = () if on_pass is None else (on_pass,)
     chosen = default_pipeline() if passes is None else passes
+    engine = None if backend is None else backend.name
     name = chosen.name if isinstance(chosen, Pipeline) else None
     return Pipeline(tuple(map(_as_pass, chosen)), callbacks, name).run(
         workflow,
-        engine=None if backend is None else backend.name,
+        engine=engine,
         profile=target.profile,
         weigh=weigher(backend, target),
         parts_are_barriers=parts_are_barriers(backend, target),
         refusals=refusals(backend, target),
+        history=None if history is None else partial(history, workflow.name, engine),
         verified=True,
     )
 

@@ -14,6 +14,7 @@ from couler.ir.paths import StepPath
 from couler.ir.storages import Storages
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
+from couler.stages.history import EarlierRuns
 from couler.stages.planning import Plan, plan
 from couler.stages.workflows import AnyWorkflow, secrets_of
 
@@ -317,10 +318,11 @@ def plan_run(
     options: RunOptions | None = None,
     passes: Iterable[Pass | str] | None = None,
     storages: Storages | None = None,
+    history: EarlierRuns | None = None,
 ) -> Plan:
-    """Return the plan of a run on this machine; the arguments and errors are those of `run`."""
+    """Return the plan of a run on this machine; the arguments are those of `run` and `plan`."""
     target = Target(options=(options or RunOptions()).as_json(), storages=storages or {})
-    return plan(workflow, engine=RUNNER, target=target, passes=passes)
+    return plan(workflow, engine=RUNNER, target=target, passes=passes, history=history)
 
 
 def retry(

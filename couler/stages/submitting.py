@@ -12,6 +12,7 @@ from couler.errors import EngineOptionError
 from couler.ir.serialize import read_json
 from couler.optimizers.base import Pass
 from couler.stages.artifacts import compile
+from couler.stages.history import EarlierRuns, earlier_runs
 from couler.stages.planning import plan
 from couler.stages.workflows import AnyWorkflow, secrets_of
 
@@ -83,7 +84,13 @@ def submit(
     from couler.control.submission import Order, check
     from couler.control.submission import submit as submit_order
 
-    planned = plan(workflow, engine=connection.engine, target=connection.target, passes=passes)
+    planned = plan(
+        workflow,
+        engine=connection.engine,
+        target=connection.target,
+        passes=passes,
+        history=earlier_runs(database, home),
+    )
     artifact = compile(planned, connection.engine, target=connection.target)
     for note in (*map(str, planned.diagnostics), *artifact.notes):
         if on_note is not None:
@@ -124,6 +131,7 @@ def prepare_restart(
     parameters: Mapping[str, object] | None = None,
     passes: Iterable[Pass | str] | None = None,
     from_step: str | None = None,
+    history: EarlierRuns | None = None,
 ) -> Prepared:
     """Return what taking up a run of an engine elsewhere would do, without doing it.
 
@@ -143,6 +151,8 @@ def prepare_restart(
         For a changed workflow: in order, or their names; None for the default ones.
     from_step
         Name or path of a step that runs again with all that comes after it.
+    history
+        For a changed workflow, as of `plan`.
 
     Raises
     ------
@@ -159,7 +169,7 @@ def prepare_restart(
     if workflow is None:
         return prepare(run, database, Changes(None, parameters, from_step))
     target = recorded_connection(run).target
-    planned = plan(workflow, engine=run.engine, target=target, passes=passes)
+    planned = plan(workflow, engine=run.engine, target=target, passes=passes, history=history)
     changes = Changes(planned.workflow, parameters, from_step, planned.source_map)
     return prepare(run, database, changes)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.diagnostics import Diagnostic
@@ -12,7 +12,7 @@ from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.durations import known_seconds
+from couler.optimizers.figures import Figures, figures_of
 from couler.optimizers.memoizable import Memoizable
 
 _GIB = 1 << 30
@@ -24,10 +24,10 @@ _MONTH_S = 30 * 86_400.0
 class _Choice:
     """The steps that have no cache, by their paths, and what is said of them."""
 
-    steps: Mapping[str, Step]
-    obstacles: Mapping[str, str | None]
     chosen: Mapping[str, str]
     """Why each of them is that is memoized."""
+    why_not: Mapping[str, str | None]
+    """Why each is not, by itself; None for what is worth it."""
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,12 @@ class Memoize:
     not done: its step is left, and with it those that read its files; where no such step is named,
     all are.
 
-    It is worth it if its seconds, by its profile, are more than those of a hit and of reading its
-    outputs by at least `least_saved_s`. An entry is kept until keeping its bytes has cost what
-    making them again costs, but no longer than `most_age_s`: that is at most twice what one pays
-    who knows when the next run comes (ski rental). What comes before the step does not count: it
-    runs, or is taken from the cache itself, to tell the step's inputs.
+    It is worth it if its seconds are more than those of a hit and of reading its outputs by
+    `least_saved_s` at least. Seconds and bytes are those of the step's profile, and where it does
+    not say them those of earlier runs, if such are known. An entry is kept until keeping its bytes
+    has cost what making them again costs, but no longer than `most_age_s`: that is at most twice
+    what one pays who knows when the next run comes (ski rental). What comes before the step does
+    not count: it runs, or is taken from the cache itself, to tell the step's inputs.
 
     Preserved: outcomes, if steps give the same for the same inputs. Only who wrote a step knows
     that, so the pass is no part of the default pipeline.
@@ -94,7 +95,7 @@ class Memoize:
     >>> [step.cache for step in workflow.steps]
     [Cache(name=None, salt=None, max_age_s=648000.0), None]
     >>> context.step_reasons["load"]
-    'A hit saves 3,513 s; 8 GiB are worth keeping for 7.5 days.'
+    'A hit saves 3,513 s; 8 GiB are worth keeping for 7.5 days (by its profile).'
     """
 
     name: t.ClassVar[str] = "memoize"
@@ -122,10 +123,11 @@ class Memoize:
 
     def run(self, workflow: Workflow, context: PassContext) -> Workflow:
         """Return the workflow with caches for the steps that are worth it."""
+        figures = _figures(workflow, context)
         refused: dict[str, str] = {}
         while True:
-            choice = self._choose(workflow, context, refused)
-            memoized = self._memoized(workflow, choice)
+            choice = self._choose(workflow, context, figures, refused)
+            memoized = self._memoized(workflow, choice, figures)
             new = _newly_refused(workflow, memoized, context)
             of_chosen = {one.step: one for one in new if one.step in choice.chosen}
             if not of_chosen:
@@ -134,40 +136,47 @@ class Memoize:
         if new:  # of the workflow as a whole, or of steps that read what would be memoized
             context.give_up(f"No step is memoized: {_refusal(new[0], context)}.")
             return workflow
-        for path, step in choice.steps.items():
-            obstacle = choice.obstacles[path] or self._worthless(step)
+        for path, obstacle in choice.why_not.items():
             context.explain(choice.chosen.get(path) or f"Not memoized: {obstacle}.", step=path)
-        context.explain(_summary(len(choice.chosen), len(choice.steps) - len(choice.chosen)))
+        context.explain(_summary(len(choice.chosen), len(choice.why_not) - len(choice.chosen)))
+        if refused:
+            context.explain(f"{context.engine} refuses the caches of {len(refused):,}.")
         return memoized
 
     def _choose(
-        self, workflow: Workflow, context: PassContext, refused: Mapping[str, str]
+        self,
+        workflow: Workflow,
+        context: PassContext,
+        figures: Mapping[str, Figures],
+        refused: Mapping[str, str],
     ) -> _Choice:
         """Choose the steps that are worth it, of those that the engine does not refuse."""
         by_content = context.engine == "local"
         able = Memoizable(workflow, files_by_content=by_content, refused=refused)
-        places = {
-            scope.path_of(step): (scope, step) for scope, step in able.steps() if step.cache is None
+        places = {scope.path_of(step): (scope, step) for scope, step in _uncached(able)}
+        why_not = {
+            path: able.obstacle(scope, step) or self._worthless(figures[path], context)
+            for path, (scope, step) in places.items()
         }
-        obstacles = {path: able.obstacle(scope, step) for path, (scope, step) in places.items()}
-        chosen = {
-            path: self._worth(step)
-            for path, (_, step) in places.items()
-            if (obstacles[path] or self._worthless(step)) is None
-        }
+        chosen = {path: self._worth(figures[path]) for path, why in why_not.items() if why is None}
         for path in [*chosen]:
             self._choose_before(path, able, places, chosen)
-        return _Choice({path: step for path, (_, step) in places.items()}, obstacles, chosen)
+        return _Choice(chosen, why_not)
 
-    def _memoized(self, workflow: Workflow, choice: _Choice) -> Workflow:
+    def _memoized(
+        self, workflow: Workflow, choice: _Choice, figures: Mapping[str, Figures]
+    ) -> Workflow:
         if not choice.chosen:
             return workflow
+
+        def with_cache(scope: Scope, step: Step) -> Step:
+            path = scope.path_of(step)
+            if path not in choice.chosen:
+                return step
+            return step.model_copy(update={"cache": Cache(max_age_s=self._age_s(figures[path]))})
+
         return map_scopes(
-            workflow,
-            lambda scope: tuple(
-                self._with_cache(step) if scope.path_of(step) in choice.chosen else step
-                for step in scope.steps
-            ),
+            workflow, lambda scope: tuple(with_cache(scope, step) for step in scope.steps)
         )
 
     def _choose_before(
@@ -186,37 +195,53 @@ class Memoize:
                     chosen[needed] = f"{reader}, which reads its file, is found again by its place."
                     waiting.append(needed)
 
-    def _with_cache(self, step: Step) -> Step:
-        return step.model_copy(update={"cache": Cache(max_age_s=self._age_s(step))})
+    def _worthless(self, figures: Figures, context: PassContext) -> str | None:
+        if figures.seconds is None:
+            if context.history is None:
+                return "its profile does not say how long it takes"
+            return "neither its profile nor an earlier run says how long it takes"
+        if self._saved_s(figures) >= self.least_saved_s:
+            return None
+        return (
+            f"a hit saves less than {self.least_saved_s:,.6g} s of its {figures.seconds:,.6g} s "
+            f"({figures.source})"
+        )
 
-    def _worthless(self, step: Step) -> str | None:
-        seconds = known_seconds(step)
-        if seconds is None:
-            return "its profile does not say how long it takes"
-        if self._saved_s(step) < self.least_saved_s:
-            return f"a hit saves less than {self.least_saved_s:,.6g} s of its {seconds:,.6g} s"
-        return None
+    def _saved_s(self, figures: Figures) -> float:
+        reading_s = (figures.output_bytes or 0) / self.read_bytes_per_s
+        return (figures.seconds or 0.0) - self.hit_s - reading_s
 
-    def _saved_s(self, step: Step) -> float:
-        reading_s = (_output_bytes(step) or 0) / self.read_bytes_per_s
-        return (known_seconds(step) or 0.0) - self.hit_s - reading_s
-
-    def _age_s(self, step: Step) -> float:
+    def _age_s(self, figures: Figures) -> float:
         """Seconds until keeping has cost what making again costs, in whole minutes."""
-        size = _output_bytes(step)
-        if not size:
+        if not figures.output_bytes:
             return self.most_age_s
-        again = (known_seconds(step) or 0.0) / _HOUR_S * self.compute_hour
-        keeping = size / _GIB * self.storage_gib_month / _MONTH_S
+        again = (figures.seconds or 0.0) / _HOUR_S * self.compute_hour
+        keeping = figures.output_bytes / _GIB * self.storage_gib_month / _MONTH_S
         return min(self.most_age_s, max(60.0, round(again / keeping / 60.0) * 60.0))
 
-    def _worth(self, step: Step) -> str:
-        size, age = _output_bytes(step), self._age_s(step)
+    def _worth(self, figures: Figures) -> str:
+        size, age = figures.output_bytes, self._age_s(figures)
         kept = "what it gives is" if size is None else f"{size / _GIB:,.3g} GiB are"
         return (
-            f"A hit saves {self._saved_s(step):,.0f} s; {kept} worth keeping for "
-            f"{age / 86_400:,.3g} days."
+            f"A hit saves {self._saved_s(figures):,.0f} s; {kept} worth keeping for "
+            f"{age / 86_400:,.3g} days ({figures.source})."
         )
+
+
+def _uncached(able: Memoizable) -> Iterator[tuple[Scope, Step]]:
+    return ((scope, step) for scope, step in able.steps() if step.cache is None)
+
+
+def _figures(workflow: Workflow, context: PassContext) -> Mapping[str, Figures]:
+    """Return what the steps take; earlier runs are asked for only if a profile leaves it open."""
+    able = Memoizable(workflow, files_by_content=True)
+    steps = {scope.path_of(step): step for scope, step in _uncached(able)}
+    declared = {path: figures_of(step, None) for path, step in steps.items()}
+    is_open = any(None in (one.seconds, one.output_bytes) for one in declared.values())
+    if not is_open or context.history is None:
+        return declared
+    earlier = context.history()
+    return {path: figures_of(step, earlier.get(path)) for path, step in steps.items()}
 
 
 def _newly_refused(before: Workflow, after: Workflow, context: PassContext) -> list[Diagnostic]:
@@ -231,10 +256,6 @@ def _newly_refused(before: Workflow, after: Workflow, context: PassContext) -> l
 def _refusal(one: Diagnostic, context: PassContext) -> str:
     message = one.message.removeprefix(f"{context.engine}: ").removesuffix(".")
     return f"{context.engine} refuses it: {message} [{one.code}]"
-
-
-def _output_bytes(step: Step) -> int | None:
-    return None if step.profile is None else step.profile.output_bytes
 
 
 def _summary(chosen: int, left: int) -> str:

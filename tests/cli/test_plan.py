@@ -382,3 +382,32 @@ def test_a_plan_that_is_refused_is_looked_at_but_not_compiled() -> None:
         stages.compile(plan, "argo")
     with pytest.raises(InvalidWorkflowError, match="CLR511"):
         stages.plan(workflow, engine="argo", passes=())
+
+
+def test_memoize_asks_earlier_runs(couler: Callable, write: Callable, folder: Path) -> None:
+    flow = write(
+        "timed.yaml",
+        """
+        ir_version: "1"
+        name: timed
+        steps:
+        - name: make
+          action: {kind: container, image: busybox, command: [sh, -c, 'echo 12345']}
+        - name: show
+          action: {kind: container, image: busybox, command: [sh, -c, 'echo "$COULER_INPUT_a"']}
+          inputs: [{name: a, value: {kind: step, step: make}}]
+        """,
+    )
+    plan = ("plan", flow, "-e", "argo", "--pass", "memoize{least_saved_s=0,hit_s=0}")
+
+    def reasons(*flags: str) -> dict[str, str]:
+        report = couler(*plan, "--format", "json", *flags).json
+        [found] = [one for one in report["passes"] if one["pass"] == "memoize"]
+        return found["step_reasons"]
+
+    assert "neither its profile nor an earlier run" in reasons()["make"]
+    assert not list(folder.rglob("couler.db"))
+    assert couler("run", flow).code == 0
+    assert reasons()["make"].endswith("for 30 days (by earlier runs).")
+    assert "neither its profile" in reasons("--home", str(folder / "other"))["make"]
+    assert not (folder / "other").exists()

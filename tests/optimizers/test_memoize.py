@@ -14,7 +14,7 @@ from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache, Profile
 from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
 from couler.ir.workflow import ExitHandler, Input, Output, Step, Workflow
-from couler.optimizers.base import Refusals
+from couler.optimizers.base import History, Refusals
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.memoize import Memoize
 from couler.optimizers.pipeline import Pipeline
@@ -96,7 +96,10 @@ def test_options_are_prices_and_speeds() -> None:
     ("step", "why"),
     [
         (work(profile=None), "its profile does not say how long it takes."),
-        (work(profile=Profile(seconds=5)), "a hit saves less than 10 s of its 5 s."),
+        (
+            work(profile=Profile(seconds=5)),
+            "a hit saves less than 10 s of its 5 s (by its profile).",
+        ),
         (work(locks=(Mutex(name="m"),)), "it takes a lock, so it changes what others use."),
         (work("a", run("id")), "it reads a fact of the run, which is another each time."),
         (
@@ -223,6 +226,7 @@ def test_what_the_engine_refuses_is_left_alone_and_so_is_who_reads_its_files() -
     planned, log = Pipeline((USUAL,)).run(chain(), engine="argo", refusals=refuses("make"))
     assert planned == chain()
     [record] = log.records
+    assert record.reason == "No step is memoized. argo refuses the caches of 1."
     assert record.step_reasons["make"] == (
         'Not memoized: argo refuses it: step "make" has a cache. Leave it out [CLR382].'
     )
@@ -268,10 +272,48 @@ def test_airflow_takes_what_is_memoized(
     assert code in planned.log.records[-1].step_reasons[left]
 
 
+def by_runs(workflow: Workflow, history: History) -> tuple[dict[str, float | None], PassLog]:
+    planned, log = Pipeline((USUAL,)).run(workflow, engine="argo", history=history)
+    ages = {step.name: step.cache.max_age_s for step in planned.steps if step.cache is not None}
+    return ages, log
+
+
+def test_what_no_profile_says_is_taken_from_earlier_runs() -> None:
+    measured = Profile(seconds=3600, output_bytes=8 * GIB)
+    workflow = flow("w", work(profile=None), reads("a"))
+    ages, log = by_runs(workflow, lambda: {"a": measured, "last": Profile(seconds=2)})
+    assert ages == {"a": 648_000}
+    reasons = log.records[0].step_reasons
+    assert reasons["a"].endswith("8 GiB are worth keeping for 7.5 days (by earlier runs).")
+    assert reasons["last"] == "Not memoized: nothing reads what it gives."
+    _, log = by_runs(workflow, lambda: {"a": Profile(seconds=5)})
+    reason = log.records[0].step_reasons["a"]
+    assert reason == "Not memoized: a hit saves less than 10 s of its 5 s (by earlier runs)."
+    _, log = by_runs(workflow, dict)
+    reason = log.records[0].step_reasons["a"]
+    assert reason == "Not memoized: neither its profile nor an earlier run says how long it takes."
+
+
+def test_profiles_come_first_and_runs_are_asked_only_for_what_they_leave_open() -> None:
+    workflow = flow("w", work(profile=Profile(seconds=3600)), reads("a"))
+    measured = Profile(seconds=1, output_bytes=8 * GIB)
+    ages, log = by_runs(workflow, lambda: {"a": measured})
+    assert ages == {"a": 648_000}
+    reason = log.records[0].step_reasons["a"]
+    assert reason.endswith("(seconds by its profile, bytes by earlier runs).")
+
+    def unasked() -> dict[str, Profile]:
+        raise AssertionError("nothing is open")
+
+    said = Profile(seconds=3600, output_bytes=0)
+    closed = flow("w", work(profile=said), reads("a").model_copy(update={"profile": said}))
+    assert list(by_runs(closed, unasked)[0]) == ["a"]
+
+
 def test_reasons_are_told_of_each_step() -> None:
     _, log = memoized(chain())
     [record] = log.records
     assert record.reason == "2 steps are memoized, 1 is not."
     assert record.step_reasons["make"] == (
-        "A hit saves 599 s; 0 GiB are worth keeping for 30 days."
+        "A hit saves 599 s; 0 GiB are worth keeping for 30 days (by its profile)."
     )

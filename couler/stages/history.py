@@ -1,0 +1,107 @@
+"""What earlier runs of a workflow tell of its steps, for the passes."""
+
+from __future__ import annotations
+
+import statistics
+import typing as t
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+
+from couler.errors import ArtifactError
+from couler.ir.policies import Profile
+
+# A program that only compiles loads no database: what needs one is imported where it is called.
+if t.TYPE_CHECKING:
+    from couler.ir.evaluation.values import Single
+    from couler.state.database import Database
+    from couler.state.history import Instance
+    from couler.state.home import Home
+    from couler.store import ObjectStore
+
+EarlierRuns: t.TypeAlias = Callable[[str, str | None], Mapping[str, Profile]]
+"""Gives what the steps of a workflow took, by the name of the workflow and of an engine."""
+
+_LATEST = 10
+"""So many times of an instance count."""
+
+_SIZED = 10
+"""Of how many instances the bytes are looked up: a store elsewhere is asked for each."""
+
+
+def earlier_runs(database: Database, home: Home) -> EarlierRuns:
+    """Return what tells what steps took in earlier runs of a workflow.
+
+    Parameters
+    ----------
+    database, home
+        Where the runs are recorded, and the files of those of this machine are kept.
+
+    Notes
+    -----
+    Figures are medians over the latest 10 times that each instance of a step ran and succeeded.
+    Seconds are those of runs on the engine that is asked for, and only where there are none those
+    on others. Bytes are known of values, and of the files of this machine's store that are still
+    there; engines elsewhere do not tell how large files are.
+    """
+
+    def profiles(workflow: str, engine: str | None) -> Mapping[str, Profile]:
+        from couler.state.history import list_instances
+        from couler.store import ObjectStore
+
+        store = ObjectStore(home.store_url, read_only=True)
+        by_place = _by_place(database, list_instances(database, workflow, latest=_LATEST))
+        return {place: _profile(ran, engine, store) for place, ran in by_place.items()}
+
+    return profiles
+
+
+def _by_place(database: Database, instances: Sequence[Instance]) -> dict[str, list[Instance]]:
+    """Sort instances by where their steps are, in the program and in what passes made of it."""
+    from couler.ir.paths import StepPath, without_places
+    from couler.state.source_maps import source_map_of
+
+    maps = {run_id: source_map_of(database, run_id) for run_id in {one.run_id for one in instances}}
+    found: dict[str, list[Instance]] = defaultdict(list)
+    for one in instances:
+        path = StepPath.parse(one.path)
+        sources = map(StepPath.parse, maps[one.run_id].sources(path))
+        for place in {str(without_places(each)) for each in (path, *sources)}:
+            found[place].append(one)
+    return found
+
+
+def _profile(ran: Sequence[Instance], engine: str | None, store: ObjectStore) -> Profile:
+    timed = [one.seconds for one in ran if one.engine == engine] or [one.seconds for one in ran]
+    known = islice((size for one in ran if (size := _bytes(one, store)) is not None), _SIZED)
+    sizes = [*known]
+    return Profile(
+        seconds=statistics.median(timed),
+        output_bytes=round(statistics.median(sizes)) if sizes else None,
+    )
+
+
+def _bytes(instance: Instance, store: ObjectStore) -> int | None:
+    """Return what the outputs of an instance take; None if that is not known any more."""
+    from couler.ir.evaluation.stored import read_outputs, singles
+
+    try:
+        outputs = read_outputs(instance.outputs)
+    except ValueError:  # another version wrote them
+        return None
+    sizes = [_size(one, instance.is_here, store) for one in singles(outputs)]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def _size(one: Single, is_here: bool, store: ObjectStore) -> int | None:
+    from couler.ir.wire import is_file
+    from couler.store import is_reference
+
+    if not is_file(one.type):
+        return len(one.text.encode())
+    if not is_here or not is_reference(one.text):
+        return None
+    try:
+        return store.size(one.text)
+    except ArtifactError:  # it was collected
+        return None

@@ -1,0 +1,86 @@
+"""What instances of steps took in the earlier runs of a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+
+from couler.state.database import Database
+from couler.state.records import Json
+from couler.state.tables import attempts, runs, steps
+
+__all__ = ["Instance", "list_instances"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An instance of a step that ran and succeeded.
+
+    Attributes
+    ----------
+    run_id, path
+        The instance.
+    engine
+        Name of the backend that ran it.
+    is_here
+        Whether it ran on this machine, so that its files are in the store.
+    seconds
+        How long its last attempt took.
+    outputs
+        Its outputs by name, as the database holds them.
+    """
+
+    run_id: str
+    path: str
+    engine: str
+    is_here: bool
+    seconds: float
+    outputs: Mapping[str, Json]
+
+
+def list_instances(database: Database, workflow: str, *, latest: int) -> list[Instance]:
+    """Return instances of steps of a workflow that ran and succeeded, the latest first.
+
+    What was taken from a cache, or is a group or a foreach as a whole, did not run.
+
+    Parameters
+    ----------
+    database
+        The database.
+    workflow
+        Name of the workflow.
+    latest
+        How many there are at most of one path and one engine.
+    """
+    ended = attempts.c.finished
+    number = sa.func.row_number().over(
+        partition_by=(runs.c.engine, steps.c.path),
+        order_by=(ended.desc(), runs.c.id, attempts.c.number.desc()),
+    )
+    found = (
+        sa.select(
+            *(runs.c.id, steps.c.path, runs.c.engine, runs.c.target, steps.c.outputs),
+            *(attempts.c.started, ended, number.label("place_in_time")),
+        )
+        .join(steps, steps.c.run_id == runs.c.id)
+        .join(attempts, sa.and_(attempts.c.run_id == runs.c.id, attempts.c.path == steps.c.path))
+        .where(runs.c.workflow == workflow, ended.is_not(None))
+        .where(steps.c.status == "succeeded", attempts.c.status == "succeeded")
+        .subquery()
+    )
+    query = sa.select(found).where(found.c.place_in_time <= latest)
+    with database.read() as connection:
+        rows = connection.execute(query.order_by(found.c.finished.desc(), found.c.id, found.c.path))
+        return [
+            Instance(
+                run_id=row.id,
+                path=row.path,
+                engine=row.engine,
+                is_here=row.target is None,
+                seconds=(row.finished - row.started).total_seconds(),
+                outputs=row.outputs,
+            )
+            for row in rows
+        ]
