@@ -33,7 +33,7 @@ from couler import stages
 from couler.backends.argo.check import status_bytes
 from couler.backends.argo.limits import MAX_BYTES, MAX_TASKS, MAX_TEMPLATES
 from couler.backends.base import Target
-from couler.errors import InvalidWorkflowError
+from couler.errors import InvalidWorkflowError, SerializationError
 from couler.ir.policies import Profile
 from couler.ir.values import StepRef
 from couler.ir.workflow import Container, Step, Workflow
@@ -214,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for kind, workflow in workflows(options):
             rows.append(measure(kind, workflow))
             print(line(rows[-1]), flush=True)
-    except wfformat.FormatError as error:
+    except SerializationError as error:
         sys.exit(str(error))
     if not options.data.is_dir():
         print(f"no real workflows in {options.data}: left out")

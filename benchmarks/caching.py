@@ -50,6 +50,8 @@ from workloads.caching_runs import (
 )
 from workloads.options import Options, parse, parser_of
 
+from couler.errors import SerializationError
+
 QUICK_EVERY = 6
 
 SHARE_GOAL = 0.96
@@ -262,7 +264,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.data.is_dir():
         try:
             real, limits = real_figures(options, policies)
-        except wfformat.FormatError as error:
+        except SerializationError as error:
             sys.exit(str(error))
     if real:
         small = {row.name for row in real if row.jobs <= SMALL}

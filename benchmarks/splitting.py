@@ -35,6 +35,7 @@ from pathlib import Path
 from workloads import graphs, wfformat
 from workloads.options import parse, parser_of
 
+from couler.errors import SerializationError
 from couler.optimizers.partitioning import (
     Partition,
     TaskGraph,
@@ -276,7 +277,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parse(parser, arguments)
     try:
         rows, kept = report(options.data, seed=options.seed, quick=options.quick)
-    except wfformat.FormatError as error:
+    except SerializationError as error:
         sys.exit(str(error))
     options.write(
         budgets={"real": REAL_BUDGET, "random": RANDOM_BUDGET},

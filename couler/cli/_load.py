@@ -89,11 +89,12 @@ def load(source: Source) -> Loaded:
             return Loaded(read_json(text, file=name))
         return Loaded(read_yaml(text, file=name))
     except (SerializationError, UnicodeDecodeError) as error:
-        raise LoadError(_diagnostic(error, name)) from error
+        raise unreadable(error, name) from error
 
 
-def _diagnostic(error: Exception, file: str) -> Diagnostic:
-    """Return an error as a diagnostic, at the place that its message begins with."""
+def unreadable(error: Exception, file: str) -> LoadError:
+    """Return the refusal of a file by an error, at the place that its message begins with."""
     match = re.fullmatch(rf"{re.escape(file)}(?::(\d+))?: (.*)", str(error), re.DOTALL)
     line, message = match.groups() if match else (None, str(error))
-    return Diagnostic(NOT_READABLE, message, source=SourceRef(file=file, line=int(line or 1)))
+    source = SourceRef(file=file, line=int(line or 1))
+    return LoadError(Diagnostic(NOT_READABLE, message, source=source))

@@ -10,7 +10,7 @@ import click
 
 from couler.budget.judging import Budget, Judge
 from couler.budget.keeping import keep_budget
-from couler.cli import _cache_sync
+from couler.cli import _cache_simulate, _cache_sync
 from couler.cli._budget import chosen_budget
 from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, minute_text, seconds_text, time_text
@@ -257,4 +257,5 @@ def _echo_json(tree: dict[str, object]) -> None:
     click.echo(json.dumps(told, ensure_ascii=False, indent=2))
 
 
+command.add_command(_cache_simulate.command, "simulate")
 command.add_command(_cache_sync.command, "sync")

@@ -3,9 +3,20 @@
 The model is stated at `couler.caching.simulation.engine`.
 """
 
+from couler.caching.simulation.comparison import Comparison, compare
 from couler.caching.simulation.engine import simulate
 from couler.caching.simulation.governed import GovernedCache
 from couler.caching.simulation.machine import Machine, Storage
 from couler.caching.simulation.report import Report, Span, usage
 
-__all__ = ["GovernedCache", "Machine", "Report", "Span", "Storage", "simulate", "usage"]
+__all__ = [
+    "Comparison",
+    "GovernedCache",
+    "Machine",
+    "Report",
+    "Span",
+    "Storage",
+    "compare",
+    "simulate",
+    "usage",
+]

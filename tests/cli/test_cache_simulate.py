@@ -1,0 +1,245 @@
+"""`couler cache simulate`: what it reads, prints and refuses."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+RUN = Path(__file__).parents[1] / "benchmarks" / "workflows" / "counts.json"
+
+SWEEP = """
+import couler
+from couler import File
+
+@couler.step(profile={"seconds": 30, "output_bytes": 400})
+def load() -> File:
+    return File("table")
+
+@couler.step(profile={"seconds": 60, "output_bytes": 50})
+def fit(table: File, depth: int) -> File:
+    return File("model")
+
+@couler.step(profile={"seconds": 5})
+def best(models: list[File]) -> str:
+    return "deep"
+
+with couler.Workflow("sweep") as wf:
+    best(fit.partial(table=load()).map(depth=[2, 4, 8]))
+"""
+
+UNSAID = """
+import couler
+
+@couler.step(profile={"seconds": 30})
+def load() -> str:
+    return "table"
+
+@couler.step
+def fit(table: str) -> str:
+    return "model"
+
+with couler.Workflow("unsaid") as wf:
+    fit(load())
+    fit(load())
+"""
+
+
+@pytest.fixture(autouse=True)
+def programs(folder: Path) -> None:
+    (folder / "sweep.py").write_text(SWEEP)
+    (folder / "unsaid.py").write_text(UNSAID)
+
+
+def test_a_table_for_each_size_with_the_quickest_first(couler: Callable) -> None:
+    told = couler(
+        *("cache", "simulate", "sweep.py", "--remote-bandwidth", "10B", "--remote-latency", "0"),
+        *("--policy", "none", "--policy", "next-use", "--cache-size", "400B"),
+        *("--cache-size", "50%", "--cache-size", "275"),  # the same twice
+    )
+    assert (told.code, told.err) == (0, "")
+    # Three times 400 bytes and three times 50, at 10 bytes a second.
+    without = "without a cache: 3 min 15 s, reading 2 min 15 s of all steps together, of which "
+    without += "0.0 s cannot be saved"
+    head, first, second = told.out.split("\n\n")
+    assert head.splitlines() == ["sweep: 5 steps read 4 artifacts of 550 B 6 times", without]
+    title, header, *rows = first.splitlines()
+    assert title == "cache of 400 B"
+    assert header == "policy          time     reading   saved    hits  most held  mean held"
+    assert rows[0].startswith("next-use  2 min 20 s       0.0 s  100.0%  100.0%      400 B  ")
+    assert rows[1] == "none      3 min 15 s  2 min 15 s    0.0%    0.0%        0 B        0 B"
+    assert second.startswith("cache of 275 B\n")
+    assert len(second.splitlines()) == 4
+
+
+def test_json_has_the_same(couler: Callable) -> None:
+    options = ("--remote-bandwidth", "10B", "--remote-latency", "0", "--cache-size", "400B")
+    tree = couler("cache", "simulate", "sweep.py", *options, "--format", "json").json
+    assert tree["schema_version"] == 1
+    (one,) = tree["workflows"]
+    assert (one["file"], one["workflow"], one["notes"]) == ("sweep.py", "sweep", [])
+    assert (one["steps"], one["artifacts"], one["artifact_bytes"], one["reads"]) == (5, 4, 550, 6)
+    assert one["least_read_s"] == 0
+    assert one["without_cache"]["read_s"] == 135
+    (cache,) = one["caches"]
+    assert cache["capacity_bytes"] == 400
+    rows = {row["policy"]: row for row in cache["policies"]}
+    assert {"none", "all", "lru", "next-use", "couler", "couler-paper"} <= set(rows)
+    assert [row["seconds"] for row in cache["policies"]] == sorted(
+        row["seconds"] for row in rows.values()
+    )
+    assert (rows["none"]["saved"], rows["none"]["seconds"]) == (0, one["without_cache"]["seconds"])
+    assert rows["next-use"]["saved"] == 1
+    assert (rows["next-use"]["hits"], rows["next-use"]["peak_bytes"]) == (6, 400)
+
+
+def test_misses_workers_and_stores_are_those_asked_for(couler: Callable) -> None:
+    def of(*options: str) -> dict[str, float]:
+        told = ("--policy", "none", "--cache-size", "1B", "--format", "json")
+        (one,) = couler("cache", "simulate", "sweep.py", *told, *options).json["workflows"]
+        return one["without_cache"] | {"least_read_s": one["least_read_s"]}
+
+    # Each fit has load made again, 30 s; the best one has that and all three fits.
+    assert of("--misses", "recompute")["read_s"] == 3 * 30 + 30 + 3 * 60
+    assert of("--workers", "1")["seconds"] > of()["seconds"] + 100
+    assert of("--remote-latency", "7")["read_s"] > 6 * 7
+    slow = of("--cache-latency", "0.25", "--cache-bandwidth", "10kB")
+    assert slow["least_read_s"] == pytest.approx(6 * 0.25 + 3 * 0.04 + 3 * 0.005)
+
+
+def test_the_size_is_the_budget_of_the_settings_or_a_share(
+    couler: Callable, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def capacity() -> int:
+        tree = couler("cache", "simulate", "sweep.py", "--format", "json").json
+        return int(tree["workflows"][0]["caches"][0]["capacity_bytes"])
+
+    assert capacity() == 550 // 4
+    monkeypatch.setenv("COULER_CACHE_BUDGET", "123B")
+    assert capacity() == 123
+
+
+@pytest.mark.parametrize("name", ["counts.json", "counts.json.gz"])
+def test_runs_in_wfformat_are_read_beside_programs(
+    couler: Callable, folder: Path, name: str
+) -> None:
+    raw = RUN.read_bytes()
+    (folder / name).write_bytes(gzip.compress(raw) if name.endswith("gz") else raw)
+    told = couler("cache", "simulate", name, "sweep.py", "--policy", "lru")
+    assert (told.code, told.err) == (0, "")
+    first, second = told.out.split("\n\nsweep: ")
+    assert first.startswith("counts: 14 steps read ")
+    assert second.startswith("5 steps read 4 artifacts")
+
+
+def test_what_profiles_do_not_say_is_told(couler: Callable) -> None:
+    told = couler("cache", "simulate", "unsaid.py", "--policy", "lru")
+    assert told.code == 0
+    assert told.err.splitlines() == [
+        "note: unsaid: the profile of load, load-2 has no output_bytes; 1 byte is taken",
+        "note: unsaid: the profile of fit, fit-2 has no seconds; the mean of the others is taken",
+    ]
+    assert couler("cache", "simulate", "unsaid.py", "-q").err == ""
+
+
+def test_known_times_can_change_what_is_kept(couler: Callable, folder: Path) -> None:
+    """A slow step of two that become ready together: only run times say which reader is next."""
+    tasks = [
+        {"id": "make", "outputFiles": ["x", "y"]},
+        {"id": "slow", "parents": ["make"], "outputFiles": ["s"]},
+        {"id": "quick", "parents": ["make"], "outputFiles": ["q"]},
+        {"id": "after slow", "inputFiles": ["x", "s"]},
+        {"id": "after quick", "inputFiles": ["y", "q"]},
+    ]
+    seconds = {"make": 1, "slow": 50, "quick": 1, "after slow": 50, "after quick": 50}
+    sizes = {"x": 999, "y": 1000, "s": 0, "q": 0}
+    files = [{"id": name, "sizeInBytes": size} for name, size in sizes.items()]
+    tree = {
+        "workflow": {
+            "specification": {"tasks": tasks, "files": files},
+            "execution": {
+                "tasks": [{"id": one, "runtimeInSeconds": some} for one, some in seconds.items()]
+            },
+        }
+    }
+    (folder / "two.json").write_text(json.dumps(tree))
+
+    def held(*options: str) -> int:
+        chosen = ("--policy", "next-use", "--cache-size", "1000B", "--workers", "2")
+        told = couler("cache", "simulate", "two.json", *chosen, "--format", "json", *options).json
+        return int(told["workflows"][0]["caches"][0]["policies"][0]["peak_bytes"])
+
+    assert (held(), held("--known-times")) == (sizes["x"], sizes["y"])
+
+
+def test_a_workflow_in_which_nothing_is_read_has_nothing_to_save(
+    couler: Callable, folder: Path
+) -> None:
+    (folder / "alone.py").write_text(
+        'import couler\n@couler.step(profile={"seconds": 1})\ndef one() -> None: ...\n'
+        'with couler.Workflow("alone") as wf:\n    one()\n'
+    )
+    told = couler("cache", "simulate", "alone.py", "--policy", "lru")
+    assert told.code == 0
+    assert told.out.splitlines()[0] == "alone: 1 step read 0 artifacts of 0 B 0 times"
+    assert told.out.splitlines()[-1].split() == ["lru", "1.0", "s", "0.0", "s", "-", "-", *"0B0B"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "Missing argument 'FILE...'"),
+        (["none.json"], "there is no file none.json"),
+        (["none.json.gz"], "there is no file none.json.gz"),
+        (["sweep.py", "--cache-size", "0%"], '"0%" is no share; it is above 0% and at most 100%'),
+        (["sweep.py", "--cache-size", "101%"], '"101%" is no share'),
+        (["sweep.py", "--cache-size", "some%"], '"some%" is no share'),
+        (["sweep.py", "--cache-size", "some"], '"some" is no size'),
+        (["sweep.py", "--policy", "lur"], "lru"),
+        (["sweep.py", "--workers", "0"], "--workers"),
+        (["sweep.py", "--misses", "wait"], "--misses"),
+        (["sweep.py", "--remote-latency", "-1"], "--remote-latency"),
+        (["sweep.py", "--remote-latency", "nan"], "--remote-latency"),
+        (["sweep.py", "--remote-bandwidth", "0"], "nothing can be read at 0 bytes a second"),
+    ],
+)
+def test_wrong_arguments_are_refused(couler: Callable, arguments: list[str], problem: str) -> None:
+    told = couler("cache", "simulate", *arguments)
+    assert (told.code, told.out) == (2, "")
+    assert problem in told.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("bad.json", "{", "CLR005"),
+        ("bad.json", "[]", "CLR005"),
+        ("bad.json", '{"workflow": {}}', "CLR005"),
+        ("bad.json.gz", "no gzip", "CLR005"),
+        ("bad.py", "import couler", "CLR002"),
+        ("bad.yaml", "name: w", "CLR005"),
+    ],
+)
+def test_files_that_are_neither_are_refused_by_name(
+    couler: Callable, folder: Path, name: str, text: str, problem: str
+) -> None:
+    (folder / name).write_text(text)
+    told = couler("cache", "simulate", "sweep.py", name)
+    assert (told.code, told.out) == (1, "")
+    assert name in told.err
+    assert problem in told.err
+    assert "Traceback" not in told.err
+
+
+def test_a_workflow_with_mistakes_is_refused(couler: Callable, folder: Path) -> None:
+    (folder / "bad.yaml").write_text(
+        'ir_version: "1"\nname: w\nsteps:\n'
+        "- {name: a, action: {kind: container, image: b}, depends_on: [c]}\n"
+    )
+    told = couler("cache", "simulate", "bad.yaml")
+    assert (told.code, told.out) == (1, "")
+    assert 'the workflow "w" is not valid' in told.err
+    assert '"c"' in told.err
