@@ -15,7 +15,6 @@ from pathlib import Path
 
 from couler.backends.local.attempting import LocalAttempter
 from couler.backends.local.cache import StepCache
-from couler.backends.local.cached_places import cached_places
 from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier, left_out_items
@@ -42,6 +41,7 @@ from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.stored import references
 from couler.backends.local.surroundings import Surroundings, require_surroundings
 from couler.backends.local.writing import explain_writing
+from couler.budget.courses import cached_places
 from couler.budget.judging import Judge
 from couler.errors import ArtifactError, StateError
 from couler.ir.evaluation.instances import Instance

@@ -76,6 +76,11 @@ class Judge:
     workflow: str = ""
     ranks: Mapping[str, int] = field(default_factory=dict)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is less room than for everything."""
+        return self.budget is not None and self.budget.is_limited
+
     def settle(self, ledger: Ledger, offer: Offer) -> Verdict:
         """Decide on an offer (`couler.state.admission.Judge`)."""
         budget = self.budget
@@ -125,11 +130,14 @@ class Judge:
             for one in _least(ledger.entries, over, worth):
                 yield Eviction(one.kept.key, f"{budget.name}: of least worth, and all is too much")
 
-    def worths(self, ledger: Ledger) -> dict[str, float]:
-        """Return what each entry is worth to the policy now, by key; none without a policy."""
+    def worths(self, ledger: Ledger, here: str = "") -> dict[str, float]:
+        """Return what each entry is worth to the policy now, by key; none without a policy.
+
+        `here` is the place that the run has come to, if there is one.
+        """
         if self.budget is None:
             return {}
-        known = self._knowledge(ledger, None, "")
+        known = self._knowledge(ledger, None, here)
         return {kept.key: self.budget.policy.worth(kept.key, known) for kept in ledger.entries}
 
     def _refuse(self, ledger: Ledger, why: str) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 import click
@@ -117,18 +118,44 @@ def choose_policy(session: Session, flag: str | None) -> str | None:
     return text
 
 
-def chosen_budget(session: Session) -> Budget:
-    """Return what the settings let the cache keep.
+def budget_options(command: t.Callable[..., t.Any]) -> t.Callable[..., t.Any]:
+    """Add the options that say what the cache may keep; the command gets them as `asked`."""
 
-    Raises
-    ------
-    ConfigurationError
-        A setting is no size, or names no policy.
-    """
-    from couler.budget.judging import Budget
+    @functools.wraps(command)
+    def call(
+        *args: t.Any,
+        cache_budget: int | None,
+        cache_run_budget: int | None,
+        cache_policy: str | None,
+        **others: t.Any,
+    ) -> t.Any:
+        asked = AskedBudget(cache_budget, cache_run_budget, cache_policy)
+        return command(*args, asked=asked, **others)
 
-    return Budget.choose(
-        choose_policy(session, None),
-        choose_size(session, "cache.budget", None),
-        choose_size(session, "cache.run-budget", None),
-    )
+    for option in reversed(BUDGET_OPTIONS):
+        call = option(call)
+    return call
+
+
+class AskedBudget(t.NamedTuple):
+    """What the flags of a command say of the cache; None where they say nothing."""
+
+    total_bytes: int | None
+    run_bytes: int | None
+    policy: str | None
+
+    def choose(self, session: Session) -> Budget:
+        """Return what the flags, and else the settings, let the cache keep.
+
+        Raises
+        ------
+        ConfigurationError
+            A setting is no size, or names no policy.
+        """
+        from couler.budget.judging import Budget
+
+        return Budget.choose(
+            choose_policy(session, self.policy),
+            choose_size(session, "cache.budget", self.total_bytes),
+            choose_size(session, "cache.run-budget", self.run_bytes),
+        )

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import typing as t
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
 import click
 
+from couler.budget.cleaning import Cleaned, clean_cache
+from couler.budget.courses import latest_under_way
 from couler.budget.judging import Budget, Judge
-from couler.budget.keeping import keep_budget
 from couler.cli import _cache_simulate, _cache_sync
-from couler.cli._budget import chosen_budget
+from couler.cli._budget import AskedBudget, budget_options
 from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, minute_text, seconds_text, time_text
 from couler.cli._runs import FORMATS, format_option, open_home
@@ -22,7 +24,7 @@ from couler.state import Database
 from couler.state.admission import read_ledger
 from couler.state.cache import find_entries, list_entries, pin_entries, stats_of_cache
 from couler.state.entries import Entry
-from couler.state.garbage import GRACE, Collected, collect_garbage
+from couler.state.garbage import GRACE
 
 _KEY_LETTERS = 12
 """How much of a key people see; a beginning that no other key has names an entry."""
@@ -42,6 +44,7 @@ def command() -> None:
 @click.argument("names", nargs=-1, metavar="[ENTRY]...")
 @click.option("--workflow", metavar="NAME", help="Only what runs of this workflow made.")
 @click.option("--worth", is_flag=True, help="What each is worth to the policy now; least first.")
+@budget_options
 @format_option
 @session_options
 @pass_session
@@ -50,10 +53,17 @@ def ls(
     names: tuple[str, ...],
     workflow: str | None,
     worth: bool,
+    asked: AskedBudget,
     format_: str | None,
 ) -> None:
-    """List the entries, the last used first."""
-    judge = Judge(chosen_budget(session)) if worth else None
+    """List the entries, the last used first.
+
+    With --worth, what goes first if there is no room: to the run that began last, if some are under
+    way, and else to the next one.
+    """
+    if asked != (None, None, None) and not worth:
+        raise click.UsageError("a budget or a policy tells what entries are worth: give --worth")
+    budget = asked.choose(session)
     with open_home(session, None) as (database, _):
         if names:
             entries = _named(database, names)
@@ -61,9 +71,10 @@ def ls(
         else:
             entries = list_entries(database, workflow=workflow)
         worths: dict[str, float] = {}
-        if judge is not None:
-            with database.read() as connection:
-                worths = judge.worths(read_ledger(connection))
+        if worth:
+            worths = _worths(session, database, budget)
+            # What went meanwhile is worth nothing any more.
+            entries = [entry for entry in entries if entry.key in worths]
             entries.sort(key=lambda entry: (worths[entry.key], entry.used))
     if session.settings.choose("format", format_, FORMATS) == "json":
         _echo_json({"entries": [_entry_json(entry, worths) for entry in entries]})
@@ -79,12 +90,13 @@ def ls(
 
 
 @command.command()
+@budget_options
 @format_option
 @session_options
 @pass_session
-def stats(session: Session, format_: str | None) -> None:
+def stats(session: Session, asked: AskedBudget, format_: str | None) -> None:
     """Show what the cache holds and what it saved."""
-    budget = chosen_budget(session)
+    budget = asked.choose(session)
     with open_home(session, None) as (database, _):
         found = stats_of_cache(database)
     if session.settings.choose("format", format_, FORMATS) == "json":
@@ -103,6 +115,7 @@ def stats(session: Session, format_: str | None) -> None:
     click.echo(f"lost      {seconds_text(found.lost_s)}, running again what had been evicted")
     click.echo(f"rejected  {found.rejected}")
     click.echo(f"evicted   {found.evicted}")
+    click.echo(f"garbage   {_garbage_text(found.garbage)}")
 
 
 @command.command()
@@ -126,6 +139,7 @@ def stats(session: Session, format_: str | None) -> None:
     is_flag=True,
     help="The store that COULER_STORE_URL names serves no other database.",
 )
+@budget_options
 @format_option
 @session_options
 @pass_session
@@ -135,17 +149,18 @@ def gc(
     grace: timedelta,
     dry_run: bool,
     sole_user: bool,
+    asked: AskedBudget,
     format_: str | None,
 ) -> None:
-    """Remove entries that nobody uses, then files that nothing refers to.
+    """Remove entries that nobody uses, then files that nobody needs.
 
-    If there is a budget (`cache.budget` of the settings), entries of least worth go until it is
-    kept. Runs may go on meanwhile. Pinned entries stay, and so do files of runs that are still
-    listed.
+    If there is a budget, by an option or the settings, entries of least worth go until it is kept.
+    Runs may go on meanwhile. Pinned entries stay, and so do files of runs that are still listed.
+    Under a budget, what cached steps of succeeded runs made goes with their entries.
     """
     from couler.store import ObjectStore
 
-    budget = chosen_budget(session)
+    budget = asked.choose(session)
     with open_home(session, None) as (database, home):
         if home.store is not None and not (sole_user or dry_run):
             raise click.UsageError(
@@ -153,18 +168,14 @@ def gc(
                 "Give --sole-user if it serves this one alone"
             )
         store = ObjectStore(home.store_url)
-        evicted = 0
-        if budget.is_limited and not dry_run:
-            evicted = len(keep_budget(database, store, Judge(budget)))
-        collected = collect_garbage(
-            database, store, unused_for=unused_for, grace=grace, dry_run=dry_run
+        cleaned = clean_cache(
+            *(database, store, Judge(budget)), unused_for=unused_for, grace=grace, dry_run=dry_run
         )
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json({"dry_run": dry_run, "evicted": evicted, **collected._asdict()})
+        _echo_json({"dry_run": dry_run, **_cleaned_json(cleaned)})
         return
-    if evicted:
-        click.echo(f"evicted {counted(evicted, 'entry', 'entries')} to keep the budget")
-    click.echo(_told(collected, dry_run))
+    for line in _told(cleaned, budget, dry_run):
+        click.echo(line)
 
 
 @command.command()
@@ -245,11 +256,53 @@ def _entry_json(entry: Entry, worths: Mapping[str, float]) -> dict[str, object]:
     }
 
 
-def _told(collected: Collected, dry_run: bool) -> str:
-    would = "would remove" if dry_run else "removed"
-    entries = counted(collected.entries, "entry", "entries")
-    files = counted(collected.objects, "file")
-    return f"{would} {entries} and {files} ({bytes_text(collected.size_bytes)})"
+def _worths(session: Session, database: Database, budget: Budget) -> dict[str, float]:
+    """Return what each entry is worth now, and say to which run."""
+    run = latest_under_way(database)
+    judge, here = Judge(budget), ""
+    if run is not None:
+        course = run.course
+        judge, here = Judge(budget, course.workflow, course.ranks), course.here
+        at = f"has come to {here}" if here else "has come to no step with a cache yet"
+        session.info(f"worth to {run.run_id}, which {at}")
+    with database.read() as connection:
+        return judge.worths(read_ledger(connection), here)
+
+
+def _garbage_text(count: int) -> str:
+    if not count:
+        return "no files"
+    return f"{counted(count, 'file')} that nobody needs; `couler cache gc` deletes them"
+
+
+def _cleaned_json(cleaned: Cleaned) -> dict[str, object]:
+    return {
+        "evicted": len(cleaned.evicted),
+        "entries": cleaned.unused,
+        "objects": cleaned.objects,
+        "size_bytes": cleaned.size_bytes,
+        "waiting": cleaned.waiting,
+        "temporary_files": cleaned.temporary_files,
+        "kept_objects": cleaned.kept_objects,
+    }
+
+
+def _told(cleaned: Cleaned, budget: Budget, dry_run: bool) -> t.Iterator[str]:
+    """Yield what was removed, and why."""
+    if cleaned.unused:
+        told = counted(cleaned.unused, "entry", "entries")
+        verb = "would remove" if dry_run else "removed"
+        whose = "its" if cleaned.unused == 1 else "their"
+        yield f"{verb} {told}, unused for long or without {whose} files"
+    if cleaned.evicted:
+        told = counted(len(cleaned.evicted), "entry", "entries")
+        size = bytes_text(sum(kept.size_bytes for kept in cleaned.evicted))
+        verb = "would evict" if dry_run else "evicted"
+        yield f"{verb} {told} ({size}) for the budget of {bytes_text(budget.total_bytes or 0)}"
+    verb = "would delete" if dry_run else "deleted"
+    yield f"{verb} {counted(cleaned.objects, 'file')} ({bytes_text(cleaned.size_bytes)})"
+    if cleaned.waiting:
+        yield f"{counted(cleaned.waiting, 'file')} more can go when the runs under way have ended"
 
 
 def _echo_json(tree: dict[str, object]) -> None:

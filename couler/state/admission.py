@@ -277,19 +277,25 @@ def evict_entries(
     tuple
         Those that were removed, with the reasons; pinned ones stay.
     """
-    now = datetime.now(UTC)
     with database.write() as connection:
         lock_cache(connection)
-        clock, age = _read_clock(connection)
-        evictions = tuple(choose(Ledger(connection, clock, age)))
-        reasons = dict(evictions)
-        evicted = tuple(
-            (kept, CacheDecision(kept.path, kept.key, "evicted", reasons[kept.key], now))
-            for kept in _evict(connection, evictions)
-        )
+        evicted = evict_chosen(connection, choose)
         if run_id is not None and evicted:
             _record(connection, run_id, [told for _, told in evicted])
     return evicted
+
+
+def evict_chosen(
+    connection: sa.Connection, choose: Callable[[Ledger], Iterable[Eviction]]
+) -> tuple[tuple[Kept, CacheDecision], ...]:
+    """Remove entries as `evict_entries` does, in a transaction that has locked the cache."""
+    now = datetime.now(UTC)
+    evictions = tuple(choose(read_ledger(connection)))
+    reasons = dict(evictions)
+    return tuple(
+        (kept, CacheDecision(kept.path, kept.key, "evicted", reasons[kept.key], now))
+        for kept in _evict(connection, evictions)
+    )
 
 
 def read_ledger(connection: sa.Connection) -> Ledger:

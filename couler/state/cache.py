@@ -18,7 +18,7 @@ from couler.errors import CacheEntryNotFoundError
 from couler.state.admission import remove_rows
 from couler.state.database import Database
 from couler.state.entries import Entry
-from couler.state.holds import portions
+from couler.state.holds import is_needed, portions
 from couler.state.tables import cache_decisions, cache_entries, cache_garbage, cache_places
 
 
@@ -39,7 +39,7 @@ class Stats(t.NamedTuple):
     lost_s: float
     """How long it took to make again what had been evicted, in seconds."""
     garbage: int
-    """Files that were given up and perhaps not deleted yet."""
+    """Files that were given up and that nobody needs, not deleted yet."""
 
 
 def look_up(database: Database, key: str) -> Entry | None:
@@ -159,7 +159,8 @@ def stats_of_cache(database: Database) -> Stats:
     with database.read() as connection:
         row = connection.execute(sa.select(sa.func.count(), pinned, sa.func.sum(table.size_bytes)))
         entries, pinned_count, size_bytes = row.one()
-        garbage = connection.execute(sa.select(sa.func.count()).select_from(cache_garbage)).scalar()
+        left = sa.select(sa.func.count()).select_from(cache_garbage).where(~is_needed())
+        garbage = connection.execute(left).scalar()
         saved_s, lost_s = connection.execute(sa.select(*of_places)).one()
         counts = connection.execute(sa.select(told, sa.func.count()).group_by(told)).all()
     by_kind = {kind: count for kind, count in counts}  # noqa: C416  # rows, which dict() is not typed for

@@ -75,6 +75,23 @@ class Database:
         with explain_faults(self.place, "write"), self._writer.begin() as connection:
             yield connection
 
+    @contextmanager
+    def rehearse(self) -> Iterator[sa.Connection]:
+        """Give a connection as `write` does, whose transaction the end of the block undoes.
+
+        Raises
+        ------
+        StateError
+            The database cannot be written.
+        """
+        with (
+            explain_faults(self.place, "write"),
+            self._writer.connect() as connection,
+            connection.begin() as transaction,
+        ):
+            yield connection
+            transaction.rollback()
+
     def connect_writer(self) -> sa.Connection:
         """Return a connection whose transactions write; the caller begins, ends and closes it."""
         with explain_faults(self.place, "open"):

@@ -57,9 +57,12 @@ class Store(t.Protocol):
 class Collected(t.NamedTuple):
     """What was removed, or would be."""
 
-    entries: int
-    objects: int
+    entries: frozenset[str]
+    """Keys."""
+    objects: frozenset[str]
+    """Digests."""
     size_bytes: int
+    """What the objects took."""
     temporary_files: int
     kept_objects: int
 
@@ -130,8 +133,8 @@ def collect_garbage(
     if not dry_run:
         strike_off(database, [item.digest for item in deleted])
     return Collected(
-        entries=len(removed),
-        objects=len(deleted),
+        entries=frozenset(removed),
+        objects=frozenset(item.digest for item in deleted),
         size_bytes=sum(item.size for item in deleted),
         temporary_files=0 if dry_run else store.sweep((started - STALE).timestamp()),
         kept_objects=len(found) - len(deleted),

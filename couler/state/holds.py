@@ -64,18 +64,26 @@ def release_runs(database: Database) -> bool:
     bool
         Whether anything was held; what no entry needs is noted as garbage then.
     """
-    succeeded = sa.select(runs.c.id).where(runs.c.status == "succeeded")
-    wanted = sa.and_(run_objects.c.of_cache, run_objects.c.run_id.in_(succeeded))
-    is_kept = sa.exists().where(cache_objects.c.digest == run_objects.c.digest)
-    held = sa.select(run_objects.c.digest).where(wanted)
     with database.read() as connection:
+        held = sa.select(run_objects.c.digest).where(_released())
         if connection.execute(held.limit(1)).first() is None:
             return False
     with database.write() as connection:
         lock_cache(connection)
-        note_garbage(connection, held.where(~is_kept))
-        connection.execute(sa.delete(run_objects).where(wanted))
+        release_holds(connection)
     return True
+
+
+def release_holds(connection: sa.Connection) -> None:
+    """Do as `release_runs` does, in a transaction that has locked the cache."""
+    is_kept = sa.exists().where(cache_objects.c.digest == run_objects.c.digest)
+    note_garbage(connection, sa.select(run_objects.c.digest).where(_released(), ~is_kept))
+    connection.execute(sa.delete(run_objects).where(_released()))
+
+
+def _released() -> sa.ColumnElement[bool]:
+    succeeded = sa.select(runs.c.id).where(runs.c.status == "succeeded")
+    return sa.and_(run_objects.c.of_cache, run_objects.c.run_id.in_(succeeded))
 
 
 def note_garbage(connection: sa.Connection, digests: sa.Select[tuple[str]]) -> None:
@@ -86,11 +94,17 @@ def note_garbage(connection: sa.Connection, digests: sa.Select[tuple[str]]) -> N
 
 def strike_needed(connection: sa.Connection) -> None:
     """Strike those off the garbage that an entry or a run needs."""
-    needed = [
-        sa.exists().where(table.c.digest == cache_garbage.c.digest)
-        for table in (cache_objects, run_objects)
-    ]
-    connection.execute(sa.delete(cache_garbage).where(sa.or_(*needed)))
+    connection.execute(sa.delete(cache_garbage).where(is_needed()))
+
+
+def is_needed() -> sa.ColumnElement[bool]:
+    """Return whether an entry or a run needs what is noted as garbage."""
+    return sa.or_(
+        *(
+            sa.exists().where(table.c.digest == cache_garbage.c.digest)
+            for table in (cache_objects, run_objects)
+        )
+    )
 
 
 def strike_off(database: Database, digests: Collection[str]) -> None:

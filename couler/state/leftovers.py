@@ -18,7 +18,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from couler.state.database import Database
-from couler.state.holds import lock_cache, strike_needed
+from couler.state.holds import is_needed, lock_cache, strike_needed
 from couler.state.ownership import owner_of
 from couler.state.tables import cache_garbage, runs, sessions
 
@@ -39,13 +39,20 @@ class Objects(t.Protocol):
     def delete(self, digest: str, *, before: float | None = None) -> bool:
         """Delete an object that was last touched before a time; tell whether it did."""
 
-    def has(self, digest: str) -> bool:
-        """Tell whether an object is there."""
+    def size_of(self, digest: str) -> int | None:
+        """Return what an object takes in bytes, None if it is not there."""
 
 
-def sweep_garbage(
-    database: Database, store: Objects, *, host: str, since: datetime | None = None
-) -> int:
+class Swept(t.NamedTuple):
+    """What was deleted."""
+
+    objects: int
+    size_bytes: int
+    waiting: int
+    """How many objects could not be deleted yet, for the sake of sessions under way."""
+
+
+def sweep_garbage(database: Database, store: Objects, *, host: str) -> Swept:
     """Delete what the cache has given up and nobody needs.
 
     Parameters
@@ -54,13 +61,6 @@ def sweep_garbage(
         Where it is noted, and the objects.
     host
         This machine: whether sessions of others live cannot be seen here.
-    since
-        When the first session under way began, if that is known; None to look.
-
-    Returns
-    -------
-    int
-        How many objects were deleted.
 
     Raises
     ------
@@ -69,27 +69,44 @@ def sweep_garbage(
     StateError
         The database cannot be used.
     """
-    deleted, last = 0, ""
-    while True:
-        if _is_empty(database, last):
-            return deleted
+    objects = size_bytes = waiting = 0
+    last = ""
+    while not _is_empty(database, last):
         with database.write() as connection:
             lock_cache(connection)
             if not last:
                 strike_needed(connection)
             noted = _noted(connection, last)
-            before = since or _first_session(connection, host)
-            limit = None if before is None else before.timestamp() - store.lag_s
+            before = _deletable_before(connection, store, host)
             gone = []
             for digest in noted:
-                is_deleted = store.delete(digest, before=limit)
-                deleted += is_deleted
-                if is_deleted or not store.has(digest):
-                    gone.append(digest)
+                size = store.size_of(digest)
+                if size is not None and not store.delete(digest, before=before):
+                    waiting += 1
+                    continue
+                gone.append(digest)
+                if size is not None:
+                    objects += 1
+                    size_bytes += size
             connection.execute(sa.delete(cache_garbage).where(cache_garbage.c.digest.in_(gone)))
         if len(noted) < _AT_ONCE:
-            return deleted
+            break
         last = noted[-1]
+    return Swept(objects, size_bytes, waiting)
+
+
+class Garbage(t.NamedTuple):
+    """What `sweep_garbage` would look at."""
+
+    digests: frozenset[str]
+    before: float | None
+    """When an object must have been written last, in seconds of the Unix epoch; None if ever."""
+
+
+def list_garbage(connection: sa.Connection, store: Objects, *, host: str) -> Garbage:
+    """Return what is noted and nobody needs; the arguments are those of `sweep_garbage`."""
+    noted = connection.execute(sa.select(cache_garbage.c.digest).where(~is_needed())).scalars()
+    return Garbage(frozenset(noted), _deletable_before(connection, store, host))
 
 
 def _is_empty(database: Database, last: str) -> bool:
@@ -100,6 +117,11 @@ def _is_empty(database: Database, last: str) -> bool:
 def _noted(connection: sa.Connection, last: str, *, limit: int = _AT_ONCE) -> list[str]:
     query = sa.select(cache_garbage.c.digest).where(cache_garbage.c.digest > last)
     return list(connection.execute(query.order_by(cache_garbage.c.digest).limit(limit)).scalars())
+
+
+def _deletable_before(connection: sa.Connection, store: Objects, host: str) -> float | None:
+    first = _first_session(connection, host)
+    return None if first is None else first.timestamp() - store.lag_s
 
 
 def _first_session(connection: sa.Connection, host: str) -> datetime | None:

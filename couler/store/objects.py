@@ -178,9 +178,9 @@ class ObjectStore:
         inside = (entry.digest for entry in _files(self._entries(reference)))
         return tuple(dict.fromkeys((reference.digest, *inside)))
 
-    def has(self, digest: str) -> bool:
-        """Return whether an object is there, without reading it."""
-        return self._place.size(digest) is not None
+    def size_of(self, digest: str) -> int | None:
+        """Return what an object takes in bytes, None if it is not there."""
+        return self._place.size(digest)
 
     def objects(self) -> Iterator[Object]:
         """Yield all objects of the store, in no order."""

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import socket
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from couler.state import Home, open_database
+from couler.ir.policies import Cache
+from couler.ir.serialize import write_json
+from couler.state import (
+    CacheDecision,
+    Home,
+    Journal,
+    RunRecord,
+    begin_session,
+    create_run,
+    open_database,
+    own_run,
+)
 from couler.state.cache import list_entries
 from couler.state.entries import Entry
 from couler.store import ObjectStore
+from tests.corpus.build import flow, sh
 from tests.support.cache_entries import add_entry
 
 NOW = datetime.now(UTC)
@@ -36,6 +49,7 @@ def home(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
                 cost_s=100.0,
                 run_id="train-1",
                 path=step,
+                place=step,
                 outputs={"made": {"text": reference, "type": "file"}},
                 created=NOW - age,
                 last_used=NOW - age,
@@ -83,7 +97,7 @@ def test_an_empty_cache_is_no_error(
     assert couler("cache", "ls")[:2] == (0, "")
     assert couler("cache", "ls", "--format", "json").json["entries"] == []
     assert couler("cache", "stats").out.startswith("entries   0")
-    assert couler("cache", "gc").out == "removed 0 entries and 0 files (0 B)\n"
+    assert couler("cache", "gc").out == "deleted 0 files (0 B)\n"
 
 
 def test_stats(couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,17 +110,98 @@ def test_stats(couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch) ->
     assert "budget    9.8 KiB, 42% used, by lru" in couler("cache", "stats").out.splitlines()
     shown = couler("cache", "stats", "--format", "json").json
     assert (shown["budget_bytes"], shown["size_bytes"], shown["policy"]) == (10_000, 4200, "lru")
+    flags = ("--cache-budget", "1MB", "--cache-policy", "next-use")
+    assert "budget    976.6 KiB, 0% used, by next-use" in couler("cache", "stats", *flags).out
+    assert told[-1] == "garbage   no files"
 
 
 def test_gc_removes_what_is_old_and_what_nothing_refers_to(couler: Callable, home: Home) -> None:
-    expected = "1 entry and 2 files (2.4 KiB)\n"
-    assert couler("cache", "gc", "--dry-run").out == f"would remove {expected}"
+    foreseen = couler("cache", "gc", "--dry-run").out
+    assert foreseen == (
+        "would remove 1 entry, unused for long or without its files\n"
+        "would delete 2 files (2.4 KiB)\n"
+    )
     assert keys(home) == "ab"
-    assert couler("cache", "gc").out == f"removed {expected}"
+    told = couler("cache", "gc").out
+    assert told == foreseen.replace("would remove", "removed").replace("would delete", "deleted")
     assert keys(home) == "b"
     told = couler("cache", "gc", "--unused-for", "0", "--format", "json").json
     assert (told["entries"], told["objects"], told["kept_objects"]) == (1, 1, 0)
     assert keys(home) == ""
+
+
+def test_gc_foresees_and_does_what_the_budget_asks_for(couler: Callable, home: Home) -> None:
+    budget = ["--cache-budget", "2kB", "--cache-policy", "lru", "--unused-for", "999d"]
+    foreseen = couler("cache", "gc", *budget, "--dry-run").out
+    assert foreseen == (
+        "would evict 1 entry (2.3 KiB) for the budget of 2.0 KiB\nwould delete 2 files (2.4 KiB)\n"
+    )
+    as_json = couler("cache", "gc", *budget, "--dry-run", "--format", "json").json
+    assert (as_json["evicted"], as_json["objects"], as_json["kept_objects"]) == (1, 2, 1)
+    assert keys(home) == "ab"
+    told = couler("cache", "gc", *budget).out
+    assert told == foreseen.replace("would evict", "evicted").replace("would delete", "deleted")
+    assert keys(home) == "b"
+    assert len(list(ObjectStore(home.store_url).objects())) == 1
+
+
+@pytest.fixture
+def under_way(home: Home) -> Iterator[str]:
+    """A run that has come to `load`, the first of its two steps with a cache."""
+    cached = Cache()
+    load = sh("load", "true", cache=cached)
+    workflow = flow("train", load, sh("fit", "true", cache=cached, depends_on=["load"]))
+    folder = home.run_folder("train-2")
+    record = RunRecord(
+        *("train-2", "train", "w", "local"),
+        created=NOW,
+        folder=str(folder),
+        host=socket.gethostname(),
+    )
+    with open_database(home.database_url) as database, own_run(folder):
+        create_run(database, record, write_json(workflow))
+        begin_session(database, "train-2", pid=1, host=socket.gethostname(), started=NOW)
+        with Journal(database, "train-2", 1) as journal:
+            journal.cache_decided(CacheDecision("load", "c" * 64, "miss", "there is no entry", NOW))
+            journal.flush()
+        yield "train-2"
+
+
+def test_files_that_wait_for_runs_are_told_of(couler: Callable, home: Home, under_way: str) -> None:
+    for item in (store := ObjectStore(home.store_url)).objects():
+        store.touch(f"{item.digest}/x")
+    budget = ["--cache-budget", "0", "--unused-for", "999d"]
+    waiting = "2 files more can go when the runs under way have ended"
+    foreseen = couler("cache", "gc", *budget, "--dry-run").out.splitlines()
+    assert foreseen[1:] == ["would delete 0 files (0 B)", waiting]
+    assert couler("cache", "gc", *budget).out.splitlines()[1:] == ["deleted 0 files (0 B)", waiting]
+    garbage = "garbage   2 files that nobody needs; `couler cache gc` deletes them"
+    assert garbage in couler("cache", "stats").out.splitlines()
+
+
+def test_what_entries_are_worth_depends_on_how_far_the_run_under_way_is(
+    couler: Callable, home: Home, under_way: str
+) -> None:
+    """What the run comes to next is worth more than what only the next run comes to."""
+
+    def worths() -> tuple[str, dict[str, float]]:
+        told = couler("cache", "ls", "--worth", "--cache-budget", "1MB", "--format", "json")
+        return told.err, {entry["step"]: entry["worth"] for entry in told.json["entries"]}
+
+    told, at_load = worths()
+    assert told == "worth to train-2, which has come to load\n"
+    with open_database(home.database_url) as database, Journal(database, "train-2", 1) as journal:
+        journal.cache_decided(CacheDecision("fit", "c" * 64, "miss", "there is no entry", NOW))
+        journal.flush()
+    told, at_fit = worths()
+    assert told == "worth to train-2, which has come to fit\n"
+    assert at_fit["load"] > at_load["load"]
+    assert at_fit["fit"] < at_load["fit"]
+
+
+def test_a_budget_without_worth_is_wrong_usage(couler: Callable, home: Home) -> None:
+    told = couler("cache", "ls", "--cache-policy", "lru")
+    assert (told.code, "--worth" in told.err) == (2, True)
 
 
 def test_what_is_pinned_stays(couler: Callable, home: Home) -> None:

@@ -73,8 +73,8 @@ class World:
 
     # the store ------------------------------------------------------------------------------------
 
-    def has(self, digest: str) -> bool:
-        return digest in self._objects
+    def size_of(self, digest: str) -> int | None:
+        return 1 if digest in self._objects else None
 
     def delete(self, digest: str, *, before: float | None = None) -> bool:
         during, self._during = self._during, None

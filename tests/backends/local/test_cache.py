@@ -307,7 +307,7 @@ def test_what_was_found_survives_the_loss_of_its_entry(
         os.utime(path, (0, 0))
     assert cache.find(KEY, "fit", outputs).outputs == outputs
     collected = collect_garbage(database, store, unused_for=timedelta(0))
-    assert (collected.entries, collected.objects) == (1, 0)
+    assert (len(collected.entries), len(collected.objects)) == (1, 0)
 
 
 def test_threads_share_a_cache(cache: StepCache, database: Database) -> None:

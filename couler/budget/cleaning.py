@@ -1,0 +1,118 @@
+"""Clean the cache: what nobody uses, what is over the budget, and files that nobody needs."""
+
+from __future__ import annotations
+
+import socket
+import typing as t
+from collections.abc import Collection
+from datetime import timedelta
+
+from couler.budget.judging import Judge
+from couler.state.admission import Kept, evict_chosen, evict_entries, remove_rows
+from couler.state.database import Database
+from couler.state.garbage import GRACE, Collected, collect_garbage
+from couler.state.holds import lock_cache, release_holds, release_runs
+from couler.state.leftovers import Garbage, list_garbage, sweep_garbage
+from couler.store import ObjectStore
+
+
+class Cleaned(t.NamedTuple):
+    """What was removed from the cache, or would be."""
+
+    unused: int
+    """Entries that nobody used for some time, and those that had lost files."""
+    evicted: tuple[Kept, ...]
+    """Entries that went for the budget."""
+    objects: int
+    """Files that were deleted."""
+    size_bytes: int
+    """What these files took."""
+    waiting: int
+    """Files that nobody needs and that stay for now, for the sake of runs under way."""
+    temporary_files: int
+    """What interrupted writers had left."""
+    kept_objects: int
+    """Files that stay."""
+
+
+def clean_cache(
+    database: Database,
+    store: ObjectStore,
+    judge: Judge,
+    *,
+    unused_for: timedelta | None = None,
+    grace: timedelta = GRACE,
+    dry_run: bool = False,
+) -> Cleaned:
+    """Remove entries that nobody uses, bring the rest under the budget, and delete files.
+
+    Parameters
+    ----------
+    database, store
+        The cache's entries and the runs, and their files. No other database may use the store.
+    judge
+        Knows the budget, and what goes first.
+    unused_for, grace
+        As in `couler.state.garbage.collect_garbage`.
+    dry_run
+        Change nothing and tell what would be.
+
+    Raises
+    ------
+    StoreError
+        The store cannot be reached.
+    StateError
+        The database cannot be used.
+    """
+    collected = collect_garbage(
+        database, store, unused_for=unused_for, grace=grace, dry_run=dry_run
+    )
+    if dry_run:
+        return _foresee(database, store, judge, collected)
+    evicted: tuple[Kept, ...] = ()
+    if judge.is_limited:
+        release_runs(database)
+        evicted = tuple(kept for kept, _ in evict_entries(database, judge.shrink))
+    swept = sweep_garbage(database, store, host=socket.gethostname())
+    return Cleaned(
+        unused=len(collected.entries),
+        evicted=evicted,
+        objects=len(collected.objects) + swept.objects,
+        size_bytes=collected.size_bytes + swept.size_bytes,
+        waiting=swept.waiting,
+        temporary_files=collected.temporary_files,
+        kept_objects=collected.kept_objects - swept.objects,
+    )
+
+
+def _foresee(database: Database, store: ObjectStore, judge: Judge, collected: Collected) -> Cleaned:
+    evicted, garbage = _rehearse(database, store, judge, collected.entries)
+    left = [
+        item
+        for item in store.objects()
+        if item.digest in garbage.digests and item.digest not in collected.objects
+    ]
+    deleted = [item for item in left if garbage.before is None or item.modified < garbage.before]
+    return Cleaned(
+        unused=len(collected.entries),
+        evicted=evicted,
+        objects=len(collected.objects) + len(deleted),
+        size_bytes=collected.size_bytes + sum(item.size for item in deleted),
+        waiting=len(left) - len(deleted),
+        temporary_files=collected.temporary_files,
+        kept_objects=collected.kept_objects - len(deleted),
+    )
+
+
+def _rehearse(
+    database: Database, store: ObjectStore, judge: Judge, unused: Collection[str]
+) -> tuple[tuple[Kept, ...], Garbage]:
+    """Do in the database what cleaning does, and undo it."""
+    with database.rehearse() as connection:
+        lock_cache(connection)
+        remove_rows(connection, unused)
+        evicted: tuple[Kept, ...] = ()
+        if judge.is_limited:
+            release_holds(connection)
+            evicted = tuple(kept for kept, _ in evict_chosen(connection, judge.shrink))
+        return evicted, list_garbage(connection, store, host=socket.gethostname())
