@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import heapq
 import typing as t
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from couler.caching.eviction import (
+    Candidate,
+    Shortage,
+    least_first,
+    spare_unneeded,
+    take_least,
+)
 from couler.caching.later_runs import Course, LaterRuns
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.caching.registry import DEFAULT_POLICY, default_policy, read_policy
@@ -106,7 +112,7 @@ class Judge:
         return Verdict(
             True,
             reason,
-            tuple(Eviction(one.kept.key, why) for one in gone),
+            tuple(Eviction(one.key, why) for one in gone),
             newcomer.credit,
             max([ledger.age, *(one.worth for one in gone)]),
         )
@@ -127,8 +133,9 @@ class Judge:
         over = ledger.used_bytes() - budget.total_bytes
         if over > 0:
             worth = partial(budget.policy.worth, known=self._knowledge(ledger, None, ""))
-            for one in _least(ledger.entries, over, worth):
-                yield Eviction(one.kept.key, f"{budget.name}: of least worth, and all is too much")
+            taken = take_least(least_first(_candidates(ledger.entries, worth)), over)
+            for one in spare_unneeded(taken, Shortage(over))[0]:
+                yield Eviction(one.key, f"{budget.name}: of least worth, and all is too much")
 
     def worths(self, ledger: Ledger, here: str = "") -> dict[str, float]:
         """Return what each entry is worth to the policy now, by key; none without a policy.
@@ -157,14 +164,6 @@ class Judge:
         )
 
 
-class _Valued(t.NamedTuple):
-    """An entry with its worth; in the order in which entries go."""
-
-    worth: float
-    used: int
-    kept: Kept
-
-
 def _too_large(budget: Budget, offer: Offer) -> str | None:
     """Return why something could never be kept."""
     for limit, what in ((budget.total_bytes, "the cache"), (budget.run_bytes, "each run")):
@@ -175,49 +174,39 @@ def _too_large(budget: Budget, offer: Offer) -> str | None:
 
 def _make_room(
     ledger: Ledger, newcomer: Kept, budget: Budget, worth: Callable[[str], float]
-) -> list[_Valued] | str:
+) -> list[Candidate] | str:
     """Return what goes so that a newcomer fits, or why nothing does.
 
     What it takes the place of has its key. The share of the run comes first, as what goes for it
     leaves room for all.
     """
-    gone: list[_Valued] = []
+    shortages: list[Shortage] = []
+    taken: list[Candidate] = []
     for limit, run_id in ((budget.run_bytes, newcomer.run_id), (budget.total_bytes, None)):
         if limit is None:
             continue
         over = ledger.used_bytes(run_id=run_id, but=newcomer.key) + newcomer.size_bytes - limit
-        over -= 0 if run_id else sum(one.kept.size_bytes for one in gone)
         if over <= 0:
             continue
-        taken = {newcomer.key, *(one.kept.key for one in gone)}
-        least = _least(
-            (
-                kept
-                for kept in ledger.entries
-                if kept.key not in taken and run_id in (None, kept.run_id)
-            ),
-            over,
-            worth,
-        )
-        if sum(one.kept.size_bytes for one in least) < over:
+        of_run = [kept for kept in ledger.entries if run_id in (None, kept.run_id)]
+        shortage = Shortage(over, None if run_id is None else {kept.key for kept in of_run})
+        shortages.append(shortage)
+        going = {newcomer.key, *(one.key for one in taken)}
+        left = (kept for kept in of_run if kept.key not in going)
+        missing = over - sum(map(shortage.freed_by, taken))
+        taken += take_least(least_first(_candidates(left, worth)), missing)
+        if sum(map(shortage.freed_by, taken)) < over:
             return "what is pinned leaves too little room"
-        gone += least
-    own = worth(newcomer.key) if gone else 0.0
-    if any((one.worth, one.used) > (own, newcomer.used) for one in gone):
+    gone, _ = spare_unneeded(taken, *shortages)
+    if gone and max(gone)[:2] > (worth(newcomer.key), newcomer.used):
         return "it is worth less than what would have to go for it"
     return gone
 
 
-def _least(entries: Iterable[Kept], over: int, worth: Callable[[str], float]) -> list[_Valued]:
-    """Return entries of least worth that take so much; all that are not pinned if that is less."""
-    # Few go of many: a heap finds them without sorting all.
-    heap = [(worth(kept.key), kept.used, kept) for kept in entries if not kept.pinned]
-    heapq.heapify(heap)
-    least: list[_Valued] = []
-    while heap and over > 0:
-        least.append(_Valued(*heapq.heappop(heap)))
-        over -= least[-1].kept.size_bytes
-    return least
+def _candidates(entries: Iterable[Kept], worth: Callable[[str], float]) -> Iterator[Candidate]:
+    for kept in entries:
+        if not kept.pinned:
+            yield Candidate(worth(kept.key), kept.used, kept.key, kept.size_bytes)
 
 
 def _newcomer(offer: Offer, clock: int) -> Kept:

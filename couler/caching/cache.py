@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import heapq
 import typing as t
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from couler.caching.eviction import Candidate, Shortage, spare_unneeded, take_least
 from couler.caching.policy import CachePolicy, Outlook
 
 __all__ = ["BudgetedCache", "KeptOutlook", "Verdict"]
@@ -74,7 +75,7 @@ class BudgetedCache:
     worth has risen above what was stored, is O(k log n) for n kept artifacts and O(n k) where the
     policy does not promise that worths only rise. What is evicted was admitted before, and so adds
     O(log n) to the decision that admitted it. A newcomer that is refused after it was compared
-    with j artifacts costs O(j log n).
+    with j artifacts costs O(j log n), and so do j that are taken and then spared.
 
     Examples
     --------
@@ -89,7 +90,7 @@ class BudgetedCache:
     >>> cache.offer("a").admitted, cache.offer("b").admitted, cache.access("a")
     (True, True, True)
     >>> cache.offer("c")
-    Verdict(admitted=True, evicted=('b', 'a'), reason='')
+    Verdict(admitted=True, evicted=('a',), reason='')
     >>> cache.offer("d").reason
     'takes 200 bytes, and the cache holds 100'
     """
@@ -143,8 +144,9 @@ class BudgetedCache:
 
         Refused is, in this order, what is larger than the cache, what the policy refuses, what
         pinned artifacts leave no room for, and what is worth less than all that would have to go
-        for it: nothing is evicted for what is not admitted then. What is kept already stays, and
-        the offer does not count as a use of it.
+        for it: nothing is evicted for what is not admitted then. What goes is worth least, and what
+        of that is not needed to make room stays (`couler.caching.eviction`). What is kept already
+        stays, and the offer does not count as a use of it.
         """
         if key in self._entries:
             return Verdict(admitted=True)
@@ -249,36 +251,42 @@ class BudgetedCache:
         self._used_bytes += newcomer.size_bytes
         self._enter(key, newcomer)
         self.refresh(self._outlook.keep(key))
-        evicted: list[tuple[str, _Entry, float]] = []
-        while self._used_bytes > self.capacity_bytes:
-            least, worth = self._least()
-            evicted.append((least, self._entries[least], worth))
-            self._remove(least)
-            if least == key:
-                return self._undo(evicted)
-        return Verdict(admitted=True, evicted=self._age_by(evicted))
-
-    def _undo(self, evicted: list[tuple[str, _Entry, float]]) -> Verdict:
-        """Take back the evictions before the last, which was the newcomer's."""
-        for key, entry, _ in evicted[:-1]:
-            self._entries[key] = entry
-            self._used_bytes += entry.size_bytes
-            self._enter(key, entry)
-            self.refresh(self._outlook.keep(key))
-        return _refused("is worth less than what would have to go for it")
+        missing = self._used_bytes - self.capacity_bytes
+        gone: dict[str, _Entry] = {}
+        taken = take_least(self._give_up_least(gone), missing)
+        if taken and taken[-1].key == key:
+            self._put_back(taken[:-1], gone)
+            return _refused("is worth less than what would have to go for it")
+        return Verdict(admitted=True, evicted=self._spare(taken, missing, gone))
 
     def _shrink(self) -> tuple[str, ...]:
-        evicted: list[tuple[str, _Entry, float]] = []
-        while self._used_bytes > max(self.capacity_bytes, self._pinned_bytes):
-            least, worth = self._least()
-            evicted.append((least, self._entries[least], worth))
-            self._remove(least)
-        return self._age_by(evicted)
+        missing = self._used_bytes - max(self.capacity_bytes, self._pinned_bytes)
+        gone: dict[str, _Entry] = {}
+        return self._spare(take_least(self._give_up_least(gone), missing), missing, gone)
 
-    def _age_by(self, evicted: list[tuple[str, _Entry, float]]) -> tuple[str, ...]:
-        for _, _, worth in evicted:
-            self._known.age = max(self._known.age, worth)
-        return tuple(key for key, _, _ in evicted)
+    def _give_up_least(self, gone: dict[str, _Entry]) -> Iterator[Candidate]:
+        """Remove what is worth least, one at a time, and put it into a dictionary."""
+        while True:
+            key, worth = self._least()
+            entry = gone[key] = self._entries[key]
+            self._remove(key)
+            yield Candidate(worth, entry.last_used, key, entry.size_bytes)
+
+    def _spare(
+        self, taken: Sequence[Candidate], missing: int, gone: Mapping[str, _Entry]
+    ) -> tuple[str, ...]:
+        """Put back what need not go; return what went."""
+        needed, spared = spare_unneeded(taken, Shortage(missing))
+        self._put_back(spared, gone)
+        self._known.age = max([self._known.age, *(one.worth for one in needed)])
+        return tuple(one.key for one in needed)
+
+    def _put_back(self, taken: Iterable[Candidate], gone: Mapping[str, _Entry]) -> None:
+        for candidate in taken:
+            entry = self._entries[candidate.key] = gone[candidate.key]
+            self._used_bytes += entry.size_bytes
+            self._enter(candidate.key, entry)
+            self.refresh(self._outlook.keep(candidate.key))
 
     def _remove(self, key: str) -> None:
         entry = self._entries.pop(key)

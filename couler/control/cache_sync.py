@@ -12,6 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from couler.backends.remote import CacheEntry, CacheView, SharedEntries
+from couler.caching.eviction import (
+    Candidate,
+    Shortage,
+    least_first,
+    spare_unneeded,
+    take_least,
+)
 from couler.caching.importance import Reading
 from couler.caching.policy import CachePolicy
 from couler.errors import ConfigurationError
@@ -200,25 +207,26 @@ def _least_worth(
 ) -> list[Removal]:
     """Return what is to go, in the order in which it does."""
     known = EntryKnowledge(whole, policy, budget_bytes)
-    over = sum(one.size_bytes for one in whole) - budget_bytes
-    removals: list[Removal] = []
     refused = {one.name: policy.admit(one.name, known) for one in free}
-    ranked = sorted(
-        free,
-        key=lambda one: (
-            refused[one.name] is None,
-            policy.worth(one.name, known),
-            known.last_used(one.name),
-        ),
-    )
-    for one in ranked:
-        reason = refused[one.name]
-        if reason is None and over <= 0:
-            break
-        worth = policy.worth(one.name, known)
-        removals.append(_removal(one, reason or f"is worth least of what is left ({worth:.3g})"))
-        over -= one.size_bytes
+    ranked = list(least_first(_candidate(one, policy, known) for one in free))
+    named = {one.name: one for one in free}
+    removals = [
+        _removal(named[one.key], reason)
+        for one in ranked
+        if (reason := refused[one.key]) is not None
+    ]
+    over = sum(one.size_bytes for one in whole) - budget_bytes
+    over -= sum(one.size_bytes for one in removals)
+    taken = take_least((one for one in ranked if refused[one.key] is None), over)
+    for one in spare_unneeded(taken, Shortage(over))[0]:
+        why = f"is worth least of what is left ({one.worth:.3g})"
+        removals.append(_removal(named[one.key], why))
     return removals
+
+
+def _candidate(one: _Measured, policy: CachePolicy, known: EntryKnowledge) -> Candidate:
+    worth = policy.worth(one.name, known)
+    return Candidate(worth, known.last_used(one.name), one.name, one.size_bytes)
 
 
 def _remove(

@@ -198,7 +198,7 @@ class PlainCache:
         self.counts[key].credit = self.policy.on_access(key, self)
         before = list(self.kept)
         self._keep(key)
-        evicted = self._evicted()
+        evicted = self._evicted(key)
         if key in [one for one, _ in evicted]:
             for one in before:
                 if one not in self.kept:
@@ -240,14 +240,20 @@ class PlainCache:
         self.kept.remove(key)
         self.outlook.give_up(key)
 
-    def _evicted(self) -> list[tuple[str, float]]:
-        evicted = []
+    def _evicted(self, newcomer: str | None = None) -> list[tuple[str, float]]:
+        evicted: list[tuple[str, float]] = []
         while self.used_bytes > max(self.capacity_bytes, self.pinned_bytes):
             free = [key for key in self.kept if not self.counts[key].pins]
             ranked = [(self.policy.worth(key, self), self.last_used(key), key) for key in free]
             worth, _, key = min(ranked)
             evicted.append((key, worth))
             self._give_up(key)
+        if newcomer not in [key for key, _ in evicted]:
+            for one in evicted[::-1]:
+                size = self.outlook.size_bytes(one[0])
+                if self.used_bytes + size <= max(self.capacity_bytes, self.pinned_bytes):
+                    self._keep(one[0])
+                    evicted.remove(one)
         return evicted
 
     def _aged(self, evicted: list[tuple[str, float]]) -> tuple[str, ...]:

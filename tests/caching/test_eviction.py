@@ -1,0 +1,196 @@
+"""What goes for lack of room: the same in memory, in the database, and in the entries of a cluster.
+
+Artifacts are called a, b and so on in the order in which they come, of which to LRU the first is
+worth least.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+import typing as t
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from couler.backends.remote import CacheEntry, CacheView
+from couler.budget.judging import Budget, Judge
+from couler.caching.cache import BudgetedCache
+from couler.caching.eviction import (
+    Candidate,
+    Shortage,
+    least_first,
+    spare_unneeded,
+    take_least,
+)
+from couler.caching.graph import ArtifactGraph
+from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.run_knowledge import RunKnowledge
+from couler.control.cache_sync import sync_entries
+from couler.state import create_run, open_database
+from couler.state.admission import evict_entries, settle_offer
+from couler.state.entries import Offer
+from couler.store.run_files import RunFiles
+from tests.state.samples import IR, NOON, RUN
+
+Shrink: t.TypeAlias = Callable[[Path, Sequence[int], int], str]
+"""Returns what goes of artifacts of such sizes, to bring them under a budget."""
+
+
+def in_memory(folder: Path, sizes: Sequence[int], budget: int) -> str:
+    cache = cache_of(sum(sizes), sizes)
+    for name in "abcdefgh"[: len(sizes)]:
+        assert cache.offer(name).admitted
+    return "".join(cache.resize(budget))
+
+
+def cache_of(capacity: int, sizes: Sequence[int]) -> BudgetedCache:
+    count = len(sizes)
+    graph = ArtifactGraph(
+        jobs=("make", "read"),
+        artifacts=tuple("abcdefgh"[:count]),
+        producer=(0,) * count,
+        readers=((1,),) * count,
+        size_bytes=tuple(sizes),
+        seconds=(1.0, 1.0),
+    )
+    return BudgetedCache(capacity, LeastRecentlyUsed(), RunKnowledge(graph))
+
+
+def in_the_database(folder: Path, sizes: Sequence[int], budget: int) -> str:
+    with open_database(f"sqlite:///{folder}/couler.db") as database:
+        create_run(database, RUN, IR)
+        for name, size in zip("abcdefgh", sizes, strict=False):
+            settle_offer(database, offer(name, size), Judge().settle)
+        gone = evict_entries(database, Judge(Budget.choose("lru", budget)).shrink)
+    return "".join(kept.path for kept, _ in gone)
+
+
+def offer(name: str, size: int, run_id: str = RUN.id) -> Offer:
+    key = name * 64
+    return Offer(key, "w", name, size, 1.0, run_id, name, name, {}, (key,), NOON)
+
+
+class Elsewhere:
+    """Entries of an engine elsewhere, each with a file of its name."""
+
+    def __init__(self, names: str) -> None:
+        self._names = names
+
+    def view(self) -> CacheView:
+        made = [NOON + timedelta(hours=number) for number in range(len(self._names))]
+        entries = (
+            CacheEntry("map", name, "", f"make-{name}", at, at, 1.0, (name,))
+            for name, at in zip(self._names, made, strict=True)
+        )
+        return CacheView(tuple(entries), running="")
+
+    def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
+        return tuple(entries)
+
+    def missed(self, place: Mapping[str, t.Any]) -> frozenset[str]:
+        return frozenset()
+
+
+def of_a_cluster(folder: Path, sizes: Sequence[int], budget: int) -> str:
+    names = "abcdefgh"[: len(sizes)]
+    for name, size in zip(names, sizes, strict=True):
+        (folder / name).write_bytes(b"x" * size)
+    report = sync_entries(
+        Elsewhere(names),
+        RunFiles(str(folder)),
+        LeastRecentlyUsed(),
+        budget_bytes=budget,
+        now=NOON + timedelta(days=9),
+    )
+    assert {file.name for file in folder.iterdir()} == {*names} - {
+        one.entry.key for one in report.removed
+    }
+    return "".join(one.entry.key for one in report.removed)
+
+
+@pytest.mark.parametrize("shrink", [in_memory, in_the_database, of_a_cluster])
+@pytest.mark.parametrize(
+    ("sizes", "budget", "gone"),
+    [
+        ((400, 600), 500, "b"),  # the second frees enough: the first need not go
+        ((400, 600), 400, "b"),
+        ((400, 600), 399, "ab"),
+        ((300, 100, 600), 600, "ab"),  # the third is worth most, and is not asked for
+        ((100, 300, 200, 400), 700, "b"),  # of the first two the dearer is enough
+        ((100, 200, 50, 300), 400, "ab"),  # 250 are missing: neither is enough alone
+        ((100, 50, 200, 300), 400, "ac"),  # of what need not go the dearest stays first
+        ((5, 5), 10, ""),
+        ((5, 5), 0, "ab"),
+    ],
+)
+def test_what_goes_is_least_and_needed(
+    tmp_path: Path, shrink: Shrink, sizes: Sequence[int], budget: int, gone: str
+) -> None:
+    assert shrink(tmp_path, sizes, budget) == gone
+
+
+def test_what_is_not_needed_to_make_room_stays(tmp_path: Path) -> None:
+    cache = cache_of(1000, (400, 600, 500))
+    assert [cache.offer(name).evicted for name in "abc"] == [(), (), ("b",)]
+    assert (set(cache), cache.used_bytes, cache.age) == ({"a", "c"}, 900, 2)
+    with open_database(f"sqlite:///{tmp_path}/couler.db") as database:
+        create_run(database, RUN, IR)
+        judge = Judge(Budget.choose("lru", 1000))
+        settled = [
+            settle_offer(database, offer(name, size), judge.settle)
+            for name, size in (("a", 400), ("b", 600), ("c", 500))
+        ]
+    assert [[kept.path for kept, _ in one.evicted] for one in settled] == [[], [], ["b"]]
+
+
+def test_room_within_a_run_may_be_room_for_all(tmp_path: Path) -> None:
+    """What has to go for all frees enough of the run's own share, too."""
+    with open_database(f"sqlite:///{tmp_path}/couler.db") as database:
+        create_run(database, RUN, IR)
+        for name, size in (("a", 10), ("b", 60)):
+            settle_offer(database, offer(name, size), Judge().settle)
+        judge = Judge(Budget.choose("lru", 80, 75))
+        settled = settle_offer(database, offer("c", 40), judge.settle)
+    assert [kept.path for kept, _ in settled.evicted] == ["b"]
+
+
+def test_no_more_is_looked_at_than_is_taken() -> None:
+    candidates = iter([Candidate(1.0, 1, "a", 5), Candidate(2.0, 2, "b", 5)])
+    assert [one.key for one in take_least(candidates, 5)] == ["a"]
+    assert [one.key for one in take_least(candidates, 0)] == []
+    assert [one.key for one in take_least(candidates, 100)] == ["b"]
+
+
+def test_what_goes_is_minimal() -> None:
+    """Against all subsets: it ends all shortages that can be ended, and none of it could stay."""
+    for seed in range(300):
+        chance = random.Random(seed)
+        names = "abcdef"[: chance.randint(0, 6)]
+        drawn = [
+            Candidate(chance.randint(0, 3), chance.randint(0, 3), name, chance.randint(0, 9))
+            for name in names
+        ]
+        keys = [None, {name for name in names if chance.randint(0, 1)}]
+        shortages = [Shortage(chance.randint(-2, 25), some) for some in keys]
+        taken = list(least_first(drawn))
+        assert taken == sorted(drawn)
+        possible = [one for one in shortages if sum(map(one.freed_by, taken)) >= one.bytes]
+        needed, spared = spare_unneeded(taken, *possible)
+        assert sorted(needed + spared) == taken
+        assert needed == sorted(needed)
+        assert ends(needed, possible)
+        smaller = itertools.combinations(needed, max(0, len(needed) - 1))
+        assert not needed or not any(ends(some, possible) for some in smaller)
+
+
+def ends(gone: Sequence[Candidate], shortages: Sequence[Shortage]) -> bool:
+    return all(sum(map(one.freed_by, gone)) >= one.bytes for one in shortages)
+
+
+def test_what_cannot_be_ended_takes_all_that_helps() -> None:
+    taken = [Candidate(1.0, 1, "a", 5), Candidate(2.0, 2, "b", 7)]
+    assert spare_unneeded(taken, Shortage(100)) == (taken, [])
+    assert spare_unneeded(taken, Shortage(100, {"a"})) == (taken[:1], taken[1:])
