@@ -13,17 +13,24 @@ from couler.backends.remote import Connection, KeepsEntries, SharedEntries
 from couler.cli._budget import PolicyType, SizeType, choose_policy
 from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, time_text
-from couler.cli._runs import FORMATS, format_option
+from couler.cli._runs import FORMATS, format_option, open_existing
 from couler.cli._session import Session, pass_session, session_options
 from couler.cli._targets import NamedTarget, choose_target, connect_to, read_target
 from couler.control.cache_sync import GRACE, SyncReport, sync_entries
-from couler.errors import ConfigurationError, EngineError, EngineOptionError, StoreError
+from couler.errors import (
+    ConfigurationError,
+    EngineError,
+    EngineOptionError,
+    StateError,
+    StoreError,
+)
 from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION
 
 if t.TYPE_CHECKING:
     from couler.caching.policy import CachePolicy
-    from couler.state import RunRecord
+    from couler.control.shared_outlook import SharedOutlook
+    from couler.state import Database, RunRecord
 
 
 @click.command()
@@ -69,10 +76,12 @@ def command(
             "it is not stated where the files are. Give --repository URL, such as s3://bucket, or "
             "set repository in the table of the target"
         )
+    connection = connect_to(session, None, target)
     report = _sync(
-        *(session, connect_to(session, None, target), repository),
+        *(session, connection, repository),
         policy=_policy(session, policy),
         budget=_budget(named, budget),
+        outlook=_outlook(session, connection.engine),
         grace=grace,
         dry_run=dry_run,
     )
@@ -89,32 +98,54 @@ def command(
     session.info(_told(report, dry_run))
 
 
-def sync_after(session: Session, run: RunRecord) -> str | None:
-    """Keep what the target of a run has of cached steps within the budget, and tell of it.
+_CANNOT = (ConfigurationError, EngineError, EngineOptionError, StateError, StoreError)
+
+Keep: t.TypeAlias = t.Callable[..., str | None]
+"""Keeps a budget, and returns what there is to tell of it: `keep(is_over=...)`."""
+
+
+def keeper_of(session: Session, run: RunRecord, database: Database) -> Keep | None:
+    """Return what keeps within the budget what the target of a run has of cached steps.
 
     Returns
     -------
-    str or None
-        What was done, or why it could not be; None if the table of the target states no budget, or
-        not where its files are.
+    callable or None
+        Returns what was done, or why it could not be. While the run is not over, only what went is
+        worth telling. None if the table of the target states no budget.
     """
-    from couler.control.connecting import recorded_connection
-
     name = None if run.target is None else run.target.get("name")
     stated = None if name is None else session.settings.targets.get(name)
-    if name is None or stated is None:
+    if name is None or stated is None or "cache_budget" not in stated.table:
         return None
-    try:
-        target = read_target(name, stated)
-        repository, budget = target.files, target.cache_budget
-        if repository is None or budget is None:
+
+    def keep(*, is_over: bool) -> str | None:
+        try:
+            report = _keep(session, read_target(name, stated), run, database)
+        except _CANNOT as error:
+            return f"what cached steps left could not be kept within the budget: {error}"
+        if report is None or not (is_over or report.removed):
             return None
-        policy = _policy(session, None)
-        connection = recorded_connection(run)
-        report = _sync(session, connection, repository, policy=policy, budget=budget)
-    except (ConfigurationError, EngineError, EngineOptionError, StoreError) as error:
-        return f"what cached steps left could not be kept within the budget: {error}"
-    return f"of what cached steps left: {_told(report, dry_run=False)}"
+        return f"of what cached steps left: {_told(report, dry_run=False)}"
+
+    return keep
+
+
+def _keep(
+    session: Session, target: NamedTarget, run: RunRecord, database: Database
+) -> SyncReport | None:
+    """Keep to the budget of a target; None if it does not state where its files are."""
+    from couler.control.connecting import recorded_connection
+    from couler.control.shared_outlook import read_outlook
+
+    repository, budget = target.files, target.cache_budget
+    if repository is None or budget is None:
+        return None
+    return _sync(
+        *(session, recorded_connection(run), repository),
+        policy=_policy(session, None),
+        budget=budget,
+        outlook=read_outlook(database, run.engine, run.id),
+    )
 
 
 def _sync(
@@ -124,6 +155,7 @@ def _sync(
     *,
     policy: CachePolicy,
     budget: int,
+    outlook: SharedOutlook,
     grace: timedelta = GRACE,
     dry_run: bool = False,
 ) -> SyncReport:
@@ -135,9 +167,17 @@ def _sync(
         policy,
         budget_bytes=budget,
         now=datetime.now(UTC),
+        outlook=outlook,
         grace=grace,
         dry_run=dry_run,
     )
+
+
+def _outlook(session: Session, engine: str) -> SharedOutlook:
+    from couler.control.shared_outlook import NOTHING_KNOWN, read_outlook
+
+    with open_existing(session, None) as found:
+        return NOTHING_KNOWN if found is None else read_outlook(found[0], engine)
 
 
 def _entries(session: Session, connection: Connection) -> SharedEntries:

@@ -7,7 +7,9 @@ import sys
 import time
 import typing as t
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -21,6 +23,7 @@ from couler.ir.serialize import read_json
 from couler.stages import RunEvent, RunResult
 
 if t.TYPE_CHECKING:
+    from couler.cli._cache_sync import Keep
     from couler.failures import WatchPolicy
     from couler.state import Database, Home, RunRecord
 
@@ -94,7 +97,7 @@ def watch(
     policy = WatchPolicy() if retries is None else WatchPolicy(tries=retries)
 
     def start(tell: Tell) -> RunResult:
-        from couler.cli._cache_sync import sync_after
+        from couler.cli._cache_sync import keeper_of
 
         return follow(
             session,
@@ -104,7 +107,7 @@ def watch(
             tell,
             policy=policy if policy.tries else None,
             is_restart=is_restart,
-            at_end=lambda: sync_after(session, run),
+            keep=keeper_of(session, run, database),
         )
 
     with heeding_requests_to_end():
@@ -150,39 +153,48 @@ def follow(
     *,
     policy: WatchPolicy | None = None,
     is_restart: bool = False,
-    at_end: Callable[[], str | None] = lambda: None,
+    keep: Keep | None = None,
 ) -> RunResult:
     """Follow a run until it is over, and tell of its events.
 
-    While another process follows it, this one waits for it. What `at_end` returns is told, too.
+    While another process follows it, this one waits for it. A budget of what cached steps leave is
+    kept after steps end, now and then, and at the end.
     """
     from couler.control.results import result_of
+    from couler.control.sync_beside import SyncBeside
     from couler.control.watching import Watch
     from couler.control.watching import watch as watch_run
     from couler.state import find_run
 
     reused: set[str] = set()
 
-    def note(event: RunEvent) -> None:
-        if event.kind == "reused":
-            reused.add(str(event.path))
-        tell(event)
-
     notes: list[str] = []
     # A line would go through the table that lives; it is told with the end.
     tell_note = notes.append if is_live(session) else session.info
+    beside = None if keep is None else SyncBeside(partial(keep, is_over=False), tell_note)
+
+    def note(event: RunEvent) -> None:
+        if event.kind == "reused":
+            reused.add(str(event.path))
+        if event.kind == "finished" and beside is not None:
+            beside.step_ended()
+        tell(event)
+
     has_said = False
     how = Watch(policy, note, tell_note)
-    while run.status == "running":
-        try:
-            run = watch_run(run, database, home, session.environment, how, is_restart=is_restart)
-        except RunBusyError as error:
-            if not has_said:
-                session.info(str(error))
-                has_said = True
-            time.sleep(_POLL_S)
-            run = find_run(database, run.id)
-    told = at_end()
+    with beside or nullcontext():
+        while run.status == "running":
+            try:
+                run = watch_run(
+                    *(run, database, home, session.environment, how), is_restart=is_restart
+                )
+            except RunBusyError as error:
+                if not has_said:
+                    session.info(str(error))
+                    has_said = True
+                time.sleep(_POLL_S)
+                run = find_run(database, run.id)
+    told = None if keep is None else keep(is_over=True)
     if told is not None:
         tell_note(told)
     result = result_of(database, run.id, reused=frozenset(reused))

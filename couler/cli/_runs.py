@@ -90,17 +90,24 @@ def open_home(session: Session, flag: Path | None) -> Iterator[tuple[Database, H
         yield database, home
 
 
+@contextmanager
+def open_existing(session: Session, flag: Path | None) -> Iterator[tuple[Database, Home] | None]:
+    """Open the database in which runs are kept; give None, and make none, if there is none."""
+    if not _has_database(find_home(session, flag)):
+        yield None
+        return
+    with open_home(session, flag) as found:
+        yield found
+
+
 def history_of(session: Session, flag: Path | None) -> EarlierRuns:
     """Return what tells of earlier runs; the database is opened when it is first asked."""
 
     def profiles(workflow: str, engine: str | None) -> Mapping[str, Profile]:
         from couler.stages.history import earlier_runs
 
-        home = find_home(session, flag)
-        if not _has_database(home):  # to look at a plan makes none
-            return {}
-        with open_home(session, flag) as (database, found):
-            return earlier_runs(database, found)(workflow, engine)
+        with open_existing(session, flag) as found:
+            return {} if found is None else earlier_runs(*found)(workflow, engine)
 
     return profiles
 

@@ -19,16 +19,13 @@ from couler.caching.eviction import (
     spare_unneeded,
     take_least,
 )
-from couler.caching.importance import Reading
-from couler.caching.policy import CachePolicy
+from couler.caching.policy import CachePolicy, Knowledge
+from couler.control.shared_outlook import NOTHING_KNOWN, Found, SharedOutlook, know
 from couler.errors import ConfigurationError
 from couler.ir.wording import counted
 
 GRACE = timedelta(minutes=10)
 """What was used so recently stays: the run that did so may not tell yet."""
-
-_UNKNOWN_S = 1.0
-"""Seconds of a step of which the engine does not know any more how long it took."""
 
 
 class Files(t.Protocol):
@@ -103,6 +100,7 @@ def sync_entries(
     *,
     budget_bytes: int,
     now: datetime,
+    outlook: SharedOutlook = NOTHING_KNOWN,
     grace: timedelta = GRACE,
     dry_run: bool = False,
 ) -> SyncReport:
@@ -120,6 +118,8 @@ def sync_entries(
         What the files of all entries may take together.
     now
         The time.
+    outlook
+        What is known of later runs.
     grace
         What was used so recently stays.
     dry_run
@@ -164,7 +164,7 @@ def sync_entries(
         )
     free = [one for one in whole if not _is_in_use(one.entry, view, now - grace)]
     wanted = [_removal(one, "its files are gone") for one in broken]
-    wanted += _least_worth(whole, free, policy, budget_bytes)
+    wanted += _least_worth(whole, free, policy, budget_bytes, outlook)
     removed = wanted if dry_run else _remove(shared, files, wanted, measured)
     left = sum(one.size_bytes for one in whole) - sum(one.size_bytes for one in removed)
     return SyncReport(
@@ -189,6 +189,15 @@ class _Measured:
         return f"{self.entry.place}/{self.entry.key}"
 
     @property
+    def found(self) -> Found:
+        """The entry, as what is known of it is put together."""
+        entry = self.entry
+        return Found(
+            *(self.name, entry.locations, self.size_bytes),
+            *(entry.seconds, entry.made_at, entry.used_at),
+        )
+
+    @property
     def places(self) -> list[str]:
         """Where its objects are."""
         return [place for each in self.files for place in each]
@@ -203,10 +212,14 @@ def _is_in_use(entry: CacheEntry, view: CacheView, since: datetime) -> bool:
 
 
 def _least_worth(
-    whole: Sequence[_Measured], free: Collection[_Measured], policy: CachePolicy, budget_bytes: int
+    whole: Sequence[_Measured],
+    free: Collection[_Measured],
+    policy: CachePolicy,
+    budget_bytes: int,
+    outlook: SharedOutlook,
 ) -> list[Removal]:
     """Return what is to go, in the order in which it does."""
-    known = EntryKnowledge(whole, policy, budget_bytes)
+    known = know([one.found for one in whole], policy, budget_bytes, outlook)
     refused = {one.name: policy.admit(one.name, known) for one in free}
     ranked = list(least_first(_candidate(one, policy, known) for one in free))
     named = {one.name: one for one in free}
@@ -224,7 +237,7 @@ def _least_worth(
     return removals
 
 
-def _candidate(one: _Measured, policy: CachePolicy, known: EntryKnowledge) -> Candidate:
+def _candidate(one: _Measured, policy: CachePolicy, known: Knowledge) -> Candidate:
     worth = policy.worth(one.name, known)
     return Candidate(worth, known.last_used(one.name), one.name, one.size_bytes)
 
@@ -246,89 +259,3 @@ def _remove(
             if one.entry in now_gone:
                 files.remove(file for file in one.places if file not in others)
     return removed
-
-
-class EntryKnowledge:
-    """What a policy is told of entries (`couler.caching.policy.Knowledge`).
-
-    Parameters
-    ----------
-    entries
-        The entries that the cache holds.
-    policy
-        Is told of each in the order in which they were used last.
-    capacity_bytes
-        What the cache may hold.
-
-    Notes
-    -----
-    Nobody says which runs come. Each entry is taken to be read once more, the later the more others
-    were used since (the stack model of least recent use). That an entry was hit at all is told by
-    its times; how often is not. A hit saves the step's own seconds: its ancestors run, or are
-    hit themselves, to tell what it reads.
-    """
-
-    def __init__(
-        self, entries: Sequence[_Measured], policy: CachePolicy, capacity_bytes: int
-    ) -> None:
-        self._entries = {one.name: one for one in entries}
-        self._capacity_bytes = capacity_bytes
-        by_use = sorted(entries, key=lambda one: (one.entry.used_at, one.name))
-        by_age = sorted(entries, key=lambda one: (one.entry.made_at, one.name))
-        self._used = {one.name: number for number, one in enumerate(by_use, 1)}
-        self._made = {one.name: number for number, one in enumerate(by_age, 1)}
-        self._credits: dict[str, float] = {}
-        for one in by_use:
-            self._credits[one.name] = policy.on_access(one.name, self)
-
-    @property
-    def capacity_bytes(self) -> int:
-        """What the cache may hold."""
-        return self._capacity_bytes
-
-    @property
-    def age(self) -> float:
-        """Return 0: what was evicted before is not known."""
-        return 0.0
-
-    def size_bytes(self, key: str) -> int:
-        """Return what the files of an entry take."""
-        return self._entries[key].size_bytes
-
-    def cost_s(self, key: str) -> float:
-        """Return how long its step took."""
-        seconds = self._entries[key].entry.seconds
-        return _UNKNOWN_S if seconds is None else seconds
-
-    def readers_left(self, key: str) -> float:
-        """Return 1, the next run."""
-        return 1.0
-
-    def distance(self, key: str) -> float:
-        """Return how many entries were used since it was, and 1."""
-        return len(self._used) - self._used[key] + 1.0
-
-    def admitted(self, key: str) -> int:
-        """Return its place in the order in which they were made."""
-        return self._made[key]
-
-    def last_used(self, key: str) -> int:
-        """Return its place in the order in which they were used last."""
-        return self._used[key]
-
-    def uses(self, key: str) -> int:
-        """Return 2 if it was ever hit, else 1."""
-        entry = self._entries[key].entry
-        return 2 if entry.used_at > entry.made_at else 1
-
-    def credit(self, key: str) -> float:
-        """Return what the policy told of it."""
-        return self._credits.get(key, 0.0)
-
-    def reconstruction(self, key: str, reading: Reading) -> float:
-        """Return the cost of Eq. 3 for a step whose ancestors are there: its seconds."""
-        return self.cost_s(key)
-
-    def reuse(self, key: str, reading: Reading) -> float:
-        """Return the value of Eq. 4 with one reader at its distance."""
-        return self.readers_left(key) / self.distance(key)

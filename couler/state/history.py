@@ -1,4 +1,4 @@
-"""What instances of steps took in the earlier runs of a workflow."""
+"""What instances of steps took and gave in earlier runs."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from couler.state.database import Database
-from couler.state.records import Json
+from couler.state.records import Json, StepStatus
 from couler.state.tables import attempts, runs, steps
 
-__all__ = ["Instance", "list_instances"]
+__all__ = ["End", "Instance", "list_ends", "list_instances"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,73 @@ class Instance:
     is_here: bool
     seconds: float
     outputs: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How an instance of a step that runs something ended well.
+
+    Attributes
+    ----------
+    workflow
+        Name of the workflow.
+    path
+        The instance.
+    status
+        Whether it ran, or its outputs were taken from an earlier run.
+    seconds
+        From its start to its end; None if the engine has not told its start.
+    outputs
+        Its outputs by name, as the database holds them.
+    """
+
+    workflow: str
+    path: str
+    status: StepStatus
+    seconds: float | None
+    outputs: Mapping[str, Json]
+
+
+def list_ends(database: Database, engine: str, *, latest: int) -> list[End]:
+    """Return ends in the latest runs of an engine, by workflow, path and time, the first first.
+
+    Parameters
+    ----------
+    database
+        The database.
+    engine
+        Name of the backend.
+    latest
+        How many runs count.
+    """
+    wanted = (
+        sa.select(runs.c.id, runs.c.workflow)
+        .where(runs.c.engine == engine)
+        .order_by(runs.c.created.desc(), runs.c.id)
+        .limit(latest)
+        .subquery()
+    )
+    ran = sa.or_(steps.c.status == "cached", steps.c.attempts > 0)  # groups are not tried
+    query = (
+        sa.select(
+            *(wanted.c.workflow, steps.c.path, steps.c.status, steps.c.outputs),
+            *(steps.c.started, steps.c.finished),
+        )
+        .join(steps, steps.c.run_id == wanted.c.id)
+        .where(steps.c.status.in_(("succeeded", "cached")), ran)
+        .order_by(wanted.c.workflow, steps.c.path, steps.c.finished, wanted.c.id)
+    )
+    with database.read() as connection:
+        return [
+            End(
+                workflow=row.workflow,
+                path=row.path,
+                status=row.status,
+                seconds=row.started and (row.finished - row.started).total_seconds(),
+                outputs=row.outputs,
+            )
+            for row in connection.execute(query)
+        ]
 
 
 def list_instances(database: Database, workflow: str, *, latest: int) -> list[Instance]:

@@ -194,5 +194,54 @@ def test_who_watches_a_run_keeps_the_budget_at_its_end(
     assert "could not be kept within the budget: argo: the entry odd" in told.err
 
 
+@pytest.fixture
+def slow_controller(cluster: EmulatedCluster) -> Iterator[None]:
+    """Ends the step `hello` of each Workflow, and the Workflow only when no entry is left."""
+    over = threading.Event()
+
+    def go_on() -> None:
+        while not over.wait(0.05):
+            for found in cluster.objects("Workflow"):
+                is_kept = cluster.objects("ConfigMap")[0]["data"]
+                change = _begun if is_kept else _ended
+                cluster.store.change(WORKFLOWS, NAMESPACE, found["metadata"]["name"], change)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+def _begun(found: Json) -> None:
+    name = found["metadata"]["name"]
+    root = {"id": name, "name": name, "displayName": name, "type": "DAG", "phase": "Running"}
+    hello = {
+        "id": f"{name}-1",
+        "name": f"{name}.hello",
+        "displayName": "hello",
+        "type": "Pod",
+        "boundaryID": name,
+        "templateName": "hello",
+        "phase": "Succeeded",
+        "startedAt": LONG_AGO,
+        "finishedAt": LONG_AGO,
+    }
+    found["status"] = {"phase": "Running", "nodes": {name: root, hello["id"]: hello}}
+
+
+@pytest.mark.usefixtures("slow_controller")
+def test_who_watches_a_run_keeps_the_budget_while_it_goes_on(
+    couler: Callable, folder: Path, cluster: EmulatedCluster
+) -> None:
+    (folder / "greet.yaml").write_text(GREET)
+    _set_budget(folder, "1KiB")
+    told = couler("submit", "greet.yaml", "--target", "prod", "--watch")
+    assert told.code == 0, told.err
+    assert "of what cached steps left: removed 1 entry (2.0 KiB) of 1 (2.0 KiB)" in told.err
+    assert "of what cached steps left: removed 0 entries (0 B) of 0 (0 B)" in told.err
+    assert not (folder / "files/run-1/make/f").exists()
+
+
 def _spoil(found: Json) -> None:
     found["data"] = {"odd": "no JSON"}

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from couler.ir.policies import Profile
-from couler.ir.source_map import NO_CHANGE, SourceMap
+from couler.ir.source_map import SourceMap
 from couler.stages.history import earlier_runs
-from couler.state import Database, Home, Journal, begin_session, create_run, open_database
-from couler.state.records import StepStatus
+from couler.state import Database, Home, open_database
 from couler.store import ObjectStore
-from tests.state.samples import IR, NOON, RUN, STEP
+from tests.support.recorded_runs import RecordedRuns
 
 
 @pytest.fixture
@@ -33,48 +30,8 @@ def value(text: str, type_: str = "str") -> dict[str, str]:
     return {"text": text, "type": type_}
 
 
-class Runs:
-    """Records runs, one after the other."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self.count = 0
-
-    def add(
-        self,
-        engine: str,
-        seconds: dict[str, float],
-        outputs: dict[str, object] | None = None,
-        source_map: SourceMap = NO_CHANGE,
-        status: StepStatus = "succeeded",
-        workflow: str = "train",
-    ) -> None:
-        """Record a run with what its instances took, by path."""
-        self.count += 1
-        run_id, began = f"run-{self.count}", NOON + timedelta(days=self.count)
-        target = None if engine == "local" else {"engine": engine}
-        run = replace(RUN, id=run_id, engine=engine, target=target, workflow=workflow)
-        create_run(self.database, run, IR, source_map=source_map)
-        session = begin_session(self.database, run_id, pid=1, host="h", started=began)
-        with Journal(self.database, run_id, session) as journal:
-            for path, lasted in seconds.items():
-                ended = began + timedelta(seconds=lasted)
-                journal.attempt_started(path, 1, started=began)
-                journal.attempt_ended(path, 1, status="succeeded", finished=ended)
-                journal.step_ended(
-                    replace(
-                        STEP,
-                        path=path,
-                        session=session,
-                        status=status,
-                        outputs={"o": (outputs or {}).get(path, value("1234"))},
-                    )
-                )
-            journal.flush()
-
-
 def test_medians_of_what_ran(database: Database, home: Home) -> None:
-    runs = Runs(database)
+    runs = RecordedRuns(database)
     for seconds in (1.0, 5.0, 60.0):
         runs.add("local", {"a": seconds, "each[0]/b": 1.0, "each[1]/b": 3.0})
     runs.add("local", {"a": 900.0}, status="cached")
@@ -89,7 +46,7 @@ def test_medians_of_what_ran(database: Database, home: Home) -> None:
 def test_only_the_latest_count_however_many_took_the_cache_since(
     database: Database, home: Home
 ) -> None:
-    runs = Runs(database)
+    runs = RecordedRuns(database)
     runs.add("local", {"a": 900.0})
     for _ in range(10):
         runs.add("local", {"a": 5.0})
@@ -99,7 +56,7 @@ def test_only_the_latest_count_however_many_took_the_cache_since(
 
 
 def test_seconds_are_those_of_the_engine_if_it_ran_there(database: Database, home: Home) -> None:
-    runs = Runs(database)
+    runs = RecordedRuns(database)
     runs.add("argo", {"a": 30.0})
     runs.add("local", {"a": 10.0, "b": 7.0})
     found = earlier_runs(database, home)("train", "argo")
@@ -112,7 +69,7 @@ def test_bytes_of_files_are_those_of_the_store(database: Database, home: Home) -
     (home.root / "model").write_bytes(b"x" * 5000)
     kept = store.put(home.root / "model")
     gone = kept.replace(kept.partition("/")[0], kept.partition("/")[0][:-8] + "0" * 8)
-    runs = Runs(database)
+    runs = RecordedRuns(database)
     runs.add("local", {"a": 1.0, "b": 1.0}, {"a": value(kept, "file"), "b": value(gone, "file")})
     runs.add("argo", {"a": 1.0, "c": 1.0}, {"a": value("k", "file"), "c": value("k", "file")})
     found = earlier_runs(database, home)("train", "argo")
@@ -121,6 +78,6 @@ def test_bytes_of_files_are_those_of_the_store(database: Database, home: Home) -
 
 def test_what_passes_moved_is_known_by_both_places(database: Database, home: Home) -> None:
     moved = SourceMap({"train-7": ("train[7]",)})
-    Runs(database).add("local", {"train[6]": 2.0, "train[7]": 4.0}, source_map=moved)
+    RecordedRuns(database).add("local", {"train[6]": 2.0, "train[7]": 4.0}, source_map=moved)
     found = earlier_runs(database, home)("train", "local")
     assert (found["train"].seconds, found["train-7"].seconds) == (3, 4)

@@ -1,0 +1,260 @@
+"""What is known of later runs that may take the entries of an engine elsewhere.
+
+The engine tells when an entry was made and used last. Which step it is of, how often that step
+found what it needed, and what has taken an entry's place is in the metadata database, of the runs
+that are recorded there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+
+from couler.budget.courses import cached_places
+from couler.caching.later_runs import Course, LaterRuns, Lookups
+from couler.caching.policy import CachePolicy
+from couler.ir.paths import StepPath, without_places
+from couler.ir.serialize import read_json
+from couler.ir.wire import is_file
+from couler.state import runs
+from couler.state.database import Database
+from couler.state.history import End, list_ends
+from couler.state.records import Json
+
+_RUNS = 500
+"""How many runs tell of the steps, the latest."""
+
+_UNKNOWN_S = 1.0
+"""Seconds of a step of which nobody knows any more how long it took."""
+
+
+@dataclass(slots=True)
+class Served:
+    """What the database knows of the files that an instance of a step has given.
+
+    Attributes
+    ----------
+    workflow, path, place
+        The instance; its place is the path without items and rounds.
+    seconds
+        How long it ran; None if only later runs are known, which took its files.
+    hits
+        How often they did.
+    superseded
+        How many others of its path were used since.
+    """
+
+    workflow: str
+    path: str
+    place: str
+    seconds: float | None = None
+    hits: int = 0
+    superseded: int = 0
+
+
+@dataclass(slots=True)
+class Counts:
+    """How often instances of a step looked for something (`couler.caching.later_runs.Lookups`)."""
+
+    lookups: int = 0
+    latest: int = 0
+    older: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SharedOutlook:
+    """What recorded runs tell of the entries of an engine.
+
+    Attributes
+    ----------
+    served
+        What gave the files, by their locations.
+    lookups
+        How often the steps of each workflow looked for something, by workflow and place.
+    course
+        How far the run is that is watched now.
+    """
+
+    served: Mapping[str, Served] = field(default_factory=dict)
+    lookups: Mapping[tuple[str, str], Lookups] = field(default_factory=dict)
+    course: Course = field(default_factory=Course)
+
+
+NOTHING_KNOWN = SharedOutlook()
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An entry as the engine tells of it, for `know`.
+
+    Attributes
+    ----------
+    key
+        Tells it from all others.
+    locations
+        Of its files.
+    size_bytes
+        What they take.
+    seconds
+        How long its step took; None if the engine does not know any more.
+    made_at, used_at
+        When it was made and used last.
+    """
+
+    key: str
+    locations: tuple[str, ...]
+    size_bytes: int
+    seconds: float | None
+    made_at: datetime
+    used_at: datetime
+
+
+def read_outlook(database: Database, engine: str, run_id: str | None = None) -> SharedOutlook:
+    """Return what the latest 500 recorded runs of an engine tell.
+
+    Parameters
+    ----------
+    database
+        Where the runs are recorded.
+    engine
+        Name of the engine.
+    run_id
+        The run that is watched now; None for none.
+
+    Raises
+    ------
+    StateError
+        It cannot be read.
+
+    Notes
+    -----
+    The latest use at a path is the one that ended last. What was removed meanwhile and made again
+    is a lookup that found nothing; the cache of this machine, which knows the keys, counts it as
+    one for the latest.
+    """
+    served: dict[str, Served] = {}
+    lookups: dict[tuple[str, str], Counts] = defaultdict(Counts)
+    ends = list_ends(database, engine, latest=_RUNS)
+    for (workflow, path), uses in groupby(ends, key=lambda one: (one.workflow, one.path)):
+        place = str(without_places(StepPath.parse(path)))
+        by_locations: dict[tuple[str, ...], Served] = {}  # in the order of their last use
+        counts = lookups[workflow, place]
+        for end in uses:
+            locations = _locations(end.outputs)
+            newest = next(reversed(by_locations), None)
+            of_entry = by_locations.pop(locations, None) or Served(workflow, path, place)
+            by_locations[locations] = of_entry
+            _count(end, of_entry, counts, is_newest=newest == locations)
+        for superseded, locations in enumerate(reversed(by_locations)):
+            by_locations[locations].superseded = superseded
+            served.update(dict.fromkeys(locations, by_locations[locations]))
+    return SharedOutlook(served, lookups, _course(database, run_id))
+
+
+def know(
+    entries: list[Found], policy: CachePolicy, capacity_bytes: int, outlook: SharedOutlook
+) -> LaterRuns:
+    """Return what a policy is told of entries, by their keys.
+
+    Parameters
+    ----------
+    entries
+        All that the cache holds.
+    policy
+        Is told of each in the order in which they were used last.
+    capacity_bytes
+        What the cache may hold.
+    outlook
+        What recorded runs tell.
+
+    Notes
+    -----
+    Uses are counted by the order in which the entries were made and used last, as nobody counts
+    those of all users. An entry of which no run is recorded is one of a path of its own, whose step
+    was never seen to look for it; that it was hit at all is told by its times.
+    """
+    by_age = sorted(entries, key=lambda one: (one.made_at, one.key))
+    by_use = sorted(entries, key=lambda one: (one.used_at, one.key))
+    made = {one.key: number for number, one in enumerate(by_age, 1)}
+    kept = [_kept(one, made[one.key], used, outlook) for used, one in enumerate(by_use, 1)]
+    known = LaterRuns(
+        capacity_bytes,
+        None,
+        lambda: kept,
+        lambda: outlook.lookups,
+        clock=len(kept) + 1,
+        course=outlook.course,
+    )
+    for one in kept:
+        one.credit = policy.on_access(one.key, known)
+    return known
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An entry as `couler.caching.later_runs.Artifact`."""
+
+    key: str
+    workflow: str
+    path: str
+    place: str
+    size_bytes: int
+    cost_s: float
+    hits: int
+    admitted: int
+    used: int
+    superseded: int
+    credit: float = 0.0
+
+
+def _kept(one: Found, made: int, used: int, outlook: SharedOutlook) -> _Kept:
+    told = next((outlook.served[at] for at in one.locations if at in outlook.served), None)
+    recorded = Served("", one.key, one.key) if told is None else told
+    known_s = recorded.seconds if one.seconds is None else one.seconds
+    return _Kept(
+        key=one.key,
+        workflow=recorded.workflow,
+        path=recorded.path,
+        place=recorded.place,
+        size_bytes=one.size_bytes,
+        cost_s=_UNKNOWN_S if known_s is None else known_s,
+        hits=max(recorded.hits, int(one.used_at > one.made_at)),
+        admitted=made,
+        used=used,
+        superseded=recorded.superseded,
+    )
+
+
+def _count(end: End, served: Served, counts: Counts, *, is_newest: bool) -> None:
+    counts.lookups += 1
+    if end.status != "cached":
+        served.seconds = end.seconds
+        return
+    served.hits += 1
+    if is_newest:
+        counts.latest += 1
+    else:
+        counts.older += 1
+
+
+def _locations(outputs: Mapping[str, Json]) -> tuple[str, ...]:
+    return tuple(
+        output["text"]
+        for output in outputs.values()
+        if isinstance(output, Mapping) and is_file(output["type"])
+    )
+
+
+def _course(database: Database, run_id: str | None) -> Course:
+    if run_id is None:
+        return Course()
+    workflow = read_json(runs.workflow_of(database, run_id))
+    ranks = cached_places(workflow)
+    places = (
+        str(without_places(StepPath.parse(step.path)))
+        for step in reversed(runs.steps_of(database, run_id))
+    )
+    return Course(workflow.name, ranks, next((one for one in places if one in ranks), ""))
