@@ -5,6 +5,7 @@ With `--manifests FOLDER` what the tests make for Argo is kept there, see suppor
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -56,6 +57,17 @@ def pytest_xdist_auto_num_workers() -> int:
     return -(-3 * (os.cpu_count() or 1) // 2)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the collector of garbage from modules and tests, which stay: they are most objects."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Collect test modules only: looking for doctests would import, and so run, every program."""
     is_program = collection_path.suffix == ".py" and not collection_path.name.startswith("test_")
@@ -69,8 +81,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _home(tmp_path_factory: pytest.TempPathFactory) -> Generator[None]:
-    """Keep what tests run out of the user's own folder."""
+    """Keep what tests run out of the user's own folder, and numeric libraries to one thread."""
     with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "1")  # more wait for each other beside other tests
         patch.setenv("COULER_HOME", str(tmp_path_factory.mktemp("home")))
         yield
 

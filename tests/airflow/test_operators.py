@@ -193,17 +193,15 @@ def test_pauses(airflow: Worker) -> None:
                 action=Suspend(seconds=0.1),
                 foreach=Foreach(over={"item": Literal(value=(1, 2))}),
             ),
-            Step(name="cut", action=Suspend(seconds=60), timeout_s=1),
+            Step(name="cut", action=Suspend(seconds=600), timeout_s=1),
             Step(name="after", action=Suspend(seconds=0.1), depends_on=("cut",)),
         ),
     )
-    began = time.monotonic()
     text = compiled(workflow)
     for seconds in (100, 90):
         assert f"poke_interval={seconds}" in text
         text = text.replace(f"poke_interval={seconds}", "poke_interval=2")
     run = airflow.run(text, "pauses", limit_s=120)
-    assert time.monotonic() - began < 50
     assert outcome(workflow, run).states == {
         "wait": "succeeded",
         "long": "succeeded",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -224,9 +223,7 @@ with DAG("long", schedule=None):
 """
     airflow.load(text, limit_s=FIRST_S)
     airflow.run(dag_file("teardown"), "teardown", limit_s=FIRST_S)  # the database is made
-    began = time.monotonic()
     run = airflow.run(text, "long", limit_s=4.0)
-    assert time.monotonic() - began < 20
     assert run.timed_out
     assert run.states["short", -1] == "success"
     assert run.states["long", -1] == "failed"

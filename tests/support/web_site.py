@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import http.server
 import threading
-import time
 from collections.abc import Iterator
 
 
@@ -17,7 +16,7 @@ class Site(http.server.ThreadingHTTPServer):
     files
         Their contents, by path.
     wait_s
-        How long an answer takes.
+        How long an answer takes, if the site is not closed before.
     put_code
         Answers what is put; a file is kept if that is a success.
     most
@@ -34,8 +33,13 @@ class Site(http.server.ThreadingHTTPServer):
         self.put_code = 201
         self.asked: list[str] = []
         self.most = 0
+        self._closed = threading.Event()
         self._count = 0
         self._lock = threading.Lock()
+
+    def server_close(self) -> None:
+        self._closed.set()
+        super().server_close()
 
     @property
     def url(self) -> str:
@@ -48,7 +52,7 @@ class Site(http.server.ThreadingHTTPServer):
             self._count += 1
             self.most = max(self.most, self._count)
         try:
-            time.sleep(self.wait_s)
+            self._closed.wait(self.wait_s)
             yield
         finally:
             with self._lock:

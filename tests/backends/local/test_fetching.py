@@ -30,6 +30,8 @@ from tests.support.web_site import Site, serve
 Run = t.Callable[..., RunResult]
 
 PATH = os.environ["PATH"]
+NEVER_S = 600.0
+"""Longer than a test may take: a run that awaits the answer fails it."""
 
 
 @pytest.fixture
@@ -103,20 +105,23 @@ def test_a_hit_is_one_when_its_files_have_been_put(run: Run, site: Site, tmp_pat
 
 def test_the_time_limit_of_the_run_ends_the_putting_of_cached_files(run: Run, site: Site) -> None:
     assert run(flow("w", puts(site))).status == "succeeded"
-    site.wait_s = 20
-    started = time.monotonic()
+    site.wait_s = NEVER_S
     ended = run(flow("w", puts(site), timeout_s=0.5))
-    assert time.monotonic() - started < 15
     assert (ended.status, ended.steps["make"].status) == ("failed", "omitted")
+
+
+def test_a_time_limit_holds_while_a_file_is_fetched(run: Run, site: Site) -> None:
+    site.wait_s = NEVER_S
+    step = run(flow("w", gets(site, timeout_s=0.3))).steps["read"]
+    assert step.status == "failed"
+    assert "time limit" in str(step.message)
 
 
 def test_the_time_limit_of_a_step_holds_before_it_is_known_whether_it_runs(
     run: Run, site: Site
 ) -> None:
-    site.wait_s = 20
-    started = time.monotonic()
+    site.wait_s = NEVER_S
     ended = run(flow("w", gets(site, cache=Cache(), timeout_s=0.3)))
-    assert time.monotonic() - started < 15
     step = ended.steps["read"]
     assert (step.status, step.attempts) == ("failed", 1)
     assert "time limit" in str(step.message)
@@ -127,7 +132,7 @@ def test_an_interrupt_ends_the_fetching(
     run: Run, site: Site, cache: Cache | None, status: str
 ) -> None:
     """A step of which nothing but its cache has been looked for has not started."""
-    site.wait_s = 20
+    site.wait_s = NEVER_S
 
     def interrupt() -> None:
         while not site.asked:
@@ -136,10 +141,8 @@ def test_an_interrupt_ends_the_fetching(
 
     thread = threading.Thread(target=interrupt)
     thread.start()
-    started = time.monotonic()
     ended = run(flow("w", gets(site, cache=cache)))
     thread.join()
-    assert time.monotonic() - started < 15
     assert (ended.status, ended.steps["read"].status) == ("cancelled", status)
     assert ended.steps["read"].message == "the run was cancelled"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -102,10 +101,8 @@ def test_nothing_beside_a_step_outlives_it(stays: str, main: str, tmp_path: Path
     beside = container("beside", f": {mark}; {stays}", mirror_mounts="setsid" in stays)
     step = sh("a", main, sidecars=[beside])
     after = sh("b", "sleep 0.01", depends_on=["a"])
-    started = time.monotonic()
     result = run(flow("w", step, after), tmp_path)
     assert result.steps["a"].status == ("failed" if "exit" in main else "succeeded")
-    assert time.monotonic() - started < 60
     assert not lives(mark)
     done = subprocess.run(["pgrep", "-f", f"^sleep {number}$"], capture_output=True, check=False)
     assert done.stdout == b""

@@ -179,11 +179,10 @@ def test_process_may_end_in_order_when_it_is_cancelled(tmp_path: Path) -> None:
 
 
 def test_what_a_process_leaves_behind_ends_with_it(tmp_path: Path) -> None:
-    started = time.monotonic()
-    end, out = run_shell("sleep 60 & echo $!", tmp_path)
+    """Its open output is not waited for: it would last longer than a test may."""
+    end, out = run_shell("sleep 600 & echo $!", tmp_path)
     assert end.reason is None
     assert ends(int(out))
-    assert time.monotonic() - started < 30  # its open output was not waited for
 
 
 def test_missing_program(tmp_path: Path) -> None:

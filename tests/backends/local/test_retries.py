@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
@@ -58,15 +57,14 @@ def test_all_attempts_together_are_bounded() -> None:
 
 
 def test_a_run_keeps_to_the_bound_of_all_attempts(tmp_path: Path) -> None:
-    """The second attempt would sleep for long, and a third one would not begin in time."""
+    """The second attempt would outlast the test, and a third one would not begin in time."""
     bounded = Backoff(seconds=0.1, factor=1, max_duration_s=1.5)
-    script = f"echo x >> {tmp_path}/tries; test $(wc -l < {tmp_path}/tries) = 1 || sleep 60; exit 1"
+    tries = tmp_path / "tries"
+    script = f"echo x >> {tries}; test $(wc -l < {tries}) = 1 || sleep 600; exit 1"
     step = sh("a", script, result=None, retry=Retry(limit=5, backoff=bounded))
-    begun = time.monotonic()
     result = LocalBackend().run(flow("w", step), options=RunOptions(home=tmp_path / "home"))
-    assert time.monotonic() - begun < 30
     assert (result.status, result.steps["a"].message) == ("failed", OUT_OF_TIME)
-    assert (tmp_path / "tries").read_text() == "x\nx\n"
+    assert tries.read_text() == "x\nx\n"
 
 
 def test_a_wait_beyond_the_bound_is_not_begun(tmp_path: Path) -> None:

@@ -45,12 +45,10 @@ def test_one_interrupt_cancels_a_run_inside_of_an_event_loop(tmp_path: Path) -> 
             threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
 
     async def host() -> RunResult:
-        workflow = flow("w", sh("a", "sleep 20"))
+        workflow = flow("w", sh("a", "sleep 600"))
         return LOCAL.run(workflow, options=RunOptions(home=tmp_path), on_event=hear)
 
-    begun = time.monotonic()
     assert asyncio.run(host()).status == "cancelled"
-    assert time.monotonic() - begun < 10
 
 
 def test_interrupt_that_a_host_turns_into_an_error_cancels_the_run(tmp_path: Path) -> None:
@@ -75,25 +73,22 @@ def test_interrupt_that_a_host_turns_into_an_error_cancels_the_run(tmp_path: Pat
 
 def test_signal_is_heard_while_the_main_thread_goes_to_sleep() -> None:
     """It comes between the last look for signals and the sleep, in most of the rounds."""
-    late: list[float] = []
+    heard = threading.Event()
 
-    def send() -> float:
+    def send() -> bool:
+        """Whether the signal is heard, before the end of this thread wakes the loop."""
+        heard.clear()
         os.kill(os.getpid(), signal.SIGTERM)
-        sent = time.monotonic()
-        time.sleep(0.5)  # what wakes the loop if the signal does not
-        return sent
+        return heard.wait(timeout=20)
 
-    async def run(interrupts: Interrupts) -> None:
-        heard: list[float] = []
-        interrupts.bind(asyncio.get_running_loop(), lambda: heard.append(time.monotonic()))
-        for _ in range(10):
-            sent = await asyncio.to_thread(send)
-            late.append(heard.pop() - sent if heard else 0.5)
+    async def run(interrupts: Interrupts) -> list[bool]:
+        interrupts.bind(asyncio.get_running_loop(), heard.set)
+        rounds = [await asyncio.to_thread(send) for _ in range(50)]
         interrupts.unbind()
+        return rounds
 
     with listen() as interrupts:
-        asyncio.run(run(interrupts))
-    assert sum(seconds >= 0.4 for seconds in late) == 0, late
+        assert all(asyncio.run(run(interrupts)))
 
 
 def test_signals_of_a_host_reach_it_after_the_run(tmp_path: Path) -> None:
