@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 
+from couler.backends.argo.file_locations import is_item_wrapper
 from couler.backends.argo.large import (
     OFFLOAD_BYTES,
     argument_flag,
@@ -30,7 +31,6 @@ from couler.backends.argo.names import legal
 from couler.backends.argo.node_counts import NodeCounts
 from couler.backends.argo.part_limits import check_groups, check_overrides
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.resources import lost_character
 from couler.backends.argo.scope import is_folder
 from couler.backends.argo.tags import Place, foreign_tags

@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 from couler.backends.argo.expressions import member, quote, tag
 from couler.backends.argo.pods import Tree
@@ -157,17 +157,6 @@ def _with_stops(spec: Tree, templates: dict[str, Tree], parts: Iterable[RunPart]
         "resource": {"action": "patch", "mergeStrategy": "merge", "manifest": Tagged(_STOPPED)},
     }
     return {**spec, "onExit": on_exit}
-
-
-def global_names(spec: Tree, parts: Iterable[RunPart]) -> Iterator[tuple[str, str]]:
-    """Yield the outputs in parts that have a name in the whole run, each with its part's run."""
-    templates = {template["name"]: template for template in spec["templates"]}
-    for part in parts:
-        for used in reachable(templates, [part.template]):
-            outputs = templates[used].get("outputs") or {}
-            for one in (*(outputs.get("parameters") or ()), *(outputs.get("artifacts") or ())):
-                if one.get("globalName"):
-                    yield one["globalName"], part.run
 
 
 class _Child:

@@ -10,6 +10,7 @@ from couler.backends.argo.child_runs import RunPart
 from couler.backends.argo.depends import StartRules
 from couler.backends.argo.divided_scope import DividedScope
 from couler.backends.argo.expressions import tag
+from couler.backends.argo.file_locations import AT, INDEX, is_item_wrapper
 from couler.backends.argo.hooks import hooks
 from couler.backends.argo.items import NO_ITEMS, fan_out
 from couler.backends.argo.leaves import Hole, Leaves
@@ -21,15 +22,7 @@ from couler.backends.argo.overrides import merge
 from couler.backends.argo.part_dags import ScopeTemplates
 from couler.backends.argo.parts import is_divided, task_names
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.references import (
-    AT,
-    INDEX,
-    OutputRenderer,
-    Renderer,
-    global_name,
-    is_item_wrapper,
-    row_field,
-)
+from couler.backends.argo.references import OutputRenderer, Renderer, global_name, row_field
 from couler.backends.argo.scope import ScopeView, is_folder, travels_as, value_of
 from couler.backends.argo.tags import Tagged, tag_in, variable
 from couler.backends.argo.templates import file_outputs, key_parameter

@@ -11,8 +11,9 @@ import typing as t
 from collections.abc import Sequence
 
 from couler.backends.argo.expressions import member, tag
+from couler.backends.argo.file_locations import AT
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.references import AT, Renderer
+from couler.backends.argo.references import Renderer
 from couler.backends.argo.scope import ScopeView, travels_as, value_of
 from couler.backends.argo.tags import Tagged, variable
 from couler.ir.conditions import Condition, map_operands

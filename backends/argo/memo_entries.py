@@ -11,7 +11,7 @@ from couler.backends.argo.changing import Json
 from couler.backends.argo.cluster_api import ClusterApi
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
-from couler.backends.remote import CacheEntry, CacheView
+from couler.backends.shared_entries import CacheEntry, CacheView
 from couler.errors import EngineError, RefusedError
 from couler.rest.client import RestError
 
@@ -26,7 +26,7 @@ _CONFLICTS = 10
 
 
 class MemoEntries:
-    """Entries of cached steps, as `couler.backends.remote.SharedEntries`.
+    """Entries of cached steps, as `couler.backends.shared_entries.SharedEntries`.
 
     Parameters
     ----------

@@ -14,10 +14,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from couler.backends.argo.cachekey import MAPS
+from couler.backends.argo.file_locations import is_item_wrapper
 from couler.backends.argo.limits import MAX_BYTES
 from couler.backends.argo.node_counts import items_of
 from couler.backends.argo.pods import Tree
-from couler.backends.argo.references import is_item_wrapper
 from couler.backends.argo.scope import is_folder
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.values import StepRef

@@ -13,6 +13,12 @@ from collections.abc import Sequence
 
 from couler.backends.argo.conditions import Conditions
 from couler.backends.argo.expressions import json_literal, member, quote, tag
+from couler.backends.argo.file_locations import (
+    is_location,
+    keeps_files,
+    location_expression,
+    location_of,
+)
 from couler.backends.argo.ranges import range_text
 from couler.backends.argo.scope import (
     TEXTS,
@@ -45,14 +51,8 @@ from couler.ir.values import (
     walk,
 )
 from couler.ir.walk import explicit_dependencies
-from couler.ir.wire import ValueType, is_file
-from couler.ir.workflow import Group, Step
-
-AT = "couler_at"
-"""Input of a template: the location below which its files are kept."""
-
-INDEX = "couler_i"
-"""Input of a template under a foreach, and key of an item: the position of the item."""
+from couler.ir.wire import ValueType
+from couler.ir.workflow import Step
 
 _WITH_TEXTS: frozenset[type] = frozenset({Field, FirstOf, OrElse, Range, RoundRef, Template})
 """Values that can hold texts of the user's in them; a literal is one itself."""
@@ -232,7 +232,7 @@ class Renderer:
             return kept if default is None else f"({kept} ?? {quote(default)})"
         producer = self.view.steps[value.step]
         if self._is_location(value):
-            own = self._quoted_location(self.location_of(value))
+            own = location_expression(self.location_of(value), self._fact_in_location)
             return self._kept_place(value, own) if self._is_memoized(value) else own
         kept = self._kept(value, optional=optional)
         if producer.foreach is not None:
@@ -372,13 +372,17 @@ class Renderer:
 
     # locations of files ----------------------------------------------------------------------
 
+    def location_of(self, value: StepRef) -> Tagged:
+        """Return where this run puts a file that a process of this scope keeps, with tags in it."""
+        return location_of(self.view, self.location, value)
+
     def _is_location(self, value: StepRef) -> bool:
-        """Whether a reference is to a file whose place follows from the names alone."""
-        producer = self.view.steps.get(value.step)
-        if producer is None or producer.foreach is not None or producer.loop is not None:
-            return False
-        output = self.view.output(value)
-        return is_file(output.type) and output.value is None
+        return is_location(self.view, value)
+
+    def _fact_in_location(self, names: Sequence[str]) -> str:
+        """A variable in a location as a term of an expression."""
+        name = member(*names)
+        return self._fact(name) if names[0] == "workflow" else name
 
     def _is_memoized(self, value: StepRef) -> bool:
         """Whether a file may be that of an earlier run: its process tells then where it is."""
@@ -394,34 +398,6 @@ class Renderer:
     def _kept_place(self, value: StepRef, own: str) -> str:
         """An expression for where a memoized file is; without one, where this run would put it."""
         return f"({self._kept(value, optional=True)} ?? {own})"
-
-    def location_of(self, value: StepRef) -> Tagged:
-        """Return where this run puts a file that a process of this scope keeps, with tags in it.
-
-        The items of a foreach over one process come last, so that the place of the output
-        holds all of them (`many`).
-        """
-        owner = self.view.owner
-        if owner is not None and is_item_wrapper(owner):
-            index = variable(f"inputs.parameters.{INDEX}")
-            return Tagged(f"{self.location}/{value.output}/{index}")
-        return Tagged(f"{self.location}/{value.step}/{value.output}")
-
-    def _quoted_location(self, location: str) -> str:
-        """An expression for a location, which holds tags of its own."""
-        parts: list[str] = []
-        rest = location
-        while rest:
-            before, opening, behind = rest.partition("{{")
-            if before:
-                parts.append(quote(before))
-            if not opening:
-                break
-            inner, _, rest = behind.partition("}}")
-            scope, *names = inner.split(".")
-            name = member(scope, *names)
-            parts.append(self._fact(name) if scope == "workflow" else name)
-        return "(" + " + ".join(parts) + ")"
 
     # JSON values and conditions --------------------------------------------------------------
 
@@ -475,33 +451,9 @@ def _json_path_key(key: str) -> str:
     return f"'{escaped}'"
 
 
-def keeps_files(step: Step) -> bool:
-    """Return whether a process inside of a group keeps a file.
-
-    Takes time linear in the steps inside.
-    """
-    if not isinstance(step.action, Group):
-        return False
-    return any(
-        keeps_files(inner)
-        or any(is_file(output.type) and output.value is None for output in inner.outputs)
-        for inner in step.action.steps
-    )
-
-
 def row_field(name: str) -> str:
     """Return an expression for one field of the current row."""
     return member("fromJSON(item)", name)
-
-
-def is_item_wrapper(step: Step) -> bool:
-    """Return whether a step is the group that `lower` makes around the one step of a foreach."""
-    return (
-        step.foreach is not None
-        and isinstance(step.action, Group)
-        and step.action.transparent
-        and len(step.action.steps) == 1
-    )
 
 
 def global_name(reference: StepRef) -> str:

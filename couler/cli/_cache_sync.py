@@ -9,7 +9,8 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from couler.backends.registry import get_backend
-from couler.backends.remote import Connection, KeepsEntries, SharedEntries
+from couler.backends.remote import Connection
+from couler.backends.shared_entries import KeepsEntries, SharedEntries
 from couler.cli._budget import PolicyType, SizeType, choose_policy
 from couler.cli._duration import DurationType
 from couler.cli._format import aligned, bytes_text, time_text

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from couler.backends.remote import CacheEntry, CacheView, SharedEntries
+from couler.backends.shared_entries import CacheEntry, CacheView, SharedEntries
 from couler.caching.eviction import (
     Candidate,
     Shortage,

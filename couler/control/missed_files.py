@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from couler.backends.registry import get_backend
-from couler.backends.remote import KeepsEntries, SharedEntries
+from couler.backends.shared_entries import KeepsEntries, SharedEntries
 from couler.control.connecting import recorded_connection
 from couler.control.failing import failed_by_themselves, match_of
 from couler.control.past import WELL

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.backends.remote import CacheEntry, CacheView
+from couler.backends.shared_entries import CacheEntry, CacheView
 from couler.budget.judging import Budget, Judge
 from couler.caching.cache import BudgetedCache
 from couler.caching.eviction import (

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from couler.backends.argo.memo_entries import MemoEntries
-from couler.backends.remote import CacheView
+from couler.backends.shared_entries import CacheView
 from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
 from couler.caching.policies.none import KeepNone

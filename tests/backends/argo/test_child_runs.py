@@ -9,7 +9,7 @@ import typing as t
 import pytest
 import yaml
 
-from couler.backends.argo.child_runs import _OF_PARENT, RunPart, divide, global_names, run_name
+from couler.backends.argo.child_runs import _OF_PARENT, RunPart, divide, run_name
 from couler.backends.argo.tags import foreign_tags
 from couler.ir.kubelet import needs_dollars
 from tests.support import argo_schema
@@ -188,9 +188,3 @@ def test_a_verdict_ends_the_run_of_a_part() -> None:
         {"name": "end", "value": "{{steps.run.outputs.parameters.s}}"}
     ]
     assert "verdict" in names(child["spec"])
-
-
-def test_outputs_with_a_name_in_the_whole_run_are_found() -> None:
-    text = SPEC.replace("name: s, ", "name: s, globalName: kept, ")
-    parts = [RunPart("couler-part-1", "1"), RunPart("couler-part-2", "2")]
-    assert list(global_names(spec_of(text), parts)) == [("kept", "1")]

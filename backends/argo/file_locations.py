@@ -1,0 +1,95 @@
+"""Where the files of a scope are kept: texts with tags of Argo, from names alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from couler.backends.argo.expressions import quote
+from couler.backends.argo.scope import ScopeView
+from couler.backends.argo.tags import Tagged, variable
+from couler.ir.values import StepRef
+from couler.ir.wire import is_file
+from couler.ir.workflow import Group, Step
+
+AT = "couler_at"
+"""Input of a template: the location below which its files are kept."""
+
+INDEX = "couler_i"
+"""Input of a template under a foreach, and key of an item: the position of the item."""
+
+
+def is_location(view: ScopeView, value: StepRef) -> bool:
+    """Return whether a reference is to a file whose place follows from the names alone."""
+    producer = view.steps.get(value.step)
+    if producer is None or producer.foreach is not None or producer.loop is not None:
+        return False
+    output = view.output(value)
+    return is_file(output.type) and output.value is None
+
+
+def location_of(view: ScopeView, below: str, value: StepRef) -> Tagged:
+    """Return where a run puts a file that a process of a scope keeps, with tags in it.
+
+    The items of a foreach over one process come last, so that the place of the output holds all
+    of them (`many`).
+
+    Parameters
+    ----------
+    view
+        The scope.
+    below
+        The place of its files, a text with tags in it.
+    value
+        The output.
+    """
+    if view.owner is not None and is_item_wrapper(view.owner):
+        index = variable(f"inputs.parameters.{INDEX}")
+        return Tagged(f"{below}/{value.output}/{index}")
+    return Tagged(f"{below}/{value.step}/{value.output}")
+
+
+def location_expression(location: str, term: Callable[[Sequence[str]], str]) -> str:
+    """Return an expression for a location, which holds tags of its own.
+
+    Parameters
+    ----------
+    location
+        The text.
+    term
+        Gives the term for a tag, by the names in it.
+    """
+    parts: list[str] = []
+    rest = location
+    while rest:
+        before, opening, behind = rest.partition("{{")
+        if before:
+            parts.append(quote(before))
+        if not opening:
+            break
+        inner, _, rest = behind.partition("}}")
+        parts.append(term(inner.split(".")))
+    return "(" + " + ".join(parts) + ")"
+
+
+def keeps_files(step: Step) -> bool:
+    """Return whether a process inside of a group keeps a file.
+
+    Takes time linear in the steps inside.
+    """
+    if not isinstance(step.action, Group):
+        return False
+    return any(
+        keeps_files(inner)
+        or any(is_file(output.type) and output.value is None for output in inner.outputs)
+        for inner in step.action.steps
+    )
+
+
+def is_item_wrapper(step: Step) -> bool:
+    """Return whether a step is the group that `lower` makes around the one step of a foreach."""
+    return (
+        step.foreach is not None
+        and isinstance(step.action, Group)
+        and step.action.transparent
+        and len(step.action.steps) == 1
+    )

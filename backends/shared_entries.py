@@ -1,0 +1,129 @@
+"""What an engine elsewhere keeps of cached steps, and how it is removed from here.
+
+A backend whose engine keeps such entries has a method `entries` (`KeepsEntries`). What it returns
+(`SharedEntries`) speaks the engine's own protocol; which entries go is decided above it, in
+`couler.control`.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from couler.backends.remote import Connection, Json
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """What an engine elsewhere has kept of a cached step.
+
+    Attributes
+    ----------
+    place
+        What holds the entry, such as the name of a config map.
+    key
+        Stands for what the step ran on.
+    text
+        The entry as it was seen; it is another one after each use.
+    made_by
+        What the engine calls the step that ran.
+    made_at, used_at
+        When the step ended, and when another last took its outputs.
+    seconds
+        How long it ran; None where the engine does not know any more.
+    locations
+        Keys of its files in the repository of the runs.
+    """
+
+    place: str
+    key: str
+    text: str = field(repr=False)
+    made_by: str
+    made_at: datetime
+    used_at: datetime
+    seconds: float | None
+    locations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheView:
+    """The entries of cached steps, and what runs need of them.
+
+    Attributes
+    ----------
+    entries
+        All that there are.
+    running
+        Text that names all files that runs read or may read which go on, and those that runs have
+        given out as their outputs as long as the engine tells of them.
+    """
+
+    entries: tuple[CacheEntry, ...]
+    running: str = field(repr=False)
+
+    def is_read(self, entry: CacheEntry) -> bool:
+        """Return whether a run needs a file of an entry."""
+        return any(location in self.running for location in entry.locations)
+
+
+class SharedEntries(t.Protocol):
+    """Where an engine keeps entries of cached steps that later runs take."""
+
+    def view(self) -> CacheView:
+        """Return what there is.
+
+        Raises
+        ------
+        EngineError
+            That cannot be told.
+        """
+        ...
+
+    def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
+        """Remove those of the entries that are as they were seen, and return them.
+
+        Raises
+        ------
+        EngineError
+            It is not known whether all could be removed.
+        """
+        ...
+
+    def missed(self, place: Mapping[str, Json]) -> frozenset[str]:
+        """Return the locations of files that steps of a run asked for and did not find.
+
+        Of these only the files of cached steps, whether it took them from the cache or made them: a
+        run that is taken up later may find neither.
+
+        Parameters
+        ----------
+        place
+            Where the run is, as `couler.backends.remote.Remote.submit` returned it.
+
+        Raises
+        ------
+        EngineError
+            That cannot be told.
+        """
+        ...
+
+    def forget(self, locations: Collection[str]) -> None:
+        """Remove all entries that have a file at one of some locations.
+
+        Raises
+        ------
+        EngineError
+            It is not known whether all could be removed.
+        """
+        ...
+
+
+@t.runtime_checkable
+class KeepsEntries(t.Protocol):
+    """A backend whose engine keeps entries of cached steps that can be removed from here."""
+
+    def entries(self, connection: Connection, environment: Mapping[str, str]) -> SharedEntries:
+        """Return where they are; nothing is asked yet. The errors are those of `connect`."""
+        ...
