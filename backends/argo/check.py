@@ -42,8 +42,8 @@ from couler.ir.kubelet import needs_dollars
 from couler.ir.listing import ListFiles
 from couler.ir.local_forms import leave_out_local_forms
 from couler.ir.pods import PodContainer
-from couler.ir.values import ParamRef, StepRef, Text
-from couler.ir.walk import scopes, steps_by_path
+from couler.ir.values import ParamRef, StepRef, Template, Text, walk
+from couler.ir.walk import read_values, scopes, steps_by_path
 from couler.ir.wire import dump_json, is_file
 from couler.ir.workflow import (
     Container,
@@ -266,7 +266,11 @@ def check_tags(manifest: Manifest, workflow: Workflow) -> Iterator[Diagnostic]:
         whose = "the workflow" if path is None else f'step "{path}"'
         action = owner.action if isinstance(owner, Step) else None
         owns = isinstance(action, Job) and action.set_owner_reference
-        advice = _OWNED_ADVICE if owns and field == "resource.manifest" else _TAG_ADVICE
+        advice = _TAG_ADVICE
+        if owns and field == "resource.manifest":
+            advice = _OWNED_ADVICE
+        elif isinstance(owner, Step) and _is_joined(owner, text):
+            advice = _JOINED_ADVICE
         yield Diagnostic(
             "CLR310",
             f"argo: {field} of {whose} holds {shown!r}, in which Argo would read a tag of its own. "
@@ -283,6 +287,19 @@ _TAG_ADVICE = (
 _OWNED_ADVICE = (
     "Say set_owner_reference=False: a value in a manifest that the run does not own is protected."
 )
+_JOINED_ADVICE = (
+    "Text is protected where it stands by itself, but not where it is joined with a value: hand on "
+    "the value alone, and join them in the process."
+)
+
+
+def _is_joined(step: Step, text: str) -> bool:
+    """Whether a text is a part of a template of a step."""
+    return any(
+        isinstance(inner, Template) and text in inner.parts
+        for value in read_values(step)
+        for inner in walk(value)
+    )
 
 
 def _find(

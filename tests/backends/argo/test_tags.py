@@ -20,7 +20,7 @@ from couler.ir.artifacts import GitLocation, S3Location
 from couler.ir.base import FrozenDict
 from couler.ir.defaults import resolve_defaults
 from couler.ir.listing import ListFiles
-from couler.ir.policies import Foreach, SourceRef
+from couler.ir.policies import Cache, Foreach, SourceRef
 from couler.ir.storage import EnvVar, HostVolume
 from couler.ir.values import Field, FirstOf, Literal, OrElse, StepRef, Template, Text
 from couler.ir.verify import verify
@@ -241,6 +241,38 @@ def test_the_message_shows_the_tag_of_a_long_text() -> None:
     [problem] = ArgoBackend().check(step(annotations={"a": "x" * 500 + TAG + "y" * 500}), Target())
     assert TAG in problem.message
     assert len(problem.message) < 300
+
+
+def test_text_that_is_joined_with_a_value_is_told_to_be_handed_on_apart() -> None:
+    first = Step(name="first", action=Container(image="alpine:3", command=("true",)))
+    joined = Template(parts=("n is ", StepRef(step="first"), " {{ x"))
+    show = Container(image="alpine:3", command=("echo",), args=(joined,))
+    workflow = Workflow(name="w", steps=(first, Step(name="show", action=show)))
+    [problem] = ArgoBackend().check(workflow, Target())
+    assert (problem.code, problem.step) == ("CLR310", "show")
+    assert "Text is protected where it stands by itself, but not where it is joined" in (
+        problem.message
+    )
+    assert "Put the text into" not in problem.message
+    [other] = ArgoBackend().check(step(annotations={"note": TAG}), Target())
+    assert "Put the text into" in other.message
+
+
+@pytest.mark.parametrize("text", ["{{ open", f"{TAG} {{{{=1+1}}}}"])
+def test_braces_in_an_argument_and_in_the_key_of_a_cache_are_text(text: str) -> None:
+    def of(word: str, salt: str) -> dict[str, t.Any]:
+        show = Container(image="alpine:3", command=("echo",), args=(word,))
+        made = step(action=show, cache=Cache(salt=salt))
+        assert list(ArgoBackend().check(made, Target())) == []
+        manifest = json.loads(ArgoBackend().compile(made, Target(), format="json").to_text())
+        [found] = [one for one in manifest["spec"]["templates"] if "memoize" in one]
+        return found
+
+    found = of(text, text)
+    assert "{{" not in json.dumps(found)
+    key = found["memoize"]["key"]
+    assert len(key) == 64
+    assert key not in {of(text, "x")["memoize"]["key"], of("x", text)["memoize"]["key"]}
 
 
 def test_steps_whose_texts_hold_tags_do_not_hand_them_on_as_parameters() -> None:
