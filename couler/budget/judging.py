@@ -10,6 +10,7 @@ from functools import partial
 from couler.caching.eviction import (
     Candidate,
     Shortage,
+    is_outweighed,
     least_first,
     spare_unneeded,
     take_least,
@@ -198,7 +199,11 @@ def _make_room(
         if sum(map(shortage.freed_by, taken)) < over:
             return "what is pinned leaves too little room"
     gone, _ = spare_unneeded(taken, *shortages)
-    if gone and max(gone)[:2] > (worth(newcomer.key), newcomer.used):
+    if not gone:
+        return gone
+    own = Candidate(worth(newcomer.key), newcomer.used, newcomer.key, newcomer.size_bytes)
+    are_densities = bool(getattr(budget.policy, "worths_are_densities", False))
+    if is_outweighed(own, gone, *shortages, are_densities=are_densities):
         return "it is worth less than what would have to go for it"
     return gone
 

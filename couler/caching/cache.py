@@ -7,7 +7,13 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from couler.caching.eviction import Candidate, Shortage, spare_unneeded, take_least
+from couler.caching.eviction import (
+    Candidate,
+    Shortage,
+    is_outweighed,
+    spare_unneeded,
+    take_least,
+)
 from couler.caching.policy import CachePolicy, Outlook
 
 __all__ = ["BudgetedCache", "KeptOutlook", "Verdict"]
@@ -102,6 +108,7 @@ class BudgetedCache:
         self._known = _Counts(capacity_bytes, outlook)
         self._entries = self._known.entries
         self._is_lazy = bool(getattr(policy, "worths_only_rise", False))
+        self._are_densities = bool(getattr(policy, "worths_are_densities", False))
         self._heap: list[tuple[float, int, int, str]] = []
         self._stamp = 0
         self._used_bytes = 0
@@ -143,7 +150,7 @@ class BudgetedCache:
         """Decide on an artifact that was just made, or fetched.
 
         Refused is, in this order, what is larger than the cache, what the policy refuses, what
-        pinned artifacts leave no room for, and what is worth less than all that would have to go
+        pinned artifacts leave no room for, and what is worth less than what would have to go
         for it: nothing is evicted for what is not admitted then. What goes is worth least, and what
         of that is not needed to make room stays (`couler.caching.eviction`). What is kept already
         stays, and the offer does not count as a use of it.
@@ -247,22 +254,36 @@ class BudgetedCache:
         return self._shrink()
 
     def _make_room(self, key: str, newcomer: _Entry) -> Verdict:
-        """Let a newcomer join, and evict until all fits; undo all if it were to go itself."""
+        """Let a newcomer join, and evict until all fits; undo all if it is not worth that."""
+        # Densities are compared when it is known what goes; until then it is in no heap.
+        newcomer.pins = int(self._are_densities)
         self._used_bytes += newcomer.size_bytes
         self._enter(key, newcomer)
         self.refresh(self._outlook.keep(key))
-        missing = self._used_bytes - self.capacity_bytes
+        shortage = Shortage(self._used_bytes - self.capacity_bytes)
         gone: dict[str, _Entry] = {}
-        taken = take_least(self._give_up_least(gone), missing)
+        taken = take_least(self._give_up_least(gone), shortage.bytes)
         if taken and taken[-1].key == key:
-            self._put_back(taken[:-1], gone)
-            return _refused("is worth less than what would have to go for it")
-        return Verdict(admitted=True, evicted=self._spare(taken, missing, gone))
+            return self._refuse(taken[:-1], gone)
+        needed = self._spare(taken, shortage, gone)
+        if self._are_densities:
+            newcomer.pins = 0
+            self._enter(key, newcomer)
+            own = Candidate(self._worth(key), newcomer.last_used, key, newcomer.size_bytes)
+            if is_outweighed(own, needed, shortage, are_densities=True):
+                self._remove(key)
+                return self._refuse(needed, gone)
+        return Verdict(admitted=True, evicted=self._age_by(needed))
+
+    def _refuse(self, taken: Iterable[Candidate], gone: Mapping[str, _Entry]) -> Verdict:
+        self._put_back(taken, gone)
+        return _refused("is worth less than what would have to go for it")
 
     def _shrink(self) -> tuple[str, ...]:
-        missing = self._used_bytes - max(self.capacity_bytes, self._pinned_bytes)
+        shortage = Shortage(self._used_bytes - max(self.capacity_bytes, self._pinned_bytes))
         gone: dict[str, _Entry] = {}
-        return self._spare(take_least(self._give_up_least(gone), missing), missing, gone)
+        taken = take_least(self._give_up_least(gone), shortage.bytes)
+        return self._age_by(self._spare(taken, shortage, gone))
 
     def _give_up_least(self, gone: dict[str, _Entry]) -> Iterator[Candidate]:
         """Remove what is worth least, one at a time, and put it into a dictionary."""
@@ -273,11 +294,14 @@ class BudgetedCache:
             yield Candidate(worth, entry.last_used, key, entry.size_bytes)
 
     def _spare(
-        self, taken: Sequence[Candidate], missing: int, gone: Mapping[str, _Entry]
-    ) -> tuple[str, ...]:
-        """Put back what need not go; return what went."""
-        needed, spared = spare_unneeded(taken, Shortage(missing))
+        self, taken: Sequence[Candidate], shortage: Shortage, gone: Mapping[str, _Entry]
+    ) -> list[Candidate]:
+        """Put back what need not go; return what has to."""
+        needed, spared = spare_unneeded(taken, shortage)
         self._put_back(spared, gone)
+        return needed
+
+    def _age_by(self, needed: Sequence[Candidate]) -> tuple[str, ...]:
         self._known.age = max([self._known.age, *(one.worth for one in needed)])
         return tuple(one.key for one in needed)
 

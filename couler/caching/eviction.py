@@ -8,11 +8,12 @@ free much more than is missing, so that some of those before need not go: from t
 whatever is not needed stays. Of artifacts of 400 and 600 bytes, where 500 are missing, 600 alone
 goes. This is the greedy method for covering knapsacks, with its reverse deletion [1]_.
 
-Who compares a newcomer with what would go for it compares worths as the policy tells them, one by
-one. A worth may be a density (seconds for each byte), a count or a time, so that a sum of them
-means nothing for most policies. That what goes is larger than the newcomer is not counted against
-it, either: what is left free is there for the next ones. What goes last is the dearest of all that
-go, and is always needed; so what stays after all never changes who wins.
+A newcomer is compared with what would go for it, like with like (`is_outweighed`). A worth may be a
+time or a count, which cannot be added: then it is compared with each one, and the dearest of all
+that go decides, which is always needed. A policy whose worths are densities, seconds for each
+byte, says so: `worths_are_densities = True`. Then the savings of all that go are compared together
+with that of the newcomer and of half the bytes that are left free: these are there for what
+comes next, of which nobody knows how much it is worth.
 
 References
 ----------
@@ -27,7 +28,17 @@ import typing as t
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-__all__ = ["Candidate", "Shortage", "least_first", "spare_unneeded", "take_least"]
+__all__ = [
+    "Candidate",
+    "Shortage",
+    "is_outweighed",
+    "least_first",
+    "spare_unneeded",
+    "take_least",
+]
+
+LEFT_SHARE = 0.5
+"""What a byte that is left free counts, to one of the newcomer's."""
 
 
 class Candidate(t.NamedTuple):
@@ -140,3 +151,53 @@ def spare_unneeded(
         else:
             needed.append(candidate)
     return needed[::-1], spared
+
+
+def is_outweighed(
+    newcomer: Candidate,
+    gone: Sequence[Candidate],
+    *shortages: Shortage,
+    are_densities: bool = False,
+) -> bool:
+    r"""Return whether what would go for a newcomer is worth more than it.
+
+    Parameters
+    ----------
+    newcomer
+        With its own worth, use and size.
+    gone
+        What would go.
+    shortages
+        What the newcomer is short of; what goes ends all of them.
+    are_densities
+        Whether worths are seconds for each byte, and not of another measure.
+
+    Notes
+    -----
+    Of densities w and sizes s, with f bytes left free, the newcomer n is refused if
+
+    .. math:: \sum_{i \in gone} w_i s_i > w_n (s_n + f / 2)
+
+    Charged for all that goes (without f), each of many small newcomers would be refused for the
+    sake of something large that all of them together outweigh. Charged for its own bytes alone
+    (f in place of its half), one would drive out something large that it does not outweigh, and
+    that nothing else might be worth.
+
+    Examples
+    --------
+    >>> large = Candidate(1.0, 1, "large", 600)
+    >>> missing = Shortage(100)
+    >>> is_outweighed(Candidate(2.0, 2, "small", 100), [large], missing, are_densities=True)
+    False
+    >>> is_outweighed(Candidate(1.5, 2, "small", 100), [large], missing, are_densities=True)
+    True
+    >>> is_outweighed(Candidate(1.5, 2, "small", 100), [large], missing)
+    False
+    """
+    if not gone:
+        return False
+    if not are_densities:
+        return max(gone)[:2] > newcomer[:2]
+    left = min(sum(map(one.freed_by, gone)) - one.bytes for one in shortages)
+    lost_s = sum(one.worth * one.size_bytes for one in gone)
+    return lost_s > newcomer.worth * (newcomer.size_bytes + LEFT_SHARE * left)

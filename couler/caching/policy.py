@@ -17,6 +17,13 @@ Two things change without anyone saying so: `distance` falls as steps start, and
 policy whose worths do not fall by that, and look at nothing else that changes unsaid, says so
 by an attribute, `worths_only_rise = True`. Of a policy that does not, all worths are asked anew
 for each eviction: right as well, but n times as much work.
+
+What a newcomer is compared with
+--------------------------------
+A worth may be a time, a count or anything else by which artifacts are ordered; a newcomer is then
+refused if anything that would go for it is worth more. A policy whose worths are densities, what is
+saved for each byte, says so by `worths_are_densities = True`: then savings are compared, worth
+times size, of all that would go (`couler.caching.eviction`).
 """
 
 from __future__ import annotations

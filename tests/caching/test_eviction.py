@@ -21,12 +21,14 @@ from couler.caching.cache import BudgetedCache
 from couler.caching.eviction import (
     Candidate,
     Shortage,
+    is_outweighed,
     least_first,
     spare_unneeded,
     take_least,
 )
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.policies.next_use import NextUseDensity
 from couler.caching.run_knowledge import RunKnowledge
 from couler.control.cache_sync import sync_entries
 from couler.state import create_run, open_database
@@ -194,3 +196,46 @@ def test_what_cannot_be_ended_takes_all_that_helps() -> None:
     taken = [Candidate(1.0, 1, "a", 5), Candidate(2.0, 2, "b", 7)]
     assert spare_unneeded(taken, Shortage(100)) == (taken, [])
     assert spare_unneeded(taken, Shortage(100, {"a"})) == (taken[:1], taken[1:])
+
+
+@pytest.mark.parametrize(
+    ("gone", "refused", "together"),
+    [
+        ([], False, False),
+        ([(1.2, 600)], False, True),  # 720 s are lost, and 2 (100 + 500 / 2) come
+        ([(1.0, 300)], False, False),
+        ([(3.0, 60), (1.0, 40)], True, True),
+        ([(1.0, 40), (2.5, 60)], True, False),  # dearer than the newcomer, but not together
+    ],
+)
+def test_what_a_newcomer_is_compared_with(
+    gone: Sequence[tuple[float, int]], refused: bool, together: bool
+) -> None:
+    newcomer = Candidate(2.0, 9, "n", 100)
+    others = [Candidate(worth, 1, str(at), size) for at, (worth, size) in enumerate(gone)]
+    missing = Shortage(100)
+    assert is_outweighed(newcomer, others, missing) is refused
+    assert is_outweighed(newcomer, others, missing, are_densities=True) is together
+
+
+def test_the_older_of_equals_is_the_lesser() -> None:
+    missing = Shortage(1)
+    for used, refused in ((8, False), (9, False), (10, True)):
+        other = [Candidate(2.0, used, "x", 1)]
+        assert is_outweighed(Candidate(2.0, 9, "n", 1), other, missing) is refused
+
+
+def test_something_large_does_not_go_for_little() -> None:
+    graph = ArtifactGraph(
+        jobs=("train", "note", "fit", "read"),
+        artifacts=("large", "little", "medium"),
+        producer=(0, 1, 2),
+        readers=((3,), (3,), (3,)),
+        size_bytes=(900, 110, 500),
+        seconds=(90.0, 12.0, 60.0, 1.0),
+    )
+    cache = BudgetedCache(1000, NextUseDensity(), RunKnowledge(graph))
+    assert cache.offer("large").admitted
+    assert not cache.offer("little").admitted  # for each byte it saves more, but 12 s of 90
+    assert cache.offer("medium").evicted == ("large",)
+    assert cache.offer("little").evicted == ()

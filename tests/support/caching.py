@@ -198,8 +198,15 @@ class PlainCache:
         self.counts[key].credit = self.policy.on_access(key, self)
         before = list(self.kept)
         self._keep(key)
-        evicted = self._evicted(key)
-        if key in [one for one, _ in evicted]:
+        are_densities = getattr(self.policy, "worths_are_densities", False)
+        evicted = self._evicted(key, is_running=not are_densities)
+        if are_densities and evicted:
+            lost = sum(worth * self.outlook.size_bytes(one) for one, worth in evicted)
+            left = self.capacity_bytes - self.used_bytes
+            gained = self.policy.worth(key, self) * (self.outlook.size_bytes(key) + left / 2)
+            if lost > gained:
+                self._give_up(key)
+        if key not in self.kept:
             for one in before:
                 if one not in self.kept:
                     self._keep(one)
@@ -240,10 +247,16 @@ class PlainCache:
         self.kept.remove(key)
         self.outlook.give_up(key)
 
-    def _evicted(self, newcomer: str | None = None) -> list[tuple[str, float]]:
+    def _evicted(
+        self, newcomer: str | None = None, *, is_running: bool = True
+    ) -> list[tuple[str, float]]:
         evicted: list[tuple[str, float]] = []
         while self.used_bytes > max(self.capacity_bytes, self.pinned_bytes):
-            free = [key for key in self.kept if not self.counts[key].pins]
+            free = [
+                key
+                for key in self.kept
+                if not self.counts[key].pins and (is_running or key != newcomer)
+            ]
             ranked = [(self.policy.worth(key, self), self.last_used(key), key) for key in free]
             worth, _, key = min(ranked)
             evicted.append((key, worth))

@@ -47,6 +47,8 @@ class LeastReferenceDensity(LeastReferenceCount):
     artifacts of a workflow are not.
     """
 
+    worths_are_densities: t.ClassVar[bool] = True
+
     def worth(self, key: str, known: Knowledge) -> float:
         """Return the seconds that all reads to come would save together, for each byte."""
         density = known.cost_s(key) / max(known.size_bytes(key), 1)

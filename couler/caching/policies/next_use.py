@@ -40,6 +40,7 @@ class NextUseDensity:
     """
 
     worths_only_rise: t.ClassVar[bool] = True
+    worths_are_densities: t.ClassVar[bool] = True
 
     def admit(self, key: str, known: Knowledge) -> str | None:
         """Refuse what nobody is known to read any more."""
