@@ -19,6 +19,7 @@ from couler.backends.local.capacity import Capacity
 from couler.backends.local.dispatch import Dispatcher
 from couler.backends.local.earlier import Earlier, left_out_items
 from couler.backends.local.ends import End
+from couler.backends.local.heartbeat import signs_of_life
 from couler.backends.local.interpret import Interpreter
 from couler.backends.local.keys import StepKeys
 from couler.backends.local.limits import CANCELLED
@@ -367,8 +368,10 @@ class _Work:
             interpreter,
             self.interrupts,
         )
+        alive = signs_of_life(self.database, run.id, journal.session)
         with contextlib.closing(locks):  # an abandoned step does not give its lock back
-            result = await session.run()
+            async with alive:
+                result = await session.run()
         # Items and branches that the run does not have any more, with other parameters.
         gone = steps.keys() - result.steps.keys()
         if result.status != "succeeded":  # branches may not have been reached

@@ -11,7 +11,7 @@ from couler.budget.judging import Judge
 from couler.state.admission import Kept, evict_chosen, evict_entries, remove_rows
 from couler.state.database import Database
 from couler.state.garbage import GRACE, Collected, collect_garbage
-from couler.state.holds import lock_cache, release_holds, release_runs
+from couler.state.holds import complete_holds, lock_cache, release_holds, release_runs
 from couler.state.leftovers import Garbage, list_garbage, sweep_garbage
 from couler.store import ObjectStore
 
@@ -64,6 +64,7 @@ def clean_cache(
     StateError
         The database cannot be used.
     """
+    complete_holds(database, store)
     collected = collect_garbage(
         database, store, unused_for=unused_for, grace=grace, dry_run=dry_run
     )

@@ -9,7 +9,7 @@ from couler.budget.judging import Judge
 from couler.errors import StoreError
 from couler.state.admission import Kept, evict_entries
 from couler.state.database import Database
-from couler.state.holds import release_runs
+from couler.state.holds import complete_holds, release_runs
 from couler.state.leftovers import sweep_garbage
 from couler.state.records import CacheDecision
 from couler.store import ObjectStore
@@ -41,6 +41,9 @@ def keep_budget(
     StateError
         The database cannot be written.
     """
+    if store is not None:
+        with suppress(StoreError, OSError):  # the sweep looks at it again
+            complete_holds(database, store)
     release_runs(database)
     evicted = evict_entries(database, judge.shrink, run_id=run_id)
     if store is not None:

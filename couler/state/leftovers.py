@@ -13,17 +13,18 @@ If this is interrupted, what was noted is still noted, and whoever comes next go
 from __future__ import annotations
 
 import typing as t
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import sqlalchemy as sa
 
 from couler.state.database import Database
-from couler.state.holds import is_needed, lock_cache, strike_needed
+from couler.state.holds import complete_holds, is_needed, lock_cache, strike_needed
 from couler.state.ownership import owner_of
 from couler.state.tables import cache_garbage, runs, sessions
 
-if t.TYPE_CHECKING:
-    from datetime import datetime
+SILENCE = timedelta(hours=1)
+"""When an engine of another machine that gave no sign of life for so long is taken to be dead."""
 
 _AT_ONCE = 100
 """How many objects are deleted in one transaction, which others wait for."""
@@ -38,6 +39,9 @@ class Objects(t.Protocol):
 
     def delete(self, digest: str, *, before: float | None = None) -> bool:
         """Delete an object that was last touched before a time; tell whether it did."""
+
+    def digests(self, text: str) -> tuple[str, ...]:
+        """Return the objects that a reference stands for."""
 
     def size_of(self, digest: str) -> int | None:
         """Return what an object takes in bytes, None if it is not there."""
@@ -60,7 +64,7 @@ def sweep_garbage(database: Database, store: Objects, *, host: str) -> Swept:
     database, store
         Where it is noted, and the objects.
     host
-        This machine: whether sessions of others live cannot be seen here.
+        This machine: of others it is known only what they tell in the database (`SILENCE`).
 
     Raises
     ------
@@ -69,6 +73,7 @@ def sweep_garbage(database: Database, store: Objects, *, host: str) -> Swept:
     StateError
         The database cannot be used.
     """
+    complete_holds(database, store)
     objects = size_bytes = waiting = 0
     last = ""
     while not _is_empty(database, last):
@@ -127,16 +132,22 @@ def _deletable_before(connection: sa.Connection, store: Objects, host: str) -> f
 def _first_session(connection: sa.Connection, host: str) -> datetime | None:
     """Return when the first of the sessions under way began; None if there is none.
 
-    One of this machine whose engine is dead writes nothing any more.
+    One whose engine is dead writes nothing any more. The lock of its run tells of those of this
+    machine, signs of life tell of others.
     """
+    silent_since = datetime.now(UTC) - SILENCE
     query = (
-        sa.select(runs.c.folder, sessions.c.host, sessions.c.started)
+        sa.select(runs.c.folder, sessions.c.host, sessions.c.started, sessions.c.seen)
         .join_from(sessions, runs)
         .where(sessions.c.status == "running", runs.c.status == "running")
         .where(runs.c.target.is_(None))
         .order_by(sessions.c.started)
     )
-    for folder, where, started in connection.execute(query):
-        if where != host or folder is None or owner_of(Path(folder)) is not None:
+    for folder, where, started, seen in connection.execute(query):
+        if where != host:
+            lives = (seen or started) > silent_since
+        else:
+            lives = folder is None or owner_of(Path(folder)) is not None
+        if lives:
             return t.cast("datetime", started)
     return None

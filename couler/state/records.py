@@ -124,6 +124,8 @@ class SessionRecord:
         What the run was started or resumed with, such as the number of jobs.
     workflow_digest
         The workflow that it ran: a resumed run may have a changed one.
+    seen
+        When it last told that it goes on; None if it has not yet.
     """
 
     run_id: str
@@ -135,6 +137,7 @@ class SessionRecord:
     finished: datetime | None = None
     status: SessionStatus = "running"
     options: Mapping[str, Json] = field(default_factory=dict)
+    seen: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -177,6 +177,13 @@ def begin_session(
     return session.number
 
 
+def note_session(database: Database, run_id: str, number: int, seen: datetime) -> None:
+    """Record that a session goes on."""
+    mine = sessions.c.run_id == run_id, sessions.c.number == number
+    with database.write() as connection:
+        connection.execute(sa.update(sessions).where(*mine).values(seen=seen))
+
+
 def standing_of(database: Database, run_id: str) -> Standing:
     """Return how a run stands, for what is decided on it (`begin_session`).
 

@@ -73,6 +73,8 @@ sessions = sa.Table(
     sa.Column("status", sa.Text, nullable=False),
     sa.Column("options", JsonText, nullable=False),
     sa.Column("workflow_digest", DIGEST, sa.ForeignKey("workflows.digest"), nullable=False),
+    # When its engine last told that it goes on.
+    sa.Column("seen", UtcTime),
     sa.Index(None, "workflow_digest"),
 )
 
@@ -244,4 +246,13 @@ run_objects = sa.Table(
     # Whether the cache alone decides of it once the run has succeeded.
     sa.Column("of_cache", sa.Boolean, nullable=False),
     sa.Index(None, "digest"),
+)
+
+run_directories = sa.Table(
+    "run_directories",
+    metadata,
+    # Directories of runs of earlier versions, of which `run_objects` has the lists alone; what is
+    # in them is added by those who have the store (`couler.state.holds.complete_holds`).
+    _run_id(),
+    sa.Column("reference", PathText, primary_key=True),
 )

@@ -15,7 +15,7 @@ from couler.errors import StoreError
 from couler.state import Database, Journal, RunRecord, begin_session, own_run
 from couler.state.holds import hold_objects, note_garbage, release_runs
 from couler.state.leftovers import sweep_garbage
-from couler.state.runs import delete_run
+from couler.state.runs import delete_run, note_session
 from couler.state.tables import cache_garbage, cache_objects
 from couler.store import ObjectStore, content_of
 from tests.state.samples import NOON
@@ -175,9 +175,28 @@ def test_a_dead_session_makes_nothing_wait(
 def test_a_session_of_another_machine_is_taken_to_live(
     database: Database, store: ObjectStore, put: Callable[..., str], live: Path
 ) -> None:
+    """For an hour since its last sign of life: it cannot be seen whether it was killed."""
+    note(database, put("young", age=0))
+    now = datetime.now(UTC)
+    session = begin_session(
+        database, "r1", pid=1, host="elsewhere", started=now - timedelta(minutes=59)
+    )
+    assert sweep(database, store) == 0
+    session = begin_session(
+        database, "r1", pid=1, host="elsewhere", started=now - timedelta(days=9)
+    )
+    note_session(database, "r1", session, now - timedelta(minutes=59))
+    assert sweep(database, store) == 0
+    note_session(database, "r1", session, now - timedelta(minutes=61))
+    assert sweep(database, store) == 1
+
+
+def test_a_session_of_another_machine_that_never_gave_a_sign_is_dead_after_an_hour(
+    database: Database, store: ObjectStore, put: Callable[..., str], live: Path
+) -> None:
     note(database, put("young", age=0))
     begin_session(database, "r1", pid=1, host="elsewhere", started=NOON)
-    assert sweep(database, store) == 0
+    assert sweep(database, store) == 1
 
 
 def test_an_object_that_is_written_again_while_it_is_looked_at_stays(
