@@ -266,7 +266,9 @@ class _Work:
             source_map=self.source_map,
             parameters=run.parameters,
         )
-        if run.status == "succeeded":  # the cache may have had all of it to itself
+        if sessions:
+            # The cache may have all of it to itself, as it succeeded. How the run stands does not
+            # tell: a session that was killed at its beginning leaves it running, and holds nothing.
             self._hold_again()
         with Journal(database, run.id, number) as journal:
             record_lost(journal, lost)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
@@ -16,6 +17,7 @@ from couler.state.cache import list_entries, pin_entries, stats_of_cache
 from couler.state.home import Home
 from couler.state.results import Event, RunResult
 from couler.state.runs import cache_decisions_of
+from couler.state.tables import run_objects, runs
 from couler.store import ObjectStore
 from tests.corpus.build import flow, given, out, ref, sh
 
@@ -221,3 +223,19 @@ def test_a_smaller_budget_takes_effect_at_the_end_of_the_next_run(tmp_path: Path
 def test_without_the_cache_nothing_is_given_up(tmp_path: Path) -> None:
     run(three("a"), tmp_path, cache_budget=0, use_cache=False)
     assert sizes(tmp_path) == [100]
+
+
+@pytest.mark.parametrize("status", ["succeeded", "running", "failed", "cancelled"])
+def test_a_run_that_is_taken_up_holds_its_files_however_it_stands(
+    tmp_path: Path, status: str
+) -> None:
+    """A session may have been killed between its beginning and that."""
+    result = run(three("a"), tmp_path, cache_budget=150 * KIB)
+    with open_database(Home(tmp_path).database_url) as database:
+        held = sa.select(sa.func.count()).select_from(run_objects)
+        with database.write() as connection:
+            assert connection.execute(held).scalar() == 0
+            connection.execute(sa.update(runs).values(status=status))
+        LOCAL.retry(result.run_id, options=RunOptions(home=tmp_path))
+        with database.read() as connection:
+            assert connection.execute(held).scalar() == 1
