@@ -52,9 +52,12 @@ run: $(STAMP) ## Main job: check, draw, compile and run the example of model sel
 check: $(STAMP) ## Lint, format, types, layers, docs
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	@$(MAKE) --no-print-directory docs
+	@$(MAKE) --no-print-directory -j2 types docs
+
+.PHONY: types
+types: $(STAMP) ## Check the types
+	$(BIN)/mypy
 
 .PHONY: format
 format: $(STAMP) ## Format the code and mend what ruff can mend
@@ -73,7 +76,7 @@ test: $(STAMP) ## Tests that need no network
 test-slow: argo-oracle containers ## Slow tests, some of which install packages; then argo-lint
 	$(PYTEST) -n auto --dist worksteal -m "slow and not (airflow or cluster or llm)" --manifests=build/manifests/test-slow
 	@$(MAKE) --no-print-directory argo-lint
-	@if $(MAKE) --no-print-directory airflow airflow-old; then $(MAKE) --no-print-directory test-airflow; \
+	@if $(MAKE) --no-print-directory -j2 airflow airflow-old; then $(MAKE) --no-print-directory test-airflow; \
 	else echo "Airflow cannot be installed here: its tests are left out"; fi
 
 .PHONY: test-airflow

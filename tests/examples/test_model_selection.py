@@ -14,6 +14,7 @@ import pytest
 
 from couler import stages
 from couler.cli._program import load_program
+from couler.state.results import RunResult
 from tests.support import argo_oracle
 
 numpy = pytest.importorskip("numpy")
@@ -219,15 +220,13 @@ def test_data_that_is_not_valid_ends_the_run(tmp_path: Path) -> None:
     assert result.steps["write_report"].status == "omitted"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("threshold", "verdict", "ran", "skipped"),
-    [("0.95", "Accepted", "final-test", "reject"), ("1.0", "Rejected", "reject", "final-test")],
-)
-def test_the_best_model_is_tested_if_it_is_good_enough(
-    tmp_path: Path, threshold: str, verdict: str, ran: str, skipped: str
-) -> None:
-    result = stages.run(load_program(str(PROGRAM)), parameters={"threshold": threshold})
+@pytest.fixture(scope="module")
+def accepted() -> RunResult:
+    """A run with the threshold that the program has."""
+    return stages.run(load_program(str(PROGRAM)))
+
+
+def _check_verdict(result: RunResult, verdict: str, ran: str, skipped: str) -> None:
     assert result.status == "succeeded"
     assert result.steps[ran].status == "succeeded"
     assert result.steps[skipped].status == "skipped"
@@ -240,15 +239,25 @@ def test_the_best_model_is_tested_if_it_is_good_enough(
 
 
 @pytest.mark.slow
+def test_the_best_model_is_rejected_if_it_is_not_good_enough() -> None:
+    result = stages.run(load_program(str(PROGRAM)), parameters={"threshold": "1.0"})
+    _check_verdict(result, "Rejected", "reject", "final-test")
+
+
+@pytest.mark.slow
+def test_the_best_model_is_tested_if_it_is_good_enough(accepted: RunResult) -> None:
+    _check_verdict(accepted, "Accepted", "final-test", "reject")
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(400)
-def test_argo_comes_to_the_same_verdict(tmp_path: Path) -> None:
+def test_argo_comes_to_the_same_verdict(accepted: RunResult, tmp_path: Path) -> None:
     if reason := argo_oracle.available():
         pytest.skip(reason)
-    here = stages.run(load_program(str(PROGRAM)))
     manifest = stages.compile(load_program(str(PROGRAM)), "argo").to_text()
     (tmp_path / "argo").mkdir()
     there = argo_oracle.run(manifest, work_dir=tmp_path / "argo", timeout_s=300)
     assert there.phase == "Succeeded"
-    assert there.root.outputs["verdict"] == here.outputs["verdict"]
+    assert there.root.outputs["verdict"] == accepted.outputs["verdict"]
     report = there.bucket / there.root.outputs["report"]
     _check_is_whole(report.read_text(encoding="utf-8"))
