@@ -71,7 +71,9 @@ def create_run(
     with database.write() as connection:
         _add_workflow(connection, run.workflow_digest, run.workflow, ir_json, run.created)
         statement = upsert(runs, connection.dialect, update=()).values(_values(run))
-        if connection.execute(statement).rowcount == 0:
+        # Of an insertion into PostgreSQL it is not told else.
+        counted = {"preserve_rowcount": True}
+        if connection.execute(statement, execution_options=counted).rowcount == 0:
             raise RunExistsError(f"there is a run {run.id} already")
         if source_map:
             put_source_map(connection, run.id, run.workflow_digest, source_map)
