@@ -23,6 +23,9 @@ Line 25
 Lines 26 to 29
     Printed, `u_i` goes out, whichever that is. Mended, the newcomer does, and what was removed
     for it before is put back.
+Lines 25 to 29
+    Printed, what was removed stays away. Mended, what is not needed after all is put back, the
+    last first, as all caches here do (`couler.caching.eviction`).
 
 In both, `C_u` is taken for the bytes of what is kept at any time: line 7 makes it a set, and no
 line adds the size of what line 11 keeps, without which line 12 would never hold. Of equal scores
@@ -39,6 +42,7 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from couler.caching.eviction import Candidate, Shortage, spare_unneeded
 from couler.caching.graph import ArtifactGraph
 from couler.caching.importance import ImportanceFactor, Moment, Score
 
@@ -105,11 +109,6 @@ class Trace:
     form: Form
     steps: tuple[Step, ...]
     kept: tuple[int, ...]
-
-    @property
-    def overfull(self) -> tuple[Step, ...]:
-        """The steps after which more was kept than there is room for."""
-        return tuple(step for step in self.steps if step.used_bytes > self.capacity_bytes)
 
     def to_text(self) -> str:
         """Return what was done, a line for each step, with the scores that decided it."""
@@ -244,6 +243,7 @@ class _Selection:
             self._note("refuse", artifact, f"takes {size} bytes, more than all there is room for")
             return
         before = dict(self.kept)
+        missing = self.used + size - self.capacity
         removed: list[int] = []
         while self.used + size > self.capacity:
             scores = self._scores((*self.kept, artifact))
@@ -251,10 +251,13 @@ class _Selection:
             room = f"which takes {size} bytes, and {self.capacity - self.used} are free"
             if least == artifact:
                 self._note("refuse", artifact, f"worth the least of all, {room}", scores)
-                self._put_back(before, reversed(removed))
+                self._put_back(
+                    before, reversed(removed), f"{self._name(self.newcomer)} does not come"
+                )
                 return
             removed.append(least)
             self._evict(least, f"worth less than {self._name(artifact)}, {room}", scores)
+        self._put_back(before, self._unneeded(removed, missing), "there is room without its going")
         self._keep(artifact, f"takes {size} bytes, and {self.capacity - self.used} are free")
 
     def decide_as_printed(self, artifact: int) -> None:
@@ -296,10 +299,17 @@ class _Selection:
         self.used -= self.graph.size_bytes[artifact]
         self._note("evict", artifact, why, scores)
 
-    def _put_back(self, before: dict[int, None], removed: Iterable[int]) -> None:
+    def _unneeded(self, removed: Iterable[int], missing: int) -> list[int]:
+        """Return what of the removed may stay, the last first."""
+        named = {self._name(one): one for one in removed}
+        going = [Candidate(0.0, 0, name, self.graph.size_bytes[one]) for name, one in named.items()]
+        return [named[one.key] for one in spare_unneeded(going, Shortage(missing))[1]]
+
+    def _put_back(self, before: Iterable[int], removed: Iterable[int], why: str) -> None:
+        """Keep what was removed again, at its place among what was kept before."""
         for artifact in removed:
-            self._keep(artifact, f"{self._name(self.newcomer)} does not come", "put back")
-        self.kept = before
+            self._keep(artifact, why, "put back")
+        self.kept = {one: None for one in before if one in self.kept}
 
     def _note(
         self, action: Action, artifact: int, why: str, scores: Mapping[int, Score] | None = None

@@ -128,11 +128,6 @@ class BudgetedCache:
         return self._used_bytes
 
     @property
-    def pinned_bytes(self) -> int:
-        """What of it is pinned."""
-        return self._pinned_bytes
-
-    @property
     def age(self) -> float:
         """The worth of what was evicted last, the greatest so far; 0 before."""
         return self._known.age

@@ -88,10 +88,6 @@ class RunProgress:
         # For each artifact that was asked for, the ranks of its readers, the next one last.
         self._reads: dict[int, list[int]] = {}
 
-    def has_started(self, job: int) -> bool:
-        """Return whether a job has started, or never will."""
-        return self._has_started[job]
-
     def start(self, job: int) -> bool:
         """Take note that a job reads nothing any more; return False if that was known."""
         if self._has_started[job]:

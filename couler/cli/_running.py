@@ -77,6 +77,11 @@ def run_options(command: Callable[..., t.Any]) -> Callable[..., t.Any]:
             cache_run_budget=choose_size(session, "cache.run-budget", cache_run_budget),
             cache_policy=choose_policy(session, cache_policy),
         )
+        if cache_policy is not None and options.cache_budget is options.cache_run_budget is None:
+            raise click.UsageError(
+                "--cache-policy says what stays if not all fits, and nothing limits the cache. "
+                "Give --cache-budget SIZE or --cache-run-budget SIZE, or set cache.budget"
+            )
         return command(*args, options=options, **others)
 
     for option in reversed(

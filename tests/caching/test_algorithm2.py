@@ -36,6 +36,11 @@ def kept(trace: Trace) -> list[str]:
     return [trace.graph.artifacts[artifact] for artifact in trace.kept]
 
 
+def overfull(trace: Trace) -> list[int]:
+    """Return what was kept after each step that left more than there is room for."""
+    return [step.used_bytes for step in trace.steps if step.used_bytes > trace.capacity_bytes]
+
+
 def scores(trace: Trace, step: Step) -> dict[str, tuple[float, float, float, float]]:
     """Return L, F, V and I of what was compared, with three digits of I."""
     return {
@@ -108,7 +113,7 @@ def test_figure_4_newcomer_replaces_what_is_worth_less_until_it_fits() -> None:
         "a6": (73.0, 4.5, 0.3, 26.447),
     }
     assert kept(trace) == ["a1", "a2", "a3", "a6"]
-    assert not trace.overfull
+    assert not overfull(trace)
 
 
 def test_figure_4_newcomer_is_refused_by_the_first_that_is_worth_more() -> None:
@@ -136,7 +141,7 @@ def test_figure_4_as_printed_comes_above_the_room_and_never_compares_the_newcome
 
     # Line 10: 95 is less than 100, so a6 goes in beside all else.
     assert done(trace, "a6") == [("keep", "a6", 125)]
-    assert [step.used_bytes for step in trace.overfull] == [125, 126, 111]
+    assert overfull(trace) == [125, 126, 111]
     # J7 ends. L as printed is 0 where all that is read is kept: for all here. F leaves out readers:
     #   a1: J9 by way of a7, 1/2, but J2, J3 and J7, who read it, have ended: r is 0
     #   a2, a3: J9 by way of a8, 1/2, and J8, who reads them, has not ended    a4, a5, a6: 0
@@ -188,6 +193,28 @@ def test_what_is_larger_than_all_room_is_refused_and_empties_the_cache_as_printe
     assert trace.steps[-1].used_bytes == 300
 
 
+def test_what_need_not_go_after_all_is_put_back() -> None:
+    # z, which two read, needs 30 bytes, of which none are free: x goes, as it is
+    # worth least, then y, which is enough by itself.
+    graph = ArtifactGraph(
+        jobs=("a", "b", "c", "d", "e"),
+        artifacts=("x", "y", "z"),
+        producer=(0, 1, 2),
+        readers=((), (), (3, 4)),
+        size_bytes=(20, 40, 30),
+        seconds=(1.0,) * 5,
+        resources=(1.0, 50.0, 5.0, 1.0, 1.0),
+    )
+    trace = run_algorithm_2(graph, 60, jobs=range(3))
+    assert done(trace, "z") == [
+        ("evict", "x", 40),
+        ("evict", "y", 0),
+        ("put back", "x", 20),
+        ("keep", "z", 50),
+    ]
+    assert kept(trace) == ["x", "z"]
+
+
 def test_newcomer_of_least_worth_is_refused_where_as_printed_it_replaces() -> None:
     # y is read, x is read twice; n by nobody.
     graph = drawn(
@@ -236,7 +263,7 @@ def test_trace_reads_as_text() -> None:
 @given(artifact_graphs(), st.integers(1, 30))
 def test_mended_never_holds_more_than_there_is_room_for(graph: ArtifactGraph, room: int) -> None:
     trace = run_algorithm_2(graph, room)
-    assert not trace.overfull
+    assert not overfull(trace)
     assert sum(graph.size_bytes[artifact] for artifact in trace.kept) <= room
     ended: set[int] = set()
     now: dict[int, None] = {}

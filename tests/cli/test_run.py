@@ -214,3 +214,17 @@ def test_table_keeps_to_the_height_of_the_terminal(write: Callable, folder: Path
     last = shown[shown.rindex("40 of 40 steps ended") : shown.rindex("logs: ")]
     assert len(last.splitlines()) < 19
     assert re.search(r"and \d+ succeeded", last)
+
+
+def test_a_policy_without_a_budget_is_wrong_usage(
+    couler: Callable, greet: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = couler("run", greet, "-p", "who=x", "--cache-policy", "lru")
+    assert told.code == 2
+    assert "nothing limits the cache" in told.err
+    assert "--cache-budget SIZE" in told.err
+    monkeypatch.setenv("COULER_CACHE_RUN_BUDGET", "1MB")
+    assert couler("run", greet, "-p", "who=x", "--cache-policy", "lru").code == 0
+    monkeypatch.delenv("COULER_CACHE_RUN_BUDGET")
+    monkeypatch.setenv("COULER_CACHE_POLICY", "lru")  # a setting may wait for a budget
+    assert couler("run", greet, "-p", "who=x").code == 0
