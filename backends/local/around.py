@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from couler.backends.local.ahead import Ahead
 from couler.backends.local.demand import Lane
 from couler.backends.local.limits import Limits
 from couler.ir.evaluation.values import View
@@ -26,6 +27,8 @@ class Around:
     since
         Ordinal of the latest end that they depend on, `RUNS` if that is of this session: what is
         older than it is not taken over.
+    ahead
+        Foresees the ends of its steps.
     """
 
     view: View
@@ -33,6 +36,7 @@ class Around:
     lanes: tuple[Lane, ...] = ()
     priority: float = 0.0
     since: int = 0
+    ahead: Ahead | None = None
 
     def with_lane(self, width: int | None) -> Around:
         """Return this with one more bound, if there is one."""

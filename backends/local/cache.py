@@ -15,11 +15,12 @@ from couler.errors import ArtifactError, LostArtifactError
 from couler.ir.evaluation.stored import read_outputs, singles, write_outputs
 from couler.ir.evaluation.values import Outputs
 from couler.ir.paths import StepPath, without_places
-from couler.state.admission import Kept, count_hit, hold_entry, settle_offer
+from couler.state.admission import Kept, count_hit, count_pass, hold_entry, settle_offer
 from couler.state.cache import look_up
 from couler.state.database import Database
 from couler.state.entries import Entry, Offer
 from couler.state.records import CacheDecision, DecisionKind
+from couler.state.remembered import Remembered, recall
 from couler.store import ObjectStore
 
 
@@ -35,11 +36,17 @@ class Found:
         The outputs, None for a miss.
     source_run
         The run that made them.
+    entry
+        Where they are from; None for a miss.
+    is_absent
+        Whether there is no entry at all, not even one that cannot be used.
     """
 
     decision: CacheDecision
     outputs: Outputs | None = None
     source_run: str | None = None
+    entry: Entry | Remembered | None = None
+    is_absent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,19 +140,71 @@ class StepCache:
         max_age_s
             How old they may be, in seconds.
         """
+        found = self.take(key, path, outputs, optional=optional, max_age_s=max_age_s)
+        self.count(found)
+        return found
+
+    def take(
+        self,
+        key: str,
+        path: str,
+        outputs: Collection[str],
+        *,
+        optional: Collection[str] = (),
+        max_age_s: float | None = None,
+    ) -> Found:
+        """Look for outputs as `find` does, for a step that has not come up: see `count`."""
         now = datetime.now(UTC)
         entry = look_up(self._database, key)
         if entry is None:
-            return Found(_decision(path, key, "miss", "there is no entry", now))
+            decision = _decision(path, key, "miss", "there is no entry", now)
+            return Found(decision, is_absent=True)
         try:
             if max_age_s is not None and (now - entry.created).total_seconds() > max_age_s:
                 raise _UnusableError(f"the entry is too old, {_made(entry)}")
-            found = self._take(entry, outputs, optional, now)
+            found = self._take(entry, outputs, optional)
         except _UnusableError as error:
             self._useless[key] = entry.admitted
             return Found(_decision(path, key, "miss", str(error), now))
         reason = f"the entry was {_made(entry)}"
-        return Found(_decision(path, key, "hit", reason, now), found, entry.run_id)
+        return Found(_decision(path, key, "hit", reason, now), found, entry.run_id, entry)
+
+    def recall(
+        self,
+        key: str,
+        path: str,
+        outputs: Collection[str],
+        *,
+        optional: Collection[str] = (),
+        max_age_s: float | None = None,
+    ) -> Found | None:
+        """Return outputs that had no room, as values and digests without the files, if known.
+
+        The arguments are those of `find`, which finds nothing.
+        """
+        now = datetime.now(UTC)
+        entry = recall(self._database, key)
+        if entry is None:
+            return None
+        if max_age_s is not None and (now - entry.created).total_seconds() > max_age_s:
+            return None
+        try:
+            found = _chosen(entry, outputs, optional)
+        except _UnusableError:
+            return None
+        reason = f"nothing that runs reads what was {_made(entry)}; there was no room to keep it"
+        return Found(_decision(path, key, "passed", reason, now), found, entry.run_id, entry)
+
+    def count(self, found: Found) -> None:
+        """Count what was found as used, now that it stands for a step."""
+        entry = found.entry
+        if self._store.read_only or entry is None:
+            return
+        if isinstance(entry, Remembered):
+            count_pass(self._database, entry)
+        else:
+            credit_of = partial(self._judge.credit_of, entry=entry)
+            count_hit(self._database, entry, found.decision.at, credit_of)
 
     def offer(self, key: str, path: str, step: str, outputs: Outputs, *, cost_s: float) -> Answer:
         """Let the policy decide about outputs that a step has just made, and do as it says.
@@ -209,18 +268,10 @@ class StepCache:
             return ()
         return keep_budget(self._database, self._owned, self._judge, run_id=self._run_id)
 
-    def _take(
-        self, entry: Entry, names: Collection[str], optional: Collection[str], now: datetime
-    ) -> Outputs:
-        try:
-            outputs = read_outputs(entry.outputs)
-        except ValueError:
-            raise _UnusableError("the entry was written by another version") from None
-        missing = [name for name in names if name not in outputs]
-        if missing:
-            raise _UnusableError(f'the entry has no output "{missing[0]}"')
+    def _take(self, entry: Entry, names: Collection[str], optional: Collection[str]) -> Outputs:
+        outputs = _chosen(entry, names, optional)
         with _usable():
-            texts = tuple(references(outputs))
+            texts = tuple(references(read_outputs(entry.outputs)))
             digests = [digest for text in texts for digest in self._store.digests(text)]
         counts = not self._store.read_only
         if counts and not hold_entry(self._database, entry, self._run_id, digests):
@@ -230,10 +281,7 @@ class StepCache:
                 # First made young, then checked: nobody collects it in between.
                 self._store.touch(text)
                 self._store.verify(text)
-        if counts:
-            credit_of = partial(self._judge.credit_of, entry=entry)
-            count_hit(self._database, entry, now, credit_of)
-        return {name: outputs[name] for name in (*names, *optional) if name in outputs}
+        return outputs
 
     def _measure(self, outputs: Outputs) -> tuple[int, list[str]]:
         """Return how many bytes outputs take, and the objects that hold their files."""
@@ -260,11 +308,25 @@ def _usable() -> Iterator[None]:
         raise _UnusableError(str(error)) from None
 
 
+def _chosen(
+    entry: Entry | Remembered, names: Collection[str], optional: Collection[str]
+) -> Outputs:
+    """Return the outputs of these names, of which those that are not optional have to be there."""
+    try:
+        outputs = read_outputs(entry.outputs)
+    except ValueError:
+        raise _UnusableError("the entry was written by another version") from None
+    missing = [name for name in names if name not in outputs]
+    if missing:
+        raise _UnusableError(f'the entry has no output "{missing[0]}"')
+    return {name: outputs[name] for name in (*names, *optional) if name in outputs}
+
+
 def _decision(
     path: str, key: str, decision: DecisionKind, reason: str, at: datetime
 ) -> CacheDecision:
     return CacheDecision(path=path, key=key, decision=decision, reason=reason, at=at)
 
 
-def _made(entry: Entry) -> str:
+def _made(entry: Entry | Remembered) -> str:
     return f"made by {entry.run_id} on {entry.created:%Y-%m-%d %H:%M} UTC"

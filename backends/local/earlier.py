@@ -57,13 +57,28 @@ class Earlier:
         record = self.records.get(path)
         if record is None or self._objection(record, key, names, since) is not None:
             return None
+        return self._end(record, key), record
+
+    def find_lost(
+        self, path: str, key: str, names: Collection[str], since: int
+    ) -> tuple[End, StepRecord] | None:
+        """Return the end that was recorded for a path, if it holds but for files that are gone.
+
+        The arguments are those of `find`.
+        """
+        record = self.records.get(path)
+        if record is None or self._change(record, key, names, since) is not None:
+            return None
+        if self._has_files(read_outputs(record.outputs)):
+            return None
+        return self._end(record, key), record
+
+    def _end(self, record: StepRecord, key: str) -> End:
         state: t.Literal["succeeded", "cached"] = (
             "cached" if record.status == "cached" else "succeeded"
         )
         outputs = read_outputs(record.outputs)
-        return End(
-            state, outputs, None, record.exit_code, record.attempts, key, record.ordinal
-        ), record
+        return End(state, outputs, None, record.exit_code, record.attempts, key, record.ordinal)
 
     def is_asked_for(self, path: str) -> bool:
         """Return whether a path is to run again, whatever became of it."""
@@ -87,6 +102,15 @@ class Earlier:
     def _objection(
         self, record: StepRecord, key: str, names: Collection[str], since: int
     ) -> str | None:
+        change = self._change(record, key, names, since)
+        if change is None and not self._has_files(read_outputs(record.outputs)):
+            return "a file that it made is no longer in the store"
+        return change
+
+    def _change(
+        self, record: StepRecord, key: str, names: Collection[str], since: int
+    ) -> str | None:
+        """Return why what is recorded does not hold, whether or not its files are there."""
         if self.is_asked_for(record.path):
             return "it is to run again"
         if record.status not in _WELL:
@@ -98,8 +122,6 @@ class Earlier:
         missing = [name for name in names if name not in record.outputs]
         if missing:
             return f'its output "{missing[0]}" is read now, and was not kept'
-        if not self._has_files(read_outputs(record.outputs)):
-            return "a file that it made is no longer in the store"
         return None
 
     def _has_files(self, outputs: Outputs) -> bool:

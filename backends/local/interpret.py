@@ -39,7 +39,7 @@ from couler.backends.local.scope import run_steps
 from couler.ir import workflow as ir
 from couler.ir.evaluation.instances import RUNS, Instance, bind_inputs, readable_defaults
 from couler.ir.evaluation.iteration import foreach_items, gather
-from couler.ir.evaluation.outputs import read_results, scope_outputs
+from couler.ir.evaluation.outputs import read_results, read_steps, scope_outputs
 from couler.ir.evaluation.values import (
     VALUE_ERRORS,
     Outputs,
@@ -107,6 +107,7 @@ class Interpreter:
         around: Around,
         *,
         read: Collection[str],
+        shown: Collection[str],
     ) -> ScopeEnd:
         """Run the steps of a scope, each after those that it waits for.
 
@@ -120,8 +121,10 @@ class Interpreter:
             What holds for them.
         read
             Names of the steps whose standard output something reads.
+        shown
+            Names of the steps that something outside of the scope reads.
         """
-        return await run_steps(steps, path, around, read, self)
+        return await run_steps(steps, path, around, self, read=read, shown=shown)
 
     def start_step(self, instance: Instance, around: Around, ended: Ended) -> None:
         """Start a step whose dependencies are met: its condition, then its items or itself."""
@@ -271,8 +274,12 @@ class Interpreter:
             self._submit(instance, around, ended)
 
     async def _find_or_run(self, instance: Instance, around: Around) -> End:
+        ahead = around.ahead
         if self._reuse.exchanges(instance.step):
             known, files = await self._find_outside(instance, around)
+        elif ahead is not None and ahead.covers(instance):
+            files = NO_FILES
+            known = await self._reuse.find_ahead(instance, around.view, ahead, since=around.since)
         else:
             files = NO_FILES
             known = await self._find(instance, around, files, around.limits)
@@ -409,7 +416,9 @@ class Interpreter:
         read = read_results(group.steps, (output.value for output in step.outputs))
         view = View(around.view.run, parameters=inputs)
         end = await self.run_scope(
-            group.steps, instance.path, replace(around, view=view), read=read
+            *(group.steps, instance.path, replace(around, view=view)),
+            read=read,
+            shown=read_steps(output.value for output in step.outputs),
         )
         if end.failed:
             why = around.limits.reached or f"failed inside: {', '.join(end.failed)}"

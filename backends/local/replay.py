@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from couler.backends.local.reuse import Known
+from couler.backends.local.reuse import NOT_KEPT, Known
+from couler.backends.local.sightings import Sighting
 from couler.ir import workflow as ir
+from couler.ir.evaluation.foresight import Foresight, Progress, is_foreseeable
 from couler.ir.evaluation.instances import RUNS, Instance
 from couler.ir.evaluation.replay import Finding, PlannedStep, plan_replay
 from couler.ir.evaluation.unknown import UnknownValueError
@@ -61,3 +63,24 @@ class _Finder:
             return Finding("cached", cached.state, cached.outputs, cached.since, cache=cache)
         why = known.why_not_earlier(instance, key, since=since)
         return Finding("runs", reason=None if since == RUNS else why or "", cache=cache)
+
+    def foresee(
+        self, instance: Instance, foresight: Foresight, progress: Progress
+    ) -> Finding | None:
+        """Return how an instance ends if nothing that runs reads what is not kept of it."""
+
+        def look(one: Instance, view: View, since: int) -> Sighting | None:
+            try:
+                return self.known.sight(one, view, since)[0]
+            except UnknownValueError:
+                return None
+
+        if not is_foreseeable(instance.step):
+            return None
+        seen = foresight.foresee(progress, look).ends.get(instance.step.name)
+        if seen is None or seen.is_kept:
+            return None
+        if seen.record is not None:
+            return Finding("reused", seen.end.state, seen.outputs, seen.since, cache=NOT_KEPT)
+        told = NOT_KEPT if seen.found is None else seen.found.decision.reason
+        return Finding("cached", seen.end.state, seen.outputs, seen.since, cache=told)

@@ -8,9 +8,10 @@ the store. A step that asks for a cache may take the outputs of another run with
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from couler.backends.local.ahead import Ahead
 from couler.backends.local.cache import StepCache
 from couler.backends.local.earlier import Earlier
 from couler.backends.local.ends import Attempt, Bound, End
@@ -25,6 +26,7 @@ from couler.backends.local.locations.exchange import (
     has_targets,
 )
 from couler.backends.local.recording import Recorder
+from couler.backends.local.sightings import Sighting
 from couler.backends.local.threads import in_thread
 from couler.ir.evaluation.instances import RUNS, Instance
 from couler.ir.evaluation.outputs import required
@@ -49,12 +51,15 @@ class Known:
         Results of all runs; None where it is not to be used.
     exchange
         Fetches files from outside of the workflow, whose contents are a part of keys.
+    seen
+        What `sight` has found in the cache, by path and key: it is held and its files are whole.
     """
 
     earlier: Earlier
     keys: StepKeys
     cache: StepCache | None = None
     exchange: Exchange | None = None
+    seen: dict[tuple[str, str], Sighting] = field(default_factory=dict)
 
     def asks_cache(self, step: Step) -> bool:
         """Return whether a step's outputs may be in the cache."""
@@ -110,6 +115,54 @@ class Known:
             return None, found.decision
         end = End("cached", found.outputs, key=key, since=RUNS, source_run=found.source_run)
         return end, found.decision
+
+    def sight(
+        self, instance: Instance, view: View, since: int
+    ) -> tuple[Sighting | None, CacheDecision | None]:
+        """Look for all that is known of an instance that may not have come up yet.
+
+        This reads files. What the cache has is held for the run, and not counted as used. The
+        decision is for a step that runs all the same; without one the cache was not asked.
+        """
+        if has_sources(instance.step) or has_targets(instance.step):
+            return None, None  # that its files are put somewhere is a need of its own
+        try:
+            key = self.keys.of(instance.step, view)
+        except VALUE_ERRORS:  # it is told when the step is to run
+            return None, None
+        taken = self.find_earlier(instance, key, since=since)
+        if taken is not None:
+            end, record = taken
+            return Sighting(key, end, True, record), None
+        path, policy = str(instance.path), instance.step.cache
+        if self.cache is None or policy is None or self.earlier.is_asked_for(path):
+            return None, None
+        seen = self.seen.get((path, key))
+        if seen is not None:
+            return seen, None
+        names = _names(instance)
+        optional = [output.name for output in instance.outputs if output.optional]
+        found = self.cache.take(key, path, names, optional=optional, max_age_s=policy.max_age_s)
+        decision = found.decision
+        if found.outputs is None and found.is_absent:
+            lost = self.earlier.find_lost(path, key, names, since)
+            if lost is not None:
+                return Sighting(key, lost[0], False, lost[1]), decision
+            recalled = self.cache.recall(
+                key, path, names, optional=optional, max_age_s=policy.max_age_s
+            )
+            found = recalled or found
+        if found.outputs is None:
+            return None, decision
+        is_kept = found.decision.decision == "hit"
+        message = None if is_kept else NOT_KEPT
+        end = End(
+            "cached", found.outputs, message, key=key, since=RUNS, source_run=found.source_run
+        )
+        seen = Sighting(key, end, is_kept, found=found)
+        if is_kept:
+            self.seen[path, key] = seen
+        return seen, None if is_kept else decision
 
 
 @dataclass(slots=True)
@@ -194,6 +247,41 @@ class Reuse:
             self.recorder.ended(instance, found, None)
         return found
 
+    async def find_ahead(
+        self, instance: Instance, view: View, ahead: Ahead, *, since: int
+    ) -> End | None:
+        """Return the known end of an instance as `find` does, in view of those that read it.
+
+        What is remembered of it without the files is its end if nothing that runs reads it.
+        """
+        name = instance.step.name
+        sighting, decision = None, None
+        if name not in ahead.known:
+            view = replace(view, steps=dict(view.steps))  # others end meanwhile
+            sight = self.known.sight
+            sighting, decision = await asyncio.to_thread(sight, instance, view, since)
+            if sighting is not None and not sighting.is_kept:
+                await ahead.foresee(
+                    name, sighting, lambda one, read, after: sight(one, read, after)[0]
+                )
+                sighting = None
+        sighting = ahead.known.get(name, sighting)
+        if sighting is None:
+            ahead.runs.add(name)
+            if decision is not None:
+                self.recorder.cache_decided(decision)
+            return None
+        ahead.known[name] = sighting
+        end = sighting.end
+        if sighting.found is not None and self.known.cache is not None:
+            await asyncio.to_thread(self.known.cache.count, sighting.found)
+            self.recorder.cache_decided(sighting.found.decision)
+        if sighting.record is not None:
+            self.recorder.reused(instance, end, sighting.record)
+        else:
+            self.recorder.ended(instance, end, None)
+        return end
+
     async def keep(self, bound: Bound, key: str, last: Attempt, seconds: float) -> None:
         """Offer what a step has given to the cache, if it asks for one."""
         cache = self.known.cache
@@ -206,6 +294,10 @@ class Reuse:
             self.recorder.cache_decided(answer.decision)
         for kept, decision in answer.evicted:
             self.recorder.evicted(bound.path, kept, decision.reason)
+
+
+NOT_KEPT = "its files are no longer kept: nothing that runs reads them"
+"""The message of what is passed."""
 
 
 def _names(instance: Instance) -> list[str]:

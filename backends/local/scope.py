@@ -7,10 +7,13 @@ import typing as t
 from collections import deque
 from collections.abc import Callable, Collection
 from dataclasses import replace
+from functools import partial
 
+from couler.backends.local.ahead import Ahead
 from couler.backends.local.around import Around
 from couler.backends.local.ends import End, ScopeEnd
 from couler.backends.local.limits import Limits
+from couler.ir.evaluation.foresight import Foresight, Progress
 from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.outputs import outputs_of
 from couler.ir.evaluation.values import Outputs
@@ -40,7 +43,13 @@ class Starter(t.Protocol):
 
 
 async def run_steps(
-    steps: tuple[Step, ...], path: StepPath, around: Around, read: Collection[str], starter: Starter
+    steps: tuple[Step, ...],
+    path: StepPath,
+    around: Around,
+    starter: Starter,
+    *,
+    read: Collection[str],
+    shown: Collection[str],
 ) -> ScopeEnd:
     """Run the steps of a scope to their ends.
 
@@ -52,12 +61,14 @@ async def run_steps(
         Place of the scope.
     around
         What holds for them.
-    read
-        Names of the steps whose standard output something reads.
     starter
         Starts them.
+    read
+        Names of the steps whose standard output something reads.
+    shown
+        Names of the steps that something outside of the scope reads.
     """
-    return await _Scope(steps, path, around, read, starter).to_end()
+    return await _Scope(steps, path, around, starter, read=read, shown=shown).to_end()
 
 
 def tail_seconds(graph: Graph, steps: dict[str, Step]) -> dict[str, float]:
@@ -87,8 +98,10 @@ class _Scope:
         steps: tuple[Step, ...],
         path: StepPath,
         around: Around,
-        read: Collection[str],
         starter: Starter,
+        *,
+        read: Collection[str],
+        shown: Collection[str],
     ) -> None:
         self._steps = {step.name: step for step in steps}
         self._path = path
@@ -104,6 +117,8 @@ class _Scope:
         self._cut_off: list[str] = []
         self._readable: dict[str, Outputs] = dict(around.view.steps)
         self._view = replace(around.view, steps=self._readable)
+        make = partial(Foresight, steps, graph, path, read=read, shown=shown)
+        self._ahead = Ahead(path, make, self._progress)
         self._is_starting = False
         self._finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
@@ -140,9 +155,18 @@ class _Scope:
             self._take_end(name, self._starter.end_at_once(instance, *refusal))
             return
         inside = replace(
-            around, view=self._view, priority=around.priority + self._tails[name], since=since
+            around,
+            view=self._view,
+            priority=around.priority + self._tails[name],
+            since=since,
+            ahead=self._ahead,
         )
         self._starter.start_step(instance, inside, lambda end: self._take_end(name, end))
+
+    def _progress(self, runs: frozenset[str]) -> Progress:
+        view = replace(self._view, steps=dict(self._readable))
+        sinces = {name: self._since[name] for name in self._states}
+        return Progress(view, self._around.since, dict(self._states), sinces, runs)
 
     def _take_end(self, name: str, end: End) -> None:
         self._states[name] = end.state

@@ -19,7 +19,7 @@ from couler.backends.local.signals import Interrupts
 from couler.backends.local.writing import explain_writing
 from couler.errors import ArtifactError, MissingOutputError
 from couler.ir.evaluation.instances import Instance
-from couler.ir.evaluation.outputs import read_outside, read_results, scope_outputs
+from couler.ir.evaluation.outputs import read_outside, read_results, scope_outputs, shown_steps
 from couler.ir.evaluation.values import (
     VALUE_ERRORS,
     Gathered,
@@ -167,7 +167,9 @@ class _Work:
         with self._limits.within(workflow.timeout_s) as limits:
             view = View(session.facts, parameters=session.parameters)
             around = Around(view, limits).with_lane(workflow.max_parallel)
-            end = await self._interpreter.run_scope(workflow.steps, StepPath(), around, read=read)
+            end = await self._interpreter.run_scope(
+                workflow.steps, StepPath(), around, read=read, shown=shown_steps(workflow)
+            )
             self._is_out_of_time = limits.reached == OUT_OF_TIME
             return end
 
@@ -231,7 +233,7 @@ class _Work:
 
     async def _run_inside(self, handler: ExitHandler, path: StepPath, around: Around) -> End:
         read = read_results(handler.steps, ())
-        end = await self._interpreter.run_scope(handler.steps, path, around, read=read)
+        end = await self._interpreter.run_scope(handler.steps, path, around, read=read, shown=())
         if end.failed:
             return End("failed", message=f"failed inside: {', '.join(end.failed)}")
         return End("succeeded")

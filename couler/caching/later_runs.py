@@ -177,9 +177,9 @@ class LaterRuns:
 
     Notes
     -----
-    Steps look for their outputs one by one as a run comes to them, and a step whose outputs are not
-    kept runs whether or not those of its readers are. So the cost of giving something up is what
-    its own step takes, whatever is kept of its ancestors.
+    A step whose outputs are not kept runs if something that runs reads them, and so may what it
+    reads itself. Who reads an entry of an earlier run is not recorded; the cost of giving something
+    up is taken to be what its own step takes, which is the least that it can be.
 
     The next reader of something that the running workflow made is the step at the same place: in
     this run, if that has not come there yet, else in the next one. A workflow that does not run is

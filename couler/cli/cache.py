@@ -111,6 +111,7 @@ def stats(session: Session, asked: AskedBudget, format_: str | None) -> None:
     click.echo(f"size      {bytes_text(found.size_bytes)}")
     click.echo(f"budget    {_budget_text(budget, found.size_bytes)}")
     click.echo(f"hits      {found.hits} of {found.hits + found.misses}")
+    click.echo(f"passed    {found.passed}, of which nothing was kept and nobody read anything")
     click.echo(f"saved     {seconds_text(found.saved_s)}")
     click.echo(f"lost      {seconds_text(found.lost_s)}, running again what had been evicted")
     click.echo(f"rejected  {found.rejected}")

@@ -165,7 +165,7 @@ def _row(step: StepView, snapshot: Snapshot, again: Again, now: datetime, base: 
     elif step.status == "failed" and snapshot.run.target is not None:
         note = _headline(step, snapshot.run.engine) or note
     elif step.status == "cached" and step.source_run:
-        note = f"from {step.source_run}"
+        note = f"from {step.source_run}{f'; {note}' if note else ''}"
     elif step.log is not None and step.status in (*ACTIVE, "interrupted"):
         log = step.log.removeprefix(base)
         note = f"{note}  {log}" if note else log

@@ -21,6 +21,7 @@ from couler.control.past import (
 )
 from couler.ir import workflow as ir
 from couler.ir.base import FrozenDict
+from couler.ir.evaluation.foresight import Foresight, Progress
 from couler.ir.evaluation.instances import RUNS, Instance
 from couler.ir.evaluation.outputs import read_outside, required
 from couler.ir.evaluation.places import covers, find_places
@@ -168,6 +169,12 @@ class _Known:
         names = self.tasks[record.path].outputs
         outputs = recorded_outputs(instance, record, names)
         return Finding("reused", state, outputs, record.session)
+
+    def foresee(
+        self, _instance: Instance, _foresight: Foresight, _progress: Progress
+    ) -> Finding | None:
+        """Return nothing: the engine runs what it does not know."""
+        return None
 
     def _objection(
         self, instance: Instance, record: StepRecord, key: str, since: int

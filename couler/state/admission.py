@@ -8,7 +8,7 @@ garbage, and the decisions are recorded with their reasons.
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -19,6 +19,7 @@ from couler.state.database import Database
 from couler.state.entries import Entry, Offer
 from couler.state.holds import add_holds, lock_cache, note_garbage, portions
 from couler.state.records import CacheDecision
+from couler.state.remembered import Remembered, of_offer, read_made
 from couler.state.tables import (
     cache_clock,
     cache_decisions,
@@ -255,6 +256,36 @@ def count_hit(
         )
 
 
+def count_pass(database: Database, remembered: Remembered) -> None:
+    """Record that a step was passed by what is remembered of it, without being read.
+
+    For its place that is a lookup that had no need of an entry.
+
+    Parameters
+    ----------
+    database
+        The database.
+    remembered
+        As it was recalled; it may be forgotten by now.
+    """
+    mine = cache_gone.c.key == remembered.key
+    with database.write() as connection:
+        lock_cache(connection)
+        before = connection.execute(sa.select(cache_gone.c.used).where(mine)).scalar()
+        clock, _ = _tick(connection)
+        if before is not None:
+            _supersede(connection, remembered, before)
+            changed = sa.update(cache_gone).where(mine)
+            connection.execute(changed.values(used=clock, superseded=0))
+        _count(
+            *(connection, remembered.workflow, remembered.place),
+            is_latest=False,
+            is_older=False,
+            seconds=remembered.cost_s,
+            saved_s=remembered.cost_s,
+        )
+
+
 def evict_entries(
     database: Database,
     choose: Callable[[Ledger], Iterable[Eviction]],
@@ -359,7 +390,7 @@ def _count(
         connection.execute(sa.insert(cache_places).values(row))
 
 
-def _supersede(connection: sa.Connection, used: Offer | Entry, before: int) -> None:
+def _supersede(connection: sa.Connection, used: Offer | Entry | Remembered, before: int) -> None:
     """Count for all of a path that were used since something was used before that it is now."""
     for table in (cache_entries, cache_gone):
         of_path = table.c.workflow == used.workflow, table.c.path == used.path
@@ -372,8 +403,10 @@ def _evict(connection: sa.Connection, evictions: Sequence[Eviction]) -> list[Kep
     """Remove entries that are not pinned, note what they leave, and return them."""
     gone = _rows(connection, [eviction.key for eviction in evictions])
     if gone:
-        remove_rows(connection, [kept.key for kept in gone])
-        _remember(connection, gone)
+        keys = [kept.key for kept in gone]
+        made = read_made(connection, keys)
+        remove_rows(connection, keys)
+        _remember(connection, gone, made)
     return gone
 
 
@@ -394,7 +427,9 @@ def _rows(connection: sa.Connection, keys: Collection[str]) -> list[Kept]:
     return found
 
 
-def _remember(connection: sa.Connection, gone: Iterable[Kept]) -> None:
+def _remember(
+    connection: sa.Connection, gone: Iterable[Kept], made: Mapping[str, Mapping[str, object]]
+) -> None:
     rows = [
         {
             "key": kept.key,
@@ -404,6 +439,7 @@ def _remember(connection: sa.Connection, gone: Iterable[Kept]) -> None:
             "used": kept.used,
             "superseded": kept.superseded,
             "was_kept": True,
+            **made[kept.key],
         }
         for kept in gone
     ]
@@ -447,6 +483,7 @@ def _refuse(connection: sa.Connection, offer: Offer, clock: int) -> None:
         "used": clock,
         "superseded": 0,
         "was_kept": False,
+        **of_offer(offer),
     }
     connection.execute(upsert(cache_gone, connection.dialect).values(row))
 

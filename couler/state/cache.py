@@ -19,7 +19,14 @@ from couler.state.admission import remove_rows
 from couler.state.database import Database
 from couler.state.entries import Entry
 from couler.state.holds import is_needed, portions
-from couler.state.tables import cache_decisions, cache_entries, cache_garbage, cache_places
+from couler.state.remembered import forget_outputs
+from couler.state.tables import (
+    cache_decisions,
+    cache_entries,
+    cache_garbage,
+    cache_gone,
+    cache_places,
+)
 
 
 class Stats(t.NamedTuple):
@@ -30,12 +37,14 @@ class Stats(t.NamedTuple):
     size_bytes: int
     """Sum over the entries; files that several share count for each."""
     hits: int
-    """Of all runs that are still known, as are `misses`, `rejected` and `evicted`."""
+    """Of all runs that are still known, as are the following up to `evicted`."""
+    passed: int
+    """How often a step was passed whose outputs were not kept, as nothing that ran read them."""
     misses: int
     rejected: int
     evicted: int
     saved_s: float
-    """How long what was hit had taken to make, in seconds, each time."""
+    """How long what was hit or passed had taken to make, in seconds, each time."""
     lost_s: float
     """How long it took to make again what had been evicted, in seconds."""
     garbage: int
@@ -54,6 +63,9 @@ def remove_entries(
 ) -> tuple[str, ...]:
     """Remove entries that are not pinned; their objects stay.
 
+    What is remembered of the steps that made them is forgotten with them, unless they go because
+    nobody used them.
+
     Parameters
     ----------
     database
@@ -69,6 +81,10 @@ def remove_entries(
         The keys that were removed.
     """
     with database.write() as connection:
+        removed = _named_steps(connection, list(keys)) if unused_since is None else []
+        for workflow, place in removed:
+            of_step = cache_gone.c.workflow == workflow, cache_gone.c.place == place
+            forget_outputs(connection, sa.and_(*of_step))
         return _remove(connection, list(keys), unused_since)
 
 
@@ -169,6 +185,7 @@ def stats_of_cache(database: Database) -> Stats:
         pinned=pinned_count or 0,
         size_bytes=int(size_bytes or 0),
         hits=by_kind.get("hit", 0),
+        passed=by_kind.get("passed", 0),
         misses=by_kind.get("miss", 0),
         rejected=by_kind.get("rejected", 0),
         evicted=by_kind.get("evicted", 0),
@@ -184,6 +201,17 @@ def _entries(
     order = cache_entries.c.last_used.desc(), cache_entries.c.key
     query = sa.select(cache_entries).where(wanted).order_by(*order).limit(limit)
     return [Entry(**row) for row in connection.execute(query).mappings()]
+
+
+def _named_steps(connection: sa.Connection, keys: list[str]) -> list[tuple[str, str]]:
+    """Return workflow and place of the steps that made entries which are not pinned."""
+    table = cache_entries.c
+    found: set[tuple[str, str]] = set()
+    for some in portions(keys):
+        wanted = table.key.in_(some), ~table.pinned
+        query = sa.select(table.workflow, table.place).where(*wanted).distinct()
+        found.update((row.workflow, row.place) for row in connection.execute(query))
+    return sorted(found)
 
 
 def _remove(

@@ -27,8 +27,8 @@ AttemptStatus: t.TypeAlias = t.Literal[
 ]
 """How an attempt stands: `failed` has an exit code, `error` could not run or was lost."""
 
-DecisionKind: t.TypeAlias = t.Literal["hit", "miss", "stored", "rejected", "evicted"]
-"""What the cache did."""
+DecisionKind: t.TypeAlias = t.Literal["hit", "passed", "miss", "stored", "rejected", "evicted"]
+"""What the cache did; `passed`: nothing was kept for a step, and nothing that runs reads it."""
 
 SignalKind: t.TypeAlias = t.Literal["resume"]
 """What can be asked of a running engine."""

@@ -228,6 +228,11 @@ cache_gone = sa.Table(
     sa.Column("used", sa.BigInteger, nullable=False),
     sa.Column("superseded", sa.Integer, nullable=False),
     sa.Column("was_kept", sa.Boolean, nullable=False),
+    # What is remembered of it; null where that is too much, or was not known yet.
+    sa.Column("place", PathText),
+    sa.Column("outputs", JsonText),
+    sa.Column("run_id", PathText),
+    sa.Column("created", UtcTime),
     sa.Index(None, "workflow", "path"),
 )
 

@@ -16,7 +16,7 @@ from couler.ir.evaluation.values import (
     resolve,
 )
 from couler.ir.values import RoundRef, StepRef, Value, walk
-from couler.ir.walk import Scope, references, step_values
+from couler.ir.walk import Scope, output_references, references, step_values
 from couler.ir.wire import MAX_LIST_BYTES, MAX_VALUE_BYTES, check_size
 from couler.ir.workflow import STDOUT, Container, Http, Output, Script, Step, Workflow
 
@@ -71,6 +71,16 @@ def read_results(steps: Iterable[Step], others: Iterable[Value | None]) -> froze
 def read_outside(workflow: Workflow) -> frozenset[str]:
     """Return the names of the workflow's own steps whose standard output something reads."""
     return read_results(workflow.steps, _outer_values(workflow))
+
+
+def read_steps(values: Iterable[Value | None]) -> frozenset[str]:
+    """Return the names of the steps of which values read anything."""
+    return frozenset(reference.step for value in values for reference in output_references(value))
+
+
+def shown_steps(workflow: Workflow) -> frozenset[str]:
+    """Return the names of the workflow's own steps that its outputs or exit handlers read."""
+    return read_steps(_outer_values(workflow))
 
 
 def read_in_scope(scope: Scope, workflow: Workflow) -> frozenset[str]:

@@ -8,13 +8,15 @@ and what else reads them runs. Exit handlers are planned for a run that succeeds
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 from couler.ir import workflow as ir
+from couler.ir.evaluation.foresight import Foresight, Progress
 from couler.ir.evaluation.instances import RUNS, Instance, readable_defaults
 from couler.ir.evaluation.iteration import foreach_items
-from couler.ir.evaluation.outputs import outputs_of, read_results
+from couler.ir.evaluation.outputs import outputs_of, read_results, read_steps, shown_steps
 from couler.ir.evaluation.unknown import (
     UnknownValueError,
     bind_known,
@@ -43,7 +45,8 @@ class PlannedStep:
     verdict
         What would become of it.
     reason
-        Why, in words; None for what is taken over from an earlier session of the run.
+        Why, in words; None for what is taken over from an earlier session of the run, unless its
+        files are no longer kept.
     is_decided_anew
         Whether it waits for something that runs: what is recorded of it holds no more, even if it
         is skipped or omitted again.
@@ -102,6 +105,22 @@ class Known(t.Protocol):
         """
         ...
 
+    def foresee(
+        self, instance: Instance, foresight: Foresight, progress: Progress
+    ) -> Finding | None:
+        """Return how an instance ends that is found to run, if it need not for all that read it.
+
+        Parameters
+        ----------
+        instance
+            The instance.
+        foresight
+            Of its scope.
+        progress
+            What becomes of the steps before it.
+        """
+        ...
+
 
 def plan_replay(
     workflow: ir.Workflow,
@@ -127,7 +146,8 @@ def plan_replay(
         Whether all exit handlers run if anything does, be it in one of them alone.
     """
     planner = _Planner(known)
-    ends = planner.walk_scope(workflow.steps, StepPath(), _Around(view), read)
+    shown = shown_steps(workflow)
+    ends = planner.walk_scope(workflow.steps, StepPath(), _Around(view), read=read, shown=shown)
     outputs = {name: end.outputs for name, end in ends.items()}
     after = _Around(
         replace(view, run=replace(view.run, status="succeeded"), steps=outputs),
@@ -173,12 +193,15 @@ class _Around:
         Why nothing in it is taken over from earlier, where `since` is `RUNS`.
     is_sure
         Whether all conditions that it stands under are known.
+    foresee
+        Foresees the end of a step of the scope that would run.
     """
 
     view: View
     since: int = 0
     why: str = ""
     is_sure: bool = True
+    foresee: Callable[[Instance], Finding | None] = lambda _instance: None
 
 
 class _Planner:
@@ -191,14 +214,17 @@ class _Planner:
         for handler in workflow.exit_handlers:
             if handler.on != "failure":
                 path = StepPath((PathPart(HANDLER_PREFIX + handler.name),))
-                self.walk_scope(handler.steps, path, after, read_results(handler.steps, ()))
+                read = read_results(handler.steps, ())
+                self.walk_scope(handler.steps, path, after, read=read, shown=())
 
     def walk_scope(
         self,
         steps: tuple[ir.Step, ...],
         path: StepPath,
         around: _Around,
+        *,
         read: Collection[str],
+        shown: Collection[str],
     ) -> Mapping[str, _Expected]:
         """Plan the steps of a scope, each after those that it waits for."""
         by_name = {step.name: step for step in steps}
@@ -207,6 +233,15 @@ class _Planner:
         states: dict[str, State] = {}
         readable: dict[str, Outputs] = dict(around.view.steps)
         view = replace(around.view, steps=readable)
+        make = cache(partial(Foresight, steps, graph, path, read=read, shown=shown))
+
+        def foresee(instance: Instance) -> Finding | None:
+            runs = frozenset(name for name, end in ends.items() if end.how == "runs")
+            sinces = {name: end.since for name, end in ends.items() if name not in runs}
+            ended = {name: states[name] for name in sinces}
+            progress = Progress(view, around.since, ended, sinces, runs)
+            return self._known.foresee(instance, make(), progress)
+
         for name in graph.topological_order:
             step = by_name[name]
             instance = Instance(step, path / name, outputs_of(step, is_read=name in read))
@@ -214,7 +249,8 @@ class _Planner:
                 instance = instance.at(path)
             before = {it: ends[it] for it in graph.predecessors[name]}
             since = max((around.since, *(end.since for end in before.values())))
-            inside = replace(around, view=view, since=since, why=_why(before) or around.why)
+            why = _why(before) or around.why
+            inside = replace(around, view=view, since=since, why=why, foresee=foresee)
             end = self._plan_step(instance, inside, states)
             # As in a run: what is left out hands on what it would have waited for.
             ends[name] = end = replace(end, since=max(since, end.since))
@@ -302,9 +338,11 @@ class _Planner:
 
     def _plan_leaf(self, instance: Instance, around: _Around) -> _Expected:
         found = self._known.find(instance, around.view, since=around.since)
+        if found.verdict == "runs" and found.cache is not None:
+            found = around.foresee(instance) or found
         match found.verdict:
             case "reused":
-                self._tell(instance, "reused", None, around)
+                self._tell(instance, "reused", found.cache, around)
                 return _Expected(found.state, found.outputs, found.since)
             case "cached":
                 self._tell(instance, "cached", _on_condition(found.cache or "", around), around)
@@ -318,7 +356,9 @@ class _Planner:
         step = instance.step
         view = View(around.view.run, parameters=bind_known(step.inputs, around.view))
         read = read_results(group.steps, (output.value for output in step.outputs))
-        ends = self.walk_scope(group.steps, instance.path, replace(around, view=view), read)
+        shown = read_steps(output.value for output in step.outputs)
+        inside = replace(around, view=view)
+        ends = self.walk_scope(group.steps, instance.path, inside, read=read, shown=shown)
         outputs = {name: end.outputs for name, end in ends.items()}
         given = known_outputs(step.outputs, replace(view, steps=outputs))
         return _whole(ends.values(), given)

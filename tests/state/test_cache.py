@@ -117,16 +117,26 @@ def test_entries_are_found_by_key_beginning_and_step(database: Database) -> None
 
 @pytest.mark.usefixtures("session")
 def test_statistics(database: Database) -> None:
-    assert stats_of_cache(database) == (0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
+    assert stats_of_cache(database) == (0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
     add_entry(database, entry("a", pinned=True), [])
     add_entry(database, entry("b", size_bytes=2**40), ["1" * 64])
     remove_entries(database, ["b" * 64])
     add_entry(database, entry("b", size_bytes=2**40), [])
     with Journal(database, "r1", 1) as journal:
-        for kind in ("hit", "hit", "hit", "miss", "stored", "evicted", "rejected"):
+        for kind in (
+            "hit",
+            "hit",
+            "hit",
+            "passed",
+            "passed",
+            "miss",
+            "stored",
+            "evicted",
+            "rejected",
+        ):
             journal.cache_decided(CacheDecision("fit", "a" * 64, kind, "", NOON))  # type: ignore[arg-type]  # one of the kinds
         journal.flush()
-    assert stats_of_cache(database) == (2, 1, 2**40 + 10, 3, 1, 1, 1, 0.0, 0.0, 1)
+    assert stats_of_cache(database) == (2, 1, 2**40 + 10, 3, 2, 1, 1, 1, 0.0, 0.0, 1)
 
 
 # garbage -------------------------------------------------------------------------------------

@@ -138,14 +138,14 @@ def test_error_of_what_hears_events_loses_no_end_and_no_lock(tmp_path: Path) -> 
 def test_step_does_not_start_when_the_run_was_cancelled_while_its_result_was_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    find = StepCache.find
+    take = StepCache.take
 
-    def find_slowly(*args: t.Any, **named: t.Any) -> Found:
+    def take_slowly(*args: t.Any, **named: t.Any) -> Found:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(2)  # until the main thread has heard of it
-        return find(*args, **named)
+        return take(*args, **named)
 
-    monkeypatch.setattr(StepCache, "find", find_slowly)
+    monkeypatch.setattr(StepCache, "take", take_slowly)
     workflow = flow("w", sh("a", "true", cache=Cache()))
     result = LOCAL.run(workflow, options=RunOptions(home=tmp_path))
     assert (result.status, result.steps["a"].status) == ("cancelled", "omitted")

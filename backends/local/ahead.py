@@ -1,0 +1,83 @@
+"""What the steps of a scope need not do, decided on together before they come up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from couler.backends.local.sightings import Sighting
+from couler.ir.evaluation.foresight import (
+    Foresight,
+    Look,
+    Progress,
+    Verdict,
+    is_foreseeable,
+)
+from couler.ir.evaluation.instances import Instance
+from couler.ir.evaluation.values import View
+from couler.ir.paths import StepPath
+
+
+@dataclass(slots=True)
+class Ahead:
+    """Decides which steps of a scope need not run although their files are gone.
+
+    A step is decided on once: it ends as is known of it (`known`), or it runs (`runs`). All that is
+    foreseen together is decided on together, and only if nothing of it was decided otherwise while
+    it was looked for.
+
+    Parameters
+    ----------
+    path
+        Place of the scope.
+    make
+        Makes its foresight, when there is something to foresee.
+    progress
+        Tells how far the scope has come; it is given the names of the steps that run.
+    """
+
+    path: StepPath
+    make: Callable[[], Foresight]
+    progress: Callable[[frozenset[str]], Progress]
+    known: dict[str, Sighting] = field(default_factory=dict)
+    runs: set[str] = field(default_factory=set)
+    _needed: set[str] = field(default_factory=set)
+    """Keys of remembered steps that a reader needs, so that this is not looked for again."""
+    _foresight: Foresight | None = None
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def covers(self, instance: Instance) -> bool:
+        """Return whether the end of an instance can be foreseen here."""
+        step = instance.step
+        return is_foreseeable(step) and instance.path == self.path / step.name
+
+    async def foresee(self, name: str, sighting: Sighting, look: Look[Sighting]) -> None:
+        """Decide on a remembered step that has come up, if it need not run."""
+        async with self._lock:
+            while name not in self.known and sighting.key not in self._needed:
+                verdict = await asyncio.to_thread(self._foresee, self._now(), look)
+                if any(self._is_decided_otherwise(*end) for end in verdict.ends.items()):
+                    continue
+                self._needed.update(one.key for one in verdict.needed.values())
+                if name in verdict.ends:
+                    self.known.update(verdict.ends)
+                return
+
+    def _now(self) -> tuple[Progress, dict[str, Sighting]]:
+        return self.progress(frozenset(self.runs)), dict(self.known)
+
+    def _foresee(
+        self, now: tuple[Progress, dict[str, Sighting]], look: Look[Sighting]
+    ) -> Verdict[Sighting]:
+        progress, known = now
+        if self._foresight is None:
+            self._foresight = self.make()
+
+        def find(instance: Instance, view: View, since: int) -> Sighting | None:
+            return known.get(instance.step.name) or look(instance, view, since)
+
+        return self._foresight.foresee(progress, find)
+
+    def _is_decided_otherwise(self, name: str, end: Sighting) -> bool:
+        return name in self.runs or self.known.get(name, end) is not end

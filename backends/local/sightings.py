@@ -1,0 +1,45 @@
+"""What is known of a step that need not run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from couler.backends.local.cache import Found
+from couler.backends.local.ends import End
+from couler.ir.evaluation.values import Outputs
+from couler.state.records import StepRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """What is known of an instance before it has come up.
+
+    Attributes
+    ----------
+    key
+        Of what it does.
+    end
+        How it ends.
+    is_kept
+        Whether its files are there; else it can end so only if nothing reads them.
+    record
+        What an earlier session of the run has recorded, if it is known from there.
+    found
+        What the cache has of it, if it is known from there: held by the run, and not counted yet.
+    """
+
+    key: str
+    end: End
+    is_kept: bool
+    record: StepRecord | None = None
+    found: Found | None = None
+
+    @property
+    def outputs(self) -> Outputs:
+        """What it gives."""
+        return self.end.outputs
+
+    @property
+    def since(self) -> int:
+        """Ordinal of its end."""
+        return self.end.since

@@ -1,0 +1,203 @@
+"""Which steps of a scope need not run although what they gave is no longer kept.
+
+That the outputs of a step are remembered, as values and digests without the files, tells the keys
+of those that read them. If all of these need not run either, the step can be passed.
+"""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from couler.ir.evaluation.instances import Instance
+from couler.ir.evaluation.outputs import outputs_of
+from couler.ir.evaluation.values import Outputs, View
+from couler.ir.graph import Graph
+from couler.ir.paths import StepPath
+from couler.ir.status import State, refuse_start
+from couler.ir.walk import references
+from couler.ir.workflow import Group, Step
+
+Found = t.TypeVar("Found", bound="Known")
+
+
+class Known(t.Protocol):
+    """How a step would end without running."""
+
+    @property
+    def outputs(self) -> Outputs:
+        """What it gives."""
+
+    @property
+    def since(self) -> int:
+        """Ordinal of that end."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the outputs can be read, and not only be named."""
+
+
+Look: t.TypeAlias = Callable[[Instance, View, int], Found | None]
+"""Returns what is known of an instance, with what it reads and the `since` of what it waits for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a scope has come.
+
+    Attributes
+    ----------
+    view
+        What its steps can read: outputs of those that have ended.
+    since
+        As of an end, that of the scope.
+    states, sinces
+        How the steps ended that have ended, and the ordinal of that.
+    runs
+        Names of the steps that run: what they give is not known.
+    """
+
+    view: View
+    since: int
+    states: Mapping[str, State]
+    sinces: Mapping[str, int]
+    runs: Collection[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict(t.Generic[Found]):
+    """What is foreseen.
+
+    Attributes
+    ----------
+    ends
+        The steps that need not run, by name: those that are kept, and those that are remembered
+        and read by such steps alone.
+    needed
+        The remembered steps of which something reads what is not kept.
+    """
+
+    ends: dict[str, Found] = field(default_factory=dict)
+    needed: dict[str, Found] = field(default_factory=dict)
+
+
+class Foresight:
+    """Foresees the ends of the steps of one scope.
+
+    Parameters
+    ----------
+    steps
+        Of an acyclic scope.
+    graph
+        Their graph.
+    path
+        Place of the scope.
+    read
+        Names of the steps whose standard output something reads.
+    shown
+        Names of the steps that are read from outside of the scope.
+    """
+
+    def __init__(
+        self,
+        steps: Collection[Step],
+        graph: Graph,
+        path: StepPath,
+        *,
+        read: Collection[str],
+        shown: Collection[str],
+    ) -> None:
+        self._graph = graph
+        self._shown = frozenset(shown)
+        self._instances = {
+            step.name: Instance(step, path / step.name, outputs_of(step, is_read=step.name in read))
+            for step in steps
+            if is_foreseeable(step)
+        }
+        self._readers: dict[str, set[str]] = {step.name: set() for step in steps}
+        for step in steps:
+            for reference in references(step):
+                # A handler reads steps that are not of its scope.
+                self._readers.get(reference.step, set()).add(step.name)
+
+    def foresee(self, progress: Progress, look: Look[Found]) -> Verdict[Found]:
+        """Foresee what need not run.
+
+        Parameters
+        ----------
+        progress
+            How far the scope has come.
+        look
+            Finds what is known of a step whose inputs are known; asked of each step at most once.
+
+        Notes
+        -----
+        First the steps are foreseen in the order of the graph, as if no remembered one had to run:
+        a step is known if all that it waits for has ended or is known, and `look` knows it. Then
+        the remembered ones are struck off that are needed: by a step that is not known or needed
+        itself, or from outside of the scope; and those that nothing reads, which are run for what
+        else they do. What is struck off runs, and may give something else than it did. So what
+        follows it is not known any more, and others may be needed for that, until nothing changes.
+        The steps that are left end as foreseen whatever the others give.
+
+        O(n (n + m)) for n steps and m edges in the worst case, with n calls of `look`.
+        """
+        ends = self._known(progress, look)
+        first = needed = self._needed(ends)
+        while needed:
+            self._strike(ends, needed)
+            needed = self._needed(ends)
+        return Verdict(ends, first)
+
+    def _known(self, progress: Progress, look: Look[Found]) -> dict[str, Found]:
+        """Return what need not run if no remembered step has to, in the order of the graph."""
+        ends: dict[str, Found] = {}
+        states, sinces = dict(progress.states), dict(progress.sinces)
+        readable = dict(progress.view.steps)
+        view = replace(progress.view, steps=readable)
+        for name in self._graph.topological_order:
+            instance = self._instances.get(name)
+            before = self._graph.predecessors[name]
+            if (
+                instance is None
+                or name in progress.runs
+                or name in progress.states
+                or any(one not in states for one in before)
+                or refuse_start(instance.step, states) is not None
+            ):
+                continue
+            since = max((progress.since, *(sinces[one] for one in before)))
+            found = look(instance, view, since)
+            if found is not None:
+                ends[name], states[name] = found, "cached"
+                readable[name], sinces[name] = found.outputs, max(since, found.since)
+        return ends
+
+    def _needed(self, ends: dict[str, Found]) -> dict[str, Found]:
+        """Return the remembered steps of which something reads what is not kept."""
+        needed: dict[str, Found] = {}
+        for name in reversed(ends):
+            readers = self._readers[name]
+            is_passed = readers and all(one in ends and one not in needed for one in readers)
+            if not ends[name].is_kept and (not is_passed or name in self._shown):
+                needed[name] = ends[name]
+        return needed
+
+    def _strike(self, ends: dict[str, Found], needed: Iterable[str]) -> None:
+        """Remove steps and all that come after them."""
+        struck = list(needed)
+        for name in struck:  # grows while it is read
+            if ends.pop(name, None) is not None:
+                struck += self._graph.successors[name]
+
+
+def is_foreseeable(step: Step) -> bool:
+    """Return whether a step has a cache, and is done once whatever it reads."""
+    return (
+        step.cache is not None
+        and step.when is None
+        and step.foreach is None
+        and step.loop is None
+        and not isinstance(step.action, Group)
+    )
