@@ -211,6 +211,10 @@ class ConfigurationError(CoulerError):
     exit_code = 3
 
 
+class CachePolicyError(ConfigurationError):
+    """A policy of the cache failed, or gave an answer that is none."""
+
+
 class EngineError(CoulerError):
     """An engine or its API refused or failed."""
 

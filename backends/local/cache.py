@@ -15,10 +15,11 @@ from couler.errors import ArtifactError, LostArtifactError
 from couler.ir.evaluation.stored import read_outputs, singles, write_outputs
 from couler.ir.evaluation.values import Outputs
 from couler.ir.paths import StepPath, without_places
-from couler.state.admission import Kept, count_hit, count_pass, hold_entry, settle_offer
+from couler.state.admission import count_hit, count_pass, hold_entry, settle_offer
 from couler.state.cache import look_up
 from couler.state.database import Database
 from couler.state.entries import Entry, Offer
+from couler.state.ledger import Kept
 from couler.state.records import CacheDecision, DecisionKind
 from couler.state.remembered import Remembered, recall
 from couler.store import ObjectStore
@@ -61,11 +62,14 @@ class Answer:
         Whether the decision is in the database already.
     evicted
         What went, with the reason.
+    failure
+        Why the policy could not decide, if that is so.
     """
 
     decision: CacheDecision
     is_recorded: bool = False
     evicted: tuple[tuple[Kept, CacheDecision], ...] = ()
+    failure: str | None = None
 
 
 class StepCache:
@@ -247,7 +251,7 @@ class StepCache:
         settled = settle_offer(self._database, offer, self._judge.settle)
         if settled.evicted and self._owned is not None:
             delete_garbage(self._database, self._owned)
-        return Answer(settled.decision, True, settled.evicted)
+        return Answer(settled.decision, True, settled.evicted, settled.failure)
 
     def release(self) -> tuple[tuple[Kept, CacheDecision], ...]:
         """Leave what succeeded runs hold to the cache, if there is a budget, and keep to it.

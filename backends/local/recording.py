@@ -25,8 +25,8 @@ from couler.ir.workflow import Container, Group, Script
 from couler.state.results import Event, EventKind, StepResult
 
 if t.TYPE_CHECKING:
-    from couler.state.admission import Kept
     from couler.state.journal import Journal
+    from couler.state.ledger import Kept
     from couler.state.records import AttemptRecord, AttemptStatus, CacheDecision, StepRecord
 
 IDLE_FLUSH_S = 0.02
@@ -62,6 +62,8 @@ class Recorder:
     ----------
     results
         How each instance ended, by the text of its path.
+    warned_of
+        What has failed that the run goes on without.
     failure
         Ends with the error where something cannot be written.
     """
@@ -74,6 +76,7 @@ class Recorder:
     secrets: tuple[str, ...] = field(default=(), repr=False)
     objects_of: Callable[[Instance, End], Iterable[str]] = lambda _instance, _end: ()
     results: dict[str, StepResult] = field(default_factory=dict)
+    warned_of: set[str] = field(default_factory=set)
     ordinal: int = 0
     """That of the last end that is recorded."""
     failure: asyncio.Future[t.NoReturn] = field(
@@ -216,6 +219,12 @@ class Recorder:
     def evicted(self, path: StepPath, kept: Kept, reason: str) -> None:
         """Tell of what the cache gave up for a step; it is recorded already."""
         self._tell("evicted", path, message=eviction_text(kept, reason))
+
+    def warned(self, path: StepPath, what: str, message: str) -> None:
+        """Tell of something that failed and that the run goes on without; once of each thing."""
+        if what not in self.warned_of:
+            self.warned_of.add(what)
+            self._tell("warned", path, message=message)
 
     def forget_inside(self, path: StepPath) -> None:
         """Forget the steps of an earlier attempt of a group."""

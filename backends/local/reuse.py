@@ -292,6 +292,8 @@ class Reuse:
         )
         if not answer.is_recorded:
             self.recorder.cache_decided(answer.decision)
+        if answer.failure is not None:
+            self.recorder.warned(bound.path, "cache policy", answer.failure)
         for kept, decision in answer.evicted:
             self.recorder.evicted(bound.path, kept, decision.reason)
 

@@ -8,10 +8,11 @@ from collections.abc import Collection
 from datetime import timedelta
 
 from couler.budget.judging import Judge
-from couler.state.admission import Kept, evict_chosen, evict_entries, remove_rows
+from couler.state.admission import evict_chosen, evict_entries, remove_rows
 from couler.state.database import Database
 from couler.state.garbage import GRACE, Collected, collect_garbage
 from couler.state.holds import complete_holds, lock_cache, release_holds, release_runs
+from couler.state.ledger import Kept
 from couler.state.leftovers import Garbage, list_garbage, sweep_garbage
 from couler.store import ObjectStore
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from couler.caching.asking import ask_admit, ask_credit, ask_worth
 from couler.caching.eviction import (
     Candidate,
     Shortage,
@@ -18,9 +19,11 @@ from couler.caching.eviction import (
 from couler.caching.later_runs import Course, LaterRuns
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.caching.registry import DEFAULT_POLICY, default_policy, read_policy
+from couler.errors import CachePolicyError
 from couler.ir.wording import counted
-from couler.state.admission import Eviction, Kept, Ledger, Verdict
+from couler.state.admission import Eviction, Verdict
 from couler.state.entries import Entry, Offer
+from couler.state.ledger import Kept, Ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +92,17 @@ class Judge:
         return self.budget is not None and self.budget.is_limited
 
     def settle(self, ledger: Ledger, offer: Offer) -> Verdict:
-        """Decide on an offer (`couler.state.admission.Judge`)."""
+        """Decide on an offer (`couler.state.admission.Judge`).
+
+        No step is lost to a policy that fails: what it has made is not kept then.
+        """
+        try:
+            return self._settle(ledger, offer)
+        except CachePolicyError as error:
+            evict = tuple(self.shrink(ledger))
+            return Verdict(False, str(error), evict, age=ledger.age, failure=str(error))
+
+    def _settle(self, ledger: Ledger, offer: Offer) -> Verdict:
         budget = self.budget
         if budget is None or not budget.is_limited:
             return Verdict(admit=True, reason="everything is kept", age=ledger.age)
@@ -98,11 +111,13 @@ class Judge:
         if refusal is not None:
             return self._refuse(ledger, refusal)
         known = self._knowledge(ledger, newcomer, offer.place)
-        refusal = budget.policy.admit(offer.key, known)
+        refusal = ask_admit(budget.policy, offer.key, known)
         if refusal is not None:
             return self._refuse(ledger, f"{budget.name}: {refusal}")
-        newcomer = newcomer._replace(credit=budget.policy.on_access(offer.key, known))
-        worth = partial(budget.policy.worth, known=self._knowledge(ledger, newcomer, offer.place))
+        newcomer = newcomer._replace(credit=ask_credit(budget.policy, offer.key, known))
+        worth = partial(
+            ask_worth, budget.policy, known=self._knowledge(ledger, newcomer, offer.place)
+        )
         gone = _make_room(ledger, newcomer, budget, worth)
         if isinstance(gone, str):
             return self._refuse(ledger, f"{budget.name}: {gone}")
@@ -124,29 +139,47 @@ class Judge:
             return entry.credit
         fields = {name: getattr(entry, name) for name in Kept._fields}
         hit = Kept(**fields)._replace(hits=entry.hits + 1, used=ledger.clock, superseded=0)
-        return self.budget.policy.on_access(entry.key, self._knowledge(ledger, hit, entry.place))
+        known = self._knowledge(ledger, hit, entry.place)
+        try:
+            return ask_credit(self.budget.policy, entry.key, known)
+        except CachePolicyError:  # told when something is offered; a hit is one without it
+            return entry.credit
 
     def shrink(self, ledger: Ledger) -> Iterator[Eviction]:
-        """Yield what has to go for the cache to fit its budget, if nothing new comes."""
+        """Yield what has to go for the cache to fit its budget, if nothing new comes.
+
+        A policy that fails does not keep it above: then goes what was used longest ago.
+        """
         budget = self.budget
         if budget is None or budget.total_bytes is None:
             return
         over = ledger.used_bytes() - budget.total_bytes
         if over > 0:
-            worth = partial(budget.policy.worth, known=self._knowledge(ledger, None, ""))
-            taken = take_least(least_first(_candidates(ledger.entries, worth)), over)
+            worth = partial(ask_worth, budget.policy, known=self._knowledge(ledger, None, ""))
+            why = f"{budget.name}: of least worth, and all is too much"
+            try:
+                candidates = list(_candidates(ledger.entries, worth))
+            except CachePolicyError as error:
+                candidates = list(_candidates(ledger.entries, lambda _: 0.0))
+                why = f"used longest ago, and all is too much; {error}"
+            taken = take_least(least_first(candidates), over)
             for one in spare_unneeded(taken, Shortage(over))[0]:
-                yield Eviction(one.key, f"{budget.name}: of least worth, and all is too much")
+                yield Eviction(one.key, why)
 
     def worths(self, ledger: Ledger, here: str = "") -> dict[str, float]:
         """Return what each entry is worth to the policy now, by key; none without a policy.
 
         `here` is the place that the run has come to, if there is one.
+
+        Raises
+        ------
+        CachePolicyError
+            The policy failed.
         """
         if self.budget is None:
             return {}
         known = self._knowledge(ledger, None, here)
-        return {kept.key: self.budget.policy.worth(kept.key, known) for kept in ledger.entries}
+        return {kept.key: ask_worth(self.budget.policy, kept.key, known) for kept in ledger.entries}
 
     def _refuse(self, ledger: Ledger, why: str) -> Verdict:
         """Return a refusal; a budget that has become smaller takes effect all the same."""

@@ -7,9 +7,10 @@ from contextlib import suppress
 
 from couler.budget.judging import Judge
 from couler.errors import StoreError
-from couler.state.admission import Kept, evict_entries
+from couler.state.admission import evict_entries
 from couler.state.database import Database
 from couler.state.holds import complete_holds, release_runs
+from couler.state.ledger import Kept
 from couler.state.leftovers import sweep_garbage
 from couler.state.records import CacheDecision
 from couler.store import ObjectStore

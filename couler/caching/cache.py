@@ -7,6 +7,7 @@ import typing as t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from couler.caching.asking import ask_admit, ask_credit, ask_worth
 from couler.caching.eviction import (
     Candidate,
     Shortage,
@@ -156,14 +157,14 @@ class BudgetedCache:
         if size > self.capacity_bytes:
             return _refused(f"takes {size} bytes, and the cache holds {self.capacity_bytes}")
         newcomer = self._known.open(key, size)
-        reason = self._policy.admit(key, self._known)
+        reason = ask_admit(self._policy, key, self._known)
         if reason is None and size > self.capacity_bytes - self._pinned_bytes:
             room = max(0, self.capacity_bytes - self._pinned_bytes)
             reason = f"takes {size} bytes, and what is pinned leaves {room}"
         if reason is not None:
             del self._entries[key]
             return _refused(reason)
-        newcomer.credit = self._policy.on_access(key, self._known)
+        newcomer.credit = ask_credit(self._policy, key, self._known)
         return self._make_room(key, newcomer)
 
     def access(self, key: str) -> bool:
@@ -172,7 +173,7 @@ class BudgetedCache:
         if entry is None:
             return False
         self._known.use(entry)
-        entry.credit = self._policy.on_access(key, self._known)
+        entry.credit = ask_credit(self._policy, key, self._known)
         self.refresh((key,))
         return True
 
@@ -334,10 +335,7 @@ class BudgetedCache:
             self._store(key, entry, worth)
 
     def _worth(self, key: str) -> float:
-        worth = self._policy.worth(key, self._known)
-        if worth != worth:
-            raise ValueError(f"{self._policy!r} says that {key!r} is worth nan, which is no number")
-        return worth
+        return ask_worth(self._policy, key, self._known)
 
     def _enter(self, key: str, entry: _Entry) -> None:
         if self._is_lazy and not entry.pins:

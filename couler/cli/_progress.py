@@ -75,6 +75,8 @@ class _Lines:
                     _say(f"waiting: {self._questions.answer(event.run, event.path)}")
             case "evicted":
                 _say("evicted", event.message)
+            case "warned":
+                _say("warning", path, event.message)
             case _:
                 begun = self._started.pop(path, None)
                 waited_s = None if begun is None else time.monotonic() - begun
@@ -139,6 +141,7 @@ class Board:
         self._logs: Path | None = None
         self._notice = ""
         self._evicted = 0
+        self._warning: str | None = None
 
     def hear(self, text: str) -> None:
         """Show something of the run as a whole, until there is an event."""
@@ -150,6 +153,9 @@ class Board:
         self._notice = ""
         if event.kind == "evicted":
             self._evicted += 1
+            return
+        if event.kind == "warned":
+            self._warning = event.message
             return
         if event.log is not None:
             self._logs = event.log.parent
@@ -214,6 +220,8 @@ class Board:
         told = [] if self._logs is None else [f"logs: {self._logs}"]
         if self._evicted:
             told.append(f"{counted(self._evicted, 'entry', 'entries')} of the cache evicted")
+        if self._warning is not None:
+            told.append(f"warning: {self._warning}")
         return "; ".join(told)
 
     def _place(self, entry: _Entry) -> list[tuple[int, str, int, int]]:

@@ -21,10 +21,10 @@ from couler.cli._session import Session, pass_session, session_options
 from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION
 from couler.state import Database
-from couler.state.admission import read_ledger
 from couler.state.cache import find_entries, list_entries, pin_entries, stats_of_cache
 from couler.state.entries import Entry
 from couler.state.garbage import GRACE
+from couler.state.ledger import read_ledger
 
 _KEY_LETTERS = 12
 """How much of a key people see; a beginning that no other key has names an entry."""

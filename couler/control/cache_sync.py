@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from couler.backends.shared_entries import CacheEntry, CacheView, SharedEntries
+from couler.caching.asking import ask_admit, ask_worth
 from couler.caching.eviction import (
     Candidate,
     Shortage,
@@ -133,6 +134,8 @@ def sync_entries(
         The repository cannot be asked, or a file could not be removed whose entry is gone.
     ConfigurationError
         No entry has its files there, so it is another repository.
+    CachePolicyError
+        The policy failed; nothing was removed.
     ValueError
         The budget is negative.
 
@@ -220,7 +223,7 @@ def _least_worth(
 ) -> list[Removal]:
     """Return what is to go, in the order in which it does."""
     known = know([one.found for one in whole], policy, budget_bytes, outlook)
-    refused = {one.name: policy.admit(one.name, known) for one in free}
+    refused = {one.name: ask_admit(policy, one.name, known) for one in free}
     ranked = list(least_first(_candidate(one, policy, known) for one in free))
     named = {one.name: one for one in free}
     removals = [
@@ -238,7 +241,7 @@ def _least_worth(
 
 
 def _candidate(one: _Measured, policy: CachePolicy, known: Knowledge) -> Candidate:
-    worth = policy.worth(one.name, known)
+    worth = ask_worth(policy, one.name, known)
     return Candidate(worth, known.last_used(one.name), one.name, one.size_bytes)
 
 

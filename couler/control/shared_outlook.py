@@ -14,6 +14,7 @@ from datetime import datetime
 from itertools import groupby
 
 from couler.budget.courses import cached_places
+from couler.caching.asking import ask_credit
 from couler.caching.later_runs import Course, LaterRuns, Lookups
 from couler.caching.policy import CachePolicy
 from couler.ir.paths import StepPath, without_places
@@ -189,7 +190,7 @@ def know(
         course=outlook.course,
     )
     for one in kept:
-        one.credit = policy.on_access(one.key, known)
+        one.credit = ask_credit(policy, one.key, known)
     return known
 
 

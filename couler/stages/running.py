@@ -31,7 +31,7 @@ class RunEvent(t.Protocol):
     @property
     def kind(
         self,
-    ) -> t.Literal["started", "finished", "reused", "retrying", "suspended", "evicted"]:
+    ) -> t.Literal["started", "finished", "reused", "retrying", "suspended", "evicted", "warned"]:
         """What happened.
 
         A step that is skipped, omitted or cached finishes without having started; a step that an

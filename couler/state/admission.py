@@ -11,13 +11,13 @@ import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 
 import sqlalchemy as sa
 
 from couler.state.database import Database
 from couler.state.entries import Entry, Offer
 from couler.state.holds import add_holds, lock_cache, note_garbage, portions
+from couler.state.ledger import Kept, Ledger, read_clock, read_ledger
 from couler.state.records import CacheDecision
 from couler.state.remembered import Remembered, of_offer, read_made
 from couler.state.tables import (
@@ -32,77 +32,6 @@ from couler.state.upsert import upsert
 
 _REMEMBERED = 100_000
 """For how many uses of the cache it is remembered what was refused or evicted."""
-
-
-class Kept(t.NamedTuple):
-    """What an entry (`couler.state.entries.Entry`) is to those who decide."""
-
-    key: str
-    workflow: str
-    path: str
-    place: str
-    run_id: str
-    size_bytes: int
-    cost_s: float
-    hits: int
-    pinned: bool
-    admitted: int
-    used: int
-    superseded: int
-    credit: float
-
-
-class Uses(t.NamedTuple):
-    """How the cache served a place of a workflow: a step, whatever its items and rounds."""
-
-    lookups: int
-    """How often an instance came there."""
-    latest: int
-    """How often it asked for what was used last at its path; that may have been evicted."""
-    older: int
-    """How often it asked for what others have taken the place of."""
-    seconds: float
-    """How long the one took that ran last."""
-
-
-class Ledger:
-    """What is known when a decision is made; read when it is looked at.
-
-    Attributes
-    ----------
-    clock
-        How often something was offered to the cache or taken from it, this time included.
-    age
-        The worth of what was evicted last, the greatest so far.
-    """
-
-    def __init__(self, connection: sa.Connection, clock: int, age: float) -> None:
-        self._connection = connection
-        self.clock = clock
-        self.age = age
-
-    def used_bytes(self, *, run_id: str | None = None, but: str | None = None) -> int:
-        """Return what entries take: all, or those of a run; without that of a key."""
-        query = sa.select(sa.func.sum(cache_entries.c.size_bytes))
-        if run_id is not None:
-            query = query.where(cache_entries.c.run_id == run_id)
-        if but is not None:
-            query = query.where(cache_entries.c.key != but)
-        return int(self._connection.execute(query).scalar() or 0)
-
-    @cached_property
-    def entries(self) -> Sequence[Kept]:
-        """All entries."""
-        columns = [cache_entries.c[name] for name in Kept._fields]
-        # At once: row by row it takes three times as long.
-        return list(map(Kept._make, self._connection.execute(sa.select(*columns)).all()))
-
-    @cached_property
-    def places(self) -> dict[tuple[str, str], Uses]:
-        """How the cache served each place, by workflow and place."""
-        columns = [cache_places.c[name] for name in ("workflow", "place", *Uses._fields)]
-        rows = self._connection.execute(sa.select(*columns))
-        return {(row[0], row[1]): Uses(*row[2:]) for row in rows}
 
 
 class Eviction(t.NamedTuple):
@@ -128,6 +57,8 @@ class Verdict:
         What the policy tells of it.
     age
         The worth of what was evicted last, the greatest so far.
+    failure
+        Why nobody could judge, if that is so.
     """
 
     admit: bool
@@ -135,6 +66,7 @@ class Verdict:
     evict: tuple[Eviction, ...] = ()
     credit: float = 0.0
     age: float = 0.0
+    failure: str | None = None
 
 
 Judge: t.TypeAlias = Callable[[Ledger, Offer], Verdict]
@@ -145,6 +77,7 @@ class Settled(t.NamedTuple):
 
     decision: CacheDecision
     evicted: tuple[tuple[Kept, CacheDecision], ...]
+    failure: str | None = None
 
 
 def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
@@ -187,7 +120,7 @@ def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
             for kept in gone
         )
         _record(connection, offer.run_id, [decision, *(told for _, told in evicted)])
-    return Settled(decision, evicted)
+    return Settled(decision, evicted, verdict.failure)
 
 
 def hold_entry(database: Database, entry: Entry, run_id: str, digests: Iterable[str]) -> bool:
@@ -329,24 +262,14 @@ def evict_chosen(
     )
 
 
-def read_ledger(connection: sa.Connection) -> Ledger:
-    """Return what is known now, to look at only."""
-    return Ledger(connection, *_read_clock(connection))
-
-
 def _tick(connection: sa.Connection) -> tuple[int, float]:
     """Count a use of the cache; return how many there were, and the age."""
-    clock, age = _read_clock(connection)
+    clock, age = read_clock(connection)
     statement = upsert(cache_clock, connection.dialect, update=["clock"])
     connection.execute(statement.values(id=1, clock=clock + 1, age=age))
     if (clock + 1) % 1000 == 0:
         connection.execute(sa.delete(cache_gone).where(cache_gone.c.used < clock - _REMEMBERED))
     return clock + 1, age
-
-
-def _read_clock(connection: sa.Connection) -> tuple[int, float]:
-    row = connection.execute(sa.select(cache_clock.c.clock, cache_clock.c.age)).first()
-    return (0, 0.0) if row is None else (row[0], row[1])
 
 
 def _count_miss(connection: sa.Connection, offer: Offer) -> None:

@@ -15,7 +15,7 @@ from couler.state.records import StepStatus
 RunEnd: t.TypeAlias = t.Literal["succeeded", "failed", "cancelled"]
 
 EventKind: t.TypeAlias = t.Literal[
-    "started", "finished", "reused", "retrying", "suspended", "evicted"
+    "started", "finished", "reused", "retrying", "suspended", "evicted", "warned"
 ]
 
 SCHEMA_VERSION = 2

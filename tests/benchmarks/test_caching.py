@@ -35,6 +35,14 @@ def modules(monkeypatch: pytest.MonkeyPatch) -> Modules:
     return Modules(importlib.import_module("caching"), *found)
 
 
+@pytest.fixture
+def one_workflow(modules: Modules, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The goals are those of a mean over many workflows; those of the one here are its own."""
+    for goal in ("SHARE_GOAL", "TIMED_SHARE_GOAL"):
+        monkeypatch.setattr(modules.caching, goal, 0.95)
+
+
+@pytest.mark.usefixtures("one_workflow")
 def test_all_policies_are_measured_alike(
     modules: Modules, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -86,6 +94,7 @@ def check_tables(caching: t.Any, printed: str, policies: list[str]) -> None:
     assert lines[2].startswith(f"| {SCENARIO} | 20 GB | none | 0.0 % | 1.000 | 0.0 % |")
 
 
+@pytest.mark.usefixtures("one_workflow")
 def test_goals_that_are_missed_are_told_with_the_pairs(
     modules: Modules, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -105,7 +114,7 @@ def test_goals_that_are_missed_are_told_with_the_pairs(
     assert "  reads cost 50.00% more than with LRU: counts, cache of 5%\n" in printed
     assert printed.count("MISSED") == 2
     less = [
-        dataclasses.replace(row, share=0.95) if row.policy == "next-use" and row.share else row
+        dataclasses.replace(row, share=0.9) if row.policy == "next-use" and row.share else row
         for row in rows
     ]
     assert not modules.caching.verdicts(less)

@@ -13,9 +13,10 @@ import sqlalchemy as sa
 from couler.budget.judging import Budget, Judge
 from couler.errors import EngineOptionError
 from couler.state import Database, create_run, open_database
-from couler.state.admission import Settled, count_hit, evict_entries, read_ledger, settle_offer
+from couler.state.admission import Settled, count_hit, evict_entries, settle_offer
 from couler.state.cache import list_entries, look_up, pin_entries
 from couler.state.entries import Offer
+from couler.state.ledger import read_ledger
 from couler.state.tables import cache_entries
 from tests.state.samples import IR, NOON, RUN
 

@@ -19,6 +19,7 @@ from couler.caching.policy import CachePolicy, Knowledge
 from couler.caching.registry import policy_names, read_policy
 from couler.caching.run_knowledge import RunKnowledge
 from couler.caching.schedule import RunSchedule, start_order
+from couler.errors import CachePolicyError
 from tests.support.caching import (
     ForetoldKnowledge,
     PlainCache,
@@ -250,7 +251,9 @@ def test_a_worth_must_be_a_number() -> None:
         def worth(self, key: str, known: Knowledge) -> float:
             return float("nan")
 
-    with pytest.raises(ValueError, match="'a' is worth nan"):
+    with pytest.raises(
+        CachePolicyError, match=r"Nan: worth says nan of 'a', which is not a number"
+    ):
         cache_of(10, Nan(), a=1).offer("a")
 
 

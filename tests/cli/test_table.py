@@ -141,3 +141,13 @@ def test_commands_can_be_copied() -> None:
         "--no-pass roll-loops"
     )
     assert Again().resume("w-1", "each[0]") == "couler resume w-1 'each[0]'"
+
+
+def test_what_went_wrong_and_ends_nothing_stays_in_the_footer() -> None:
+    board = Board(FLOW, Again())
+    tell(
+        board,
+        ("warned", "a", {"message": "the cache policy Guess failed"}),
+        ("finished", "a", {"status": "succeeded"}),
+    )
+    assert "warning: the cache policy Guess failed" in shown(board)[-1]

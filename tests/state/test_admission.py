@@ -13,18 +13,16 @@ import sqlalchemy as sa
 from couler.state import Database, RunRecord, cache_decisions_of, delete_run
 from couler.state.admission import (
     Eviction,
-    Ledger,
     Settled,
-    Uses,
     Verdict,
     count_hit,
     evict_entries,
     hold_entry,
-    read_ledger,
     settle_offer,
 )
 from couler.state.cache import list_entries, look_up, pin_entries, stats_of_cache
 from couler.state.entries import Offer
+from couler.state.ledger import Ledger, Uses, read_ledger
 from couler.state.tables import cache_garbage, run_objects
 from tests.state.samples import JSON, NOON
 

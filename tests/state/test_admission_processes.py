@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 
 from couler.state import Database, RunRecord
-from couler.state.admission import read_ledger
+from couler.state.ledger import read_ledger
 
 ADMITTING = """
 import sys

@@ -9,8 +9,8 @@ import pytest
 import sqlalchemy as sa
 
 from couler.state import open_database
-from couler.state.admission import Uses, read_ledger
 from couler.state.cache import look_up, stats_of_cache
+from couler.state.ledger import Uses, read_ledger
 from couler.state.tables import run_objects
 from tests.support.old_databases import make_database
 

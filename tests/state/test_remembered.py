@@ -9,8 +9,9 @@ import pytest
 import sqlalchemy as sa
 
 from couler.state import Database, RunRecord, open_database
-from couler.state.admission import Uses, count_pass
+from couler.state.admission import count_pass
 from couler.state.cache import remove_entries, stats_of_cache
+from couler.state.ledger import Uses
 from couler.state.remembered import MOST_LETTERS, Remembered, recall
 from couler.state.tables import cache_gone
 from tests.state.samples import JSON, NOON

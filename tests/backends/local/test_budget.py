@@ -9,6 +9,9 @@ import sqlalchemy as sa
 
 from couler.backends.base import RunOptions
 from couler.backends.local import LocalBackend
+from couler.budget import judging
+from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.policy import Knowledge
 from couler.ir.policies import Cache
 from couler.ir.values import ParamRef
 from couler.ir.workflow import Input, Parameter, Step, Workflow
@@ -130,6 +133,41 @@ def test_a_budget_that_became_smaller_is_told_of_and_recorded(tmp_path: Path) ->
         decisions = [one.decision for one in cache_decisions_of(database, result.run_id)]
         assert stats_of_cache(database).evicted == 1
     assert decisions == ["hit", "hit", "evicted"]
+
+
+class NoIdea(LeastRecentlyUsed):
+    """A policy of somebody else that fails as soon as it is to compare."""
+
+    def worth(self, key: str, known: Knowledge) -> float:
+        raise ZeroDivisionError("division by zero")
+
+
+def test_a_policy_that_fails_costs_no_run_and_no_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(three("a"), tmp_path)
+    run(three("b"), tmp_path)
+    assert kept(tmp_path) == {"make-a": 100, "make-b": 100}
+    monkeypatch.setattr(judging, "read_policy", lambda _: NoIdea())
+    events: list[Event] = []
+    options = RunOptions(home=tmp_path, jobs=1, cache_budget=150 * KIB, cache_policy="noidea")
+    result = LOCAL.run(three("a", "c", "d"), options=options, on_event=events.append)
+    assert result.status == "succeeded"
+    assert result.steps["make-a"].status == "cached"
+    [told] = [event for event in events if event.kind == "warned"]
+    assert told.message is not None
+    assert told.message.startswith("the cache policy NoIdea: worth failed for ")
+    assert "ZeroDivisionError: division by zero" in told.message
+    # What is over the budget goes all the same: of a, which was hit, and b, which was not, b.
+    assert kept(tmp_path) == {"make-a": 100}
+    with open_database(Home(tmp_path).database_url) as database:
+        decisions = {
+            (one.path, one.decision): one.reason
+            for one in cache_decisions_of(database, result.run_id)
+        }
+    assert "worth failed" in decisions["make-c", "rejected"]
+    [evicted] = [reason for (_, kind), reason in decisions.items() if kind == "evicted"]
+    assert evicted.startswith("used longest ago, and all is too much; the cache policy NoIdea")
 
 
 def test_a_running_run_keeps_what_it_reads(tmp_path: Path) -> None:

@@ -1,0 +1,113 @@
+"""Asking a policy, which anybody may have written.
+
+What raises, or answers with what is no answer, is told as the policy's own error, by all that ask.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import typing as t
+from collections.abc import Callable
+
+from couler.caching.policy import CachePolicy, Knowledge
+from couler.errors import CachePolicyError, CoulerError
+
+__all__ = ["ask_admit", "ask_credit", "ask_worth"]
+
+_Answer = t.TypeVar("_Answer")
+
+
+def ask_admit(policy: CachePolicy, key: str, known: Knowledge) -> str | None:
+    """Return why an artifact is not to be kept at all; None if it may be.
+
+    Raises
+    ------
+    CachePolicyError
+        The policy failed, or its answer is neither a text nor None.
+    """
+    answer = _ask(policy, "admit", policy.admit, key, known)
+    if answer is None or isinstance(answer, str):
+        return answer
+    raise _no_answer(policy, "admit", key, answer, "a text that says why not, or None")
+
+
+def ask_credit(policy: CachePolicy, key: str, known: Knowledge) -> float:
+    """Return what the policy tells of an artifact that was offered or hit.
+
+    Raises
+    ------
+    CachePolicyError
+        The policy failed, or its answer is no number.
+    """
+    return _number(policy, "on_access", policy.on_access, key, known)
+
+
+def ask_worth(policy: CachePolicy, key: str, known: Knowledge) -> float:
+    """Return what keeping an artifact is worth.
+
+    Raises
+    ------
+    CachePolicyError
+        The policy failed, or its answer is no number.
+
+    Examples
+    --------
+    >>> class Broken:
+    ...     def worth(self, key, known):
+    ...         return float("nan")
+    >>> ask_worth(Broken(), "a", None)
+    Traceback (most recent call last):
+    couler.errors.CachePolicyError: the cache policy Broken: worth says nan of 'a', which is not \
+a number. Mend the policy, or choose another one
+    """
+    return _number(policy, "worth", policy.worth, key, known)
+
+
+def _number(
+    policy: CachePolicy,
+    question: str,
+    ask: Callable[[str, Knowledge], float],
+    key: str,
+    known: Knowledge,
+) -> float:
+    answer: object = _ask(policy, question, ask, key, known)
+    if isinstance(answer, float | int) and not math.isnan(answer):
+        return answer
+    if isinstance(answer, numbers.Real) and not math.isnan(answer):  # such as float32 of numpy
+        return float(answer)
+    raise _no_answer(policy, question, key, answer, "a number")
+
+
+def _ask(
+    policy: CachePolicy,
+    question: str,
+    ask: Callable[[str, Knowledge], _Answer],
+    key: str,
+    known: Knowledge,
+) -> _Answer:
+    try:
+        return ask(key, known)
+    except CoulerError:  # of what it was told by, such as a database that cannot be read
+        raise
+    except Exception as error:  # a plugin can raise anything; the cause is kept
+        raise CachePolicyError(
+            f"the cache policy {_name(policy)}: {question} failed for {key!r}: "
+            f"{type(error).__name__}: {error}. {_REMEDY}"
+        ) from error
+
+
+def _no_answer(
+    policy: CachePolicy, question: str, key: str, answer: object, wanted: str
+) -> CachePolicyError:
+    return CachePolicyError(
+        f"the cache policy {_name(policy)}: {question} says {answer!r} of {key!r}, which is not "
+        f"{wanted}. {_REMEDY}"
+    )
+
+
+_REMEDY = "Mend the policy, or choose another one"
+
+
+def _name(policy: CachePolicy) -> str:
+    return type(policy).__qualname__
