@@ -199,6 +199,7 @@ class Figures:
     wall_s: float
     cpu_s: float
     hits: int
+    passed: int
     misses: int
     rejected: int
     evicted: int
@@ -238,6 +239,7 @@ def measure(policy: str, course: list[dict[str, t.Any]], rows: int, budget: int 
             wall_s=wall_s,
             cpu_s=cpu_s,
             hits=stats.hits,
+            passed=stats.passed,
             misses=stats.misses,
             rejected=stats.rejected,
             evicted=stats.evicted,
@@ -266,7 +268,10 @@ def main() -> None:
         f"seed {options.seed}: {len(course)} runs; one makes {one.entries_bytes / 1e6:.1f} MB, "
         f"the budget is {budget / 1e6:.1f} MB\n"
     )
-    print("policy          wall s  ratio   cpu s  ratio  hits  missed  rejected  evicted  disk MB")
+    print(
+        "policy          wall s  ratio   cpu s  ratio  hits  passed  missed  rejected  evicted"
+        "  disk MB"
+    )
     rows_of: list[Figures] = []
     for policy in options.policy or POLICIES:
         found = measure(policy, course, rows, budget)
@@ -274,8 +279,8 @@ def main() -> None:
         base = rows_of[0]
         print(
             f"{policy:14} {found.wall_s:7.1f} {found.wall_s / base.wall_s:6.3f} "
-            f"{found.cpu_s:7.1f} {found.cpu_s / base.cpu_s:6.3f} {found.hits:5} {found.misses:7} "
-            f"{found.rejected:9} {found.evicted:8} {found.disk_bytes / 1e6:8.1f}",
+            f"{found.cpu_s:7.1f} {found.cpu_s / base.cpu_s:6.3f} {found.hits:5} "
+            f"{found.passed:7} {found.misses:7} {found.rejected:9} {found.evicted:8} {found.disk_bytes / 1e6:8.1f}",
             flush=True,
         )
     if any(found.scores != rows_of[0].scores for found in rows_of):

@@ -32,8 +32,8 @@ class KeptOutlook(Outlook, t.Protocol):
             The artifacts of which something other than `distance` may have changed.
         """
 
-    def give_up(self, key: str) -> Iterable[str]:
-        """Take note that an artifact is kept no longer; return as `keep` does."""
+    def give_up(self, key: str) -> None:
+        """Take note that an artifact is kept no longer, by which nothing of others falls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +111,8 @@ class BudgetedCache:
         self._is_lazy = bool(getattr(policy, "worths_only_rise", False))
         self._are_densities = bool(getattr(policy, "worths_are_densities", False))
         self._heap: list[tuple[float, int, int, str]] = []
+        self._raised: dict[str, float] = {}
+        """What was known of the worth of what was asked for again since the first was given up."""
         self._stamp = 0
         self._used_bytes = 0
         self._pinned_bytes = 0
@@ -197,7 +199,7 @@ class BudgetedCache:
         self._used_bytes -= entry.size_bytes
         if entry.pins:
             self._pinned_bytes -= entry.size_bytes
-        self.refresh(self._outlook.give_up(key))
+        self._outlook.give_up(key)
         return True
 
     def pin(self, key: str) -> None:
@@ -251,6 +253,7 @@ class BudgetedCache:
 
     def _make_room(self, key: str, newcomer: _Entry) -> Verdict:
         """Let a newcomer join, and evict until all fits; undo all if it is not worth that."""
+        self._raised = {}
         # Densities are compared when it is known what goes; until then it is in no heap.
         newcomer.pins = int(self._are_densities)
         self._used_bytes += newcomer.size_bytes
@@ -276,6 +279,7 @@ class BudgetedCache:
         return _refused("is worth less than what would have to go for it")
 
     def _shrink(self) -> tuple[str, ...]:
+        self._raised = {}
         shortage = Shortage(self._used_bytes - max(self.capacity_bytes, self._pinned_bytes))
         gone: dict[str, _Entry] = {}
         taken = take_least(self._give_up_least(gone), shortage.bytes)
@@ -302,16 +306,26 @@ class BudgetedCache:
         return tuple(one.key for one in needed)
 
     def _put_back(self, taken: Iterable[Candidate], gone: Mapping[str, _Entry]) -> None:
+        """Keep again what was given up, without asking what it is worth.
+
+        No more is kept then than when the first of it went, and so no worth is below what was known
+        at that time.
+        """
         for candidate in taken:
             entry = self._entries[candidate.key] = gone[candidate.key]
             self._used_bytes += entry.size_bytes
-            self._enter(candidate.key, entry)
-            self.refresh(self._outlook.keep(candidate.key))
+            self._outlook.keep(candidate.key)
+            if self._is_lazy:
+                self._store(candidate.key, entry, entry.stored[0])
+        for key, bound in self._raised.items():
+            if key in self._entries and not self._entries[key].pins:
+                self._store(key, self._entries[key], bound)
+        self._raised = {}
 
     def _remove(self, key: str) -> None:
         entry = self._entries.pop(key)
         self._used_bytes -= entry.size_bytes
-        self.refresh(self._outlook.give_up(key))
+        self._outlook.give_up(key)
 
     def _least(self) -> tuple[str, float]:
         """Return the artifact of least worth that is not pinned, and its worth."""
@@ -332,6 +346,7 @@ class BudgetedCache:
             if (worth, entry.last_used) == entry.stored:
                 return key, worth
             heapq.heappop(self._heap)
+            self._raised.setdefault(key, entry.stored[0])
             self._store(key, entry, worth)
 
     def _worth(self, key: str) -> float:

@@ -13,10 +13,11 @@ what was told of it. Between two questions a cache asks anew for
 - what is offered or accessed, and
 - what its owner, or its `Outlook`, says has changed: `BudgetedCache.refresh`.
 
-Two things change without anyone saying so: `distance` falls as steps start, and `age` rises. A
-policy whose worths do not fall by that, and look at nothing else that changes unsaid, says so
-by an attribute, `worths_only_rise = True`. Of a policy that does not, all worths are asked anew
-for each eviction: right as well, but n times as much work.
+Three things change without anyone saying so: `distance` falls as steps start, `age` rises, and as
+others are given up, `cost_s`, `reconstruction` and `reuse` rise. A policy whose worths do not
+fall by that, and look at nothing else that changes unsaid, says so by an attribute,
+`worths_only_rise = True`. Of a policy that does not, all worths are asked anew for each
+eviction: right as well, but n times as much work.
 
 What a newcomer is compared with
 --------------------------------

@@ -45,9 +45,9 @@ class RunKnowledge:
     Notes
     -----
     One cache tells it what is kept (`keep`, `give_up`), and whoever runs the jobs which of them
-    have started and ended (`start`, `end`). Each returns the artifacts of which that changes what
-    is known, for `BudgetedCache.refresh`; of distances only those that may have grown. The cache
-    sees to its own.
+    have started and ended (`start`, `end`). Each but `give_up` returns the artifacts of which that
+    changes what is known, for `BudgetedCache.refresh`; of distances only those that may have grown.
+    The cache sees to its own.
 
     Foretelling the order of n jobs that are left is O((n + edges) log n), and is done once n / 16
     jobs have started or ended since the last time, if distances are asked for at all: so that it
@@ -139,14 +139,14 @@ class RunKnowledge:
             self._reuse.keep(artifact)
         return self._changed_by(artifact, self._costs.keep(artifact))
 
-    def give_up(self, key: str) -> tuple[str, ...]:
-        """Take note that one is kept no longer; return as `keep` does."""
+    def give_up(self, key: str) -> None:
+        """Take note that one is kept no longer: nothing that is known of others falls by that."""
         artifact = self._number[key]
         self._kept.discard(artifact)
         if self._is_importance_asked:
             self._reuse.give_up(artifact)
             self._reuse.forget(artifact)
-        return self._changed_by(artifact, self._costs.give_up(artifact))
+        self._costs.give_up(artifact)
 
     def size_bytes(self, key: str) -> int:
         """Return what an artifact takes."""

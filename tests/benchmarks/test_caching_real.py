@@ -48,6 +48,6 @@ def test_a_quick_one_measures_all_figures(tmp_path: Path) -> None:
     subprocess.run([sys.executable, str(FILE), *words], check=True, env=environ, cwd=tmp_path)
     told = json.loads(out.read_text())
     [figures] = told["policies"]
-    assert figures["hits"] + figures["misses"] == 16
+    assert figures["hits"] + figures["passed"] + figures["misses"] == 16
     assert figures["entries_bytes"] <= told["budget_bytes"]
     assert figures["disk_bytes"] <= told["budget_bytes"] + 10_000

@@ -61,7 +61,9 @@ class MostRecentlyUsed:
 
 @dataclass(frozen=True)
 class CheapestToRestore(MostRecentlyUsed):
-    """One whose worths fall when others are given up."""
+    """One whose worths fall when others are given up, so that it cannot promise that none does."""
+
+    worths_only_rise: t.ClassVar[bool] = False
 
     def worth(self, key: str, known: Knowledge) -> float:
         return -known.cost_s(key)

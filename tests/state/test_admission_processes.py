@@ -5,18 +5,24 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 from couler.state import Database, RunRecord
 from couler.state.ledger import read_ledger
 
+ROOT = Path(__file__).parents[2]
+
 ADMITTING = """
 import sys
+
+url, name, tests = sys.argv[1:]
+sys.path.append(tests)
+
 from couler.budget.judging import Budget, Judge
 from couler.state import open_database
 from couler.state.admission import settle_offer
 from tests.state.test_admission import offer
 
-url, name = sys.argv[1:]
 judge = Judge(Budget.choose("lru", 55))
 with open_database(url) as database:
     print("ready", flush=True)
@@ -34,7 +40,7 @@ def test_two_processes_that_admit_at_once_keep_to_the_budget(
     started = []
     for name in ("a", "b"):
         add_run(name)
-        command = [sys.executable, "-c", ADMITTING, url, name]
+        command = [sys.executable, "-c", ADMITTING, url, name, str(ROOT)]
         started.append(
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         )

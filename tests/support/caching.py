@@ -72,9 +72,8 @@ class PlainKnowledge:
         self.kept.add(key)
         return ()
 
-    def give_up(self, key: str) -> tuple[str, ...]:
+    def give_up(self, key: str) -> None:
         self.kept.remove(key)
-        return ()
 
     def size_bytes(self, key: str) -> int:
         return self.graph.size_bytes[self.graph.number[key]]
