@@ -280,7 +280,8 @@ def main() -> None:
         print(
             f"{policy:14} {found.wall_s:7.1f} {found.wall_s / base.wall_s:6.3f} "
             f"{found.cpu_s:7.1f} {found.cpu_s / base.cpu_s:6.3f} {found.hits:5} "
-            f"{found.passed:7} {found.misses:7} {found.rejected:9} {found.evicted:8} {found.disk_bytes / 1e6:8.1f}",
+            f"{found.passed:7} {found.misses:7} {found.rejected:9} {found.evicted:8} "
+            f"{found.disk_bytes / 1e6:8.1f}",
             flush=True,
         )
     if any(found.scores != rows_of[0].scores for found in rows_of):
