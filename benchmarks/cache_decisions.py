@@ -3,11 +3,12 @@
 A run is replayed in which each job makes one artifact and reads what others made. For each job the
 cache is told that it starts, what it reads and that it has ended, and is offered what it made: a
 decision is all of this together. Where n artifacts fit, the last n jobs of 3n count, as the cache
-is full then; small runs are drawn several times. Two shapes:
+is full then; small runs are drawn several times. Three shapes:
 
 recent    a job reads two artifacts, drawn from the last 2n
 fans      one job in 12 makes what the next ten read; each of these reads one more, drawn from the
           last 2n, and the twelfth reads what they made
+hub       each job reads what the first one made, and one more, drawn from the last 2n
 
     python benchmarks/cache_decisions.py [--json OUT] [--seed N] [--quick | --large]
 
@@ -88,6 +89,10 @@ class Counting:
     def worths_only_rise(self) -> bool:
         return getattr(self.policy, "worths_only_rise", False)
 
+    @property
+    def worths_are_densities(self) -> bool:
+        return getattr(self.policy, "worths_are_densities", False)
+
     def admit(self, key: str, known: Knowledge) -> str | None:
         return self.policy.admit(key, known)
 
@@ -122,9 +127,18 @@ def fans(fits: int, jobs: int, chance: random.Random) -> list[list[int]]:
     return reads
 
 
+def hub(fits: int, jobs: int, chance: random.Random) -> list[list[int]]:
+    """Return what each job reads: of the first job, and of what was made last."""
+    return [
+        sorted({0, chance.randrange(max(0, job - 2 * fits), job)}) if job else []
+        for job in range(jobs)
+    ]
+
+
 SHAPES: dict[str, t.Callable[[int, int, random.Random], list[list[int]]]] = {
     "recent": recent,
     "fans": fans,
+    "hub": hub,
 }
 
 

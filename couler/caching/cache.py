@@ -112,7 +112,11 @@ class BudgetedCache:
         self._are_densities = bool(getattr(policy, "worths_are_densities", False))
         self._heap: list[tuple[float, int, int, str]] = []
         self._raised: dict[str, float] = {}
-        """What was known of the worth of what was asked for again since the first was given up."""
+        """The worths known before of what was asked for again since the first was given up.
+
+        What is put back may let those fall again. What was asked for before the first went stays
+        as it was told: otherwise it would be asked for in each decision.
+        """
         self._stamp = 0
         self._used_bytes = 0
         self._pinned_bytes = 0
@@ -253,7 +257,6 @@ class BudgetedCache:
 
     def _make_room(self, key: str, newcomer: _Entry) -> Verdict:
         """Let a newcomer join, and evict until all fits; undo all if it is not worth that."""
-        self._raised = {}
         # Densities are compared when it is known what goes; until then it is in no heap.
         newcomer.pins = int(self._are_densities)
         self._used_bytes += newcomer.size_bytes
@@ -279,7 +282,6 @@ class BudgetedCache:
         return _refused("is worth less than what would have to go for it")
 
     def _shrink(self) -> tuple[str, ...]:
-        self._raised = {}
         shortage = Shortage(self._used_bytes - max(self.capacity_bytes, self._pinned_bytes))
         gone: dict[str, _Entry] = {}
         taken = take_least(self._give_up_least(gone), shortage.bytes)
@@ -289,6 +291,8 @@ class BudgetedCache:
         """Remove what is worth least, one at a time, and put it into a dictionary."""
         while True:
             key, worth = self._least()
+            if not gone:
+                self._raised = {}
             entry = gone[key] = self._entries[key]
             self._remove(key)
             yield Candidate(worth, entry.last_used, key, entry.size_bytes)
@@ -298,7 +302,8 @@ class BudgetedCache:
     ) -> list[Candidate]:
         """Put back what need not go; return what has to."""
         needed, spared = spare_unneeded(taken, shortage)
-        self._put_back(spared, gone)
+        if spared:
+            self._put_back(spared, gone)
         return needed
 
     def _age_by(self, needed: Sequence[Candidate]) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import math
 import subprocess
 import sys
 import types
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.caching.registry import policy_names
+from couler.caching.registry import policy_names, read_policy
 
 pytestmark = pytest.mark.checkout
 
@@ -50,6 +51,19 @@ def test_all_policies_are_measured_and_ask_for_few_worths(
         if row["policy"] in ("lru", "fifo", "lrc", "gdsf"):
             assert row["evicted"] > 0.5  # the cache is full
             assert row["kept"] > row["fits"] / 2
+
+
+@pytest.mark.parametrize("shape", ["recent", "fans", "hub"])
+@pytest.mark.parametrize("name", sorted(set(policy_names()) - {"none"}))
+def test_a_decision_asks_for_few_worths(benchmark: types.ModuleType, shape: str, name: str) -> None:
+    """Sizes differ: something goes for newcomers that are refused, and some of it need not go."""
+    assert set(benchmark.SHAPES) == {"recent", "fans", "hub"}
+    few, many = (
+        benchmark.replay(benchmark.graph_of(shape, fits, 1), fits, read_policy(name)).asked
+        for fits in (60, 600)
+    )
+    assert few >= 1
+    assert many <= benchmark.WORTHS_SLACK * few * math.log(600) / math.log(60)
 
 
 def row(benchmark: types.ModuleType, fits: int, policy: str, **figures: float) -> object:
