@@ -21,7 +21,7 @@ time to learn what is known of the whole run, once, for each of its jobs.
 Limits come last, for each policy and shape: n decisions at n kept artifacts may grow no faster than
 n log n, so one decision no faster than log n, from the least n to the greatest. That is asked of
 the worths that it asks for, which do not depend on the machine, with a slack of 2 for the base and
-the constants of logarithms, and of its time, with a slack of 4: what does not fit into the
+the constants of logarithms, and of its time, with a slack of 3: what does not fit into the
 processor's caches any more takes longer, and machines are noisy. What grew as n would be far over
 both. The growth of the floors stands beside. Exit code 1 says that one is not kept. What `--quick`
 measures is too small to judge.
@@ -59,7 +59,7 @@ DECISIONS = 2_000
 FAN = 12
 MEAN_BYTES = 100
 WORTHS_SLACK = 2.0
-TIME_SLACK = 4.0
+TIME_SLACK = 3.0
 SCHEMA_VERSION = 1
 
 

@@ -22,11 +22,15 @@ SHARES = (0.02, 0.05, 0.2)
 SCENARIO_CACHE = Storage(0.01, 1e9, 1e9)
 
 SMALL = 120
-"""So many steps a workflow has at most on which all is tried, also what takes long."""
+"""So many steps a workflow has at most for which the best cache of whole artifacts is looked for,
+and which is run with reading that holds it up."""
+
+LARGE = 700
+"""On larger workflows, in some of which a thousand steps share an input, the policies of `SLOW` are
+tried only if that is asked for."""
 
 SLOW = ("couler-paper", "couler")
-"""Policies that are tried on small workflows alone: on one of 201 steps that share their inputs a
-run takes them more than 100 times as long as the others."""
+"""Policies that look at what is around an artifact, and take minutes where that is all steps."""
 
 DEFAULT = "next-use"
 TIMED = "next-use, times"
@@ -203,8 +207,9 @@ def measure_real(
     policies: Sequence[Contender],
     seed: int,
     limit_s: float,
+    is_patient: bool = False,
 ) -> tuple[list[Row], list[Limit]]:
-    """Return what all policies make of a real workflow, and what could be made of it."""
+    """Return what policies make of a real workflow, and what could be made of it."""
     rows, limits = [], []
     total = sum(graph.size_bytes)
     caches = {f"{share:.0%}": int(total * share) for share in SHARES}
@@ -225,7 +230,7 @@ def measure_real(
             )
         )
         for one in policies:
-            if is_small or one.name not in SLOW:
+            if is_patient or len(graph.jobs) <= LARGE or one.name not in SLOW:
                 still = run(case, one, seed, waits=False)
                 moving = run(case, one, seed, waits=True) if is_small else None
                 rows.append(row(case, one, still, moving, most))

@@ -73,9 +73,9 @@ def row(benchmark: types.ModuleType, fits: int, policy: str, **figures: float) -
 @pytest.mark.parametrize(
     ("asked", "microseconds", "is_kept"),
     [
-        (16.0, 80.0, True),  # log 10,000 is twice log 100, with slacks of 2 and 4
+        (16.0, 60.0, True),  # log 10,000 is twice log 100, with slacks of 2 and 3
         (16.1, 10.0, False),
-        (4.0, 80.1, False),
+        (4.0, 60.1, False),
     ],
 )
 def test_growth_beyond_the_logarithm_is_told(
