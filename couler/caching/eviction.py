@@ -10,7 +10,7 @@ goes. This is the greedy method for covering knapsacks, with its reverse deletio
 
 A newcomer is compared with what would go for it, like with like (`is_outweighed`). A worth may be a
 time or a count, which cannot be added: then it is compared with each one, and the dearest of all
-that go decides, which is always needed. A policy whose worths are densities, seconds for each
+that go decides. A policy whose worths are densities, seconds for each
 byte, says so: `worths_are_densities = True`. Then the savings of all that go are compared together
 with that of the newcomer and of half the bytes that are left free: these are there for what
 comes next, of which nobody knows how much it is worth.
