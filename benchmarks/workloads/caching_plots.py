@@ -8,7 +8,6 @@ the default policy in the second one (Figures 14 to 16).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -30,6 +29,8 @@ COLORS = {
     DEFAULT: "#2a9d5c",
 }
 """The policies that are drawn: those of the paper, and the default."""
+
+LABELS = {"all": "all, room for it"}
 
 SIZE_COLORS = ("#9ecae1", "#4292c6", "#08306b")
 MARKERS = "osD"
@@ -59,7 +60,7 @@ def _policies(name: str, rows: Sequence[Row], caches: Sequence[str]) -> Figure:
         )
     left.set(xlabel="held on the mean, GB", ylabel="run, minutes")
     for policy, color in COLORS.items():
-        left.scatter([], [], color=color, label=policy)
+        left.scatter([], [], color=color, label=LABELS.get(policy, policy))
     for marker, cache in zip(MARKERS, caches, strict=False):
         left.scatter([], [], color="white", edgecolor="black", marker=marker, label=cache)
     left.legend(fontsize=8, ncols=2)
@@ -70,7 +71,6 @@ def _policies(name: str, rows: Sequence[Row], caches: Sequence[str]) -> Figure:
             [row.hits for row in rows if row.policy == policy],
             width,
             color=color,
-            label=policy,
         )
     right.set(xlabel="cache", ylabel="hit ratio", ylim=(0, 1), xticks=range(len(caches)))
     right.set_xticklabels(caches)
@@ -84,9 +84,7 @@ def _usage(name: str, reports: Mapping[Key, Report], caches: Sequence[str]) -> F
     workflow = scenarios.SCENARIOS[name]()
     middle = caches[len(caches) // 2]
     by_policy = {
-        policy: (color, reports[name, "reread", middle, policy])
-        for policy, color in COLORS.items()
-        if policy in ("none", "all", "lru", "fifo", "couler", DEFAULT)
+        policy: (color, reports[name, "reread", middle, policy]) for policy, color in COLORS.items()
     }
     by_cache = {
         cache: (color, reports[name, "reread", cache, DEFAULT])
@@ -121,47 +119,46 @@ def _lines(
     amounts: Sequence[float],
     total: float,
 ) -> None:
-    """Draw the use of a resource as means of five minutes, so that lines can be told apart."""
-    for label, (color, report) in lines.items():
+    """Draw the use of a resource as means over windows, so that lines can be told apart.
+
+    What comes later is thinner, so that lines that lie upon each other are all seen.
+    """
+    for number, (label, (color, report)) in enumerate(lines.items()):
         times, shares = means(usage(report.spans, amounts), report.seconds, WINDOW_S)
         axes.plot(
             [time / 60 for time in times],
             [share / total for share in shares],
             color=color,
             label=f"{label}, {report.seconds / 60:.0f} min",
-            linewidth=1.6,
+            linewidth=1.4 + 0.4 * (len(lines) - 1 - number),
         )
     axes.grid(alpha=0.3)
 
 
 WINDOW_S = 300.0
+"""About how long windows are; those of a run are all equally long."""
 
 
 def means(
     steps: Sequence[tuple[float, float]], end_s: float, window_s: float
 ) -> tuple[list[float], list[float]]:
-    """Return the means of a step function over windows, at their middles; it ends at 0.
+    """Return the means of a step function over equal windows, at their middles; it ends at 0.
 
     Examples
     --------
-    >>> means([(0, 2), (5, 4), (10, 0)], 12, 10)
-    ([5.0, 11.0, 12], [3.0, 0.0, 0.0])
+    >>> means([(0, 2), (5, 4), (10, 0)], 20, 9)
+    ([5.0, 15.0, 20], [3.0, 0.0, 0.0])
     """
-    count = max(1, -int(-end_s // window_s))
+    count = max(1, round(end_s / window_s))
+    width = end_s / count
     sums = [0.0] * count
     ends = [*(time for time, _ in steps[1:]), end_s]
     for (begin, value), end in zip(steps, ends, strict=False):
-        at = begin
-        while at < end:
-            number = min(int(at // window_s), count - 1)
-            until = end if number == count - 1 else min(end, (number + 1) * window_s)
-            sums[number] += value * (until - at)
-            at = until
-    edges = [min(number * window_s, end_s) for number in range(count + 1)]
-    widths = [later - sooner for sooner, later in itertools.pairwise(edges)]
-    middles = [(sooner + later) / 2 for sooner, later in itertools.pairwise(edges)]
-    values = [total / width if width else 0.0 for total, width in zip(sums, widths, strict=True)]
-    return [*middles, end_s], [*values, 0.0]
+        for number in range(count):
+            shared = min(end, (number + 1) * width) - max(begin, number * width)
+            sums[number] += value * max(0.0, shared)
+    middles = [(number + 0.5) * width for number in range(count)]
+    return [*middles, end_s], [*(total / width if width else 0.0 for total in sums), 0.0]
 
 
 def _save(figure: Figure, path: Path) -> None:

@@ -190,8 +190,8 @@ def test_of_large_workflows_the_best_cache_is_not_looked_for(
 
 def test_uses_are_drawn_as_means_over_windows(modules: Modules) -> None:
     plots = importlib.import_module("workloads.caching_plots")
-    # 2 for 5 s and 4 for 5 s; then nothing until 12, where the last window ends.
-    assert plots.means([(0, 2), (5, 4), (10, 0)], 12, 10) == ([5, 11, 12], [3, 0, 0])
+    # 2 for 5 s and 4 for 5 s; then nothing until 24, in two windows of 12 s.
+    assert plots.means([(0, 2), (5, 4), (10, 0)], 24, 10) == ([6, 18, 24], [2.5, 0, 0])
     # One step from 5 to 25: half of the first window, all of the second, half of the last.
     assert plots.means([(5, 1), (25, 0)], 30, 10) == ([5, 15, 25, 30], [0.5, 1, 0.5, 0])
     assert plots.means([], 0, 10) == ([0, 0], [0, 0])
