@@ -4,7 +4,9 @@ Each of the ten runs has other parameters than the one before: mostly those of m
 those of features, rarely those of the data, and some go back to what was before. It is done again
 for each policy, in a home of its own, under a budget of a quarter of the bytes that one run makes;
 `unlimited` keeps everything, `none` nothing. Times are those of this machine, and their ratios to
-the first policy are what counts; the seconds of processors are those of the steps.
+the first policy are what counts; the seconds of processors are those of the steps. Numeric
+libraries get one thread each: where there are fewer processors than threads, these spin while they
+wait for each other, and the time of a step is that of whatever runs beside it.
 
     python benchmarks/caching_real.py [--quick] [--rows N] [--runs N] [--seed S] [--json OUT]
 """
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import tempfile
 import time
@@ -31,6 +34,7 @@ from couler.store import ObjectStore
 
 POLICIES = ("none", "lru", "couler", "next-use", "all", "unlimited")
 COLUMNS = 100
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 SHARE = 4
 """The budget is this part of what one run makes."""
 
@@ -260,6 +264,7 @@ def main() -> None:
     parser.add_argument("--policy", action="append", help="only these")
     parser.add_argument("--json", type=Path, help="write the figures here as well")
     options = parser.parse_args()
+    os.environ.update(dict.fromkeys(ONE_THREAD, "1"))
     rows = options.rows or (2_000 if options.quick else 100_000)
     course = courses(options.runs or (3 if options.quick else 10), options.seed)
     one = measure("unlimited", course[:1], rows, None)
