@@ -40,6 +40,10 @@ _PARTS = {
 _POLL_S = 0.3
 _ANSWER_S = 120
 """How long the API may take to answer: on SQLite a writer waits until all others have written."""
+_LOCKED = "Database error"
+"""What the API says with a 500 where SQLite was locked: a transaction that has read and then wants
+to write while another one does is refused at once, however long a writer may wait. Nothing of it
+is done, so the question may be asked again."""
 _PAGE = 100
 _ENDED = ("success", "failed")
 
@@ -242,22 +246,20 @@ class AirflowStack:
     def call(
         self, method: str, path: str, sent: Json | None = None, *, absent_ok: bool = False
     ) -> Any:
-        """Ask the REST API for something, given the path below ``/api/v2``."""
-        request = urllib.request.Request(
-            f"{self.address}/api/v2{path}",
-            None if sent is None else json.dumps(sent).encode(),
-            {"Content-Type": "application/json", "Accept": "application/json"},
-            method=method,
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
-                text = answer.read()
-        except urllib.error.HTTPError as error:
-            if absent_ok and error.code == 404:
+        """Ask the REST API for something, given the path below ``/api/v2``.
+
+        It is asked again while the database is locked.
+        """
+        limit = time.monotonic() + _ANSWER_S
+        while True:
+            code, text = self._answer(method, path, sent)
+            if code < 400:
+                return json.loads(text) if text else None
+            if absent_ok and code == 404:
                 return None
-            message = f"{method} {path}: {error.code} {error.read().decode(errors='replace')}"
-            raise AirflowError(message) from error
-        return json.loads(text) if text else None
+            if code != 500 or _LOCKED not in text or time.monotonic() > limit:
+                raise AirflowError(f"{method} {path}: {code} {text}")
+            time.sleep(_POLL_S)
 
     def read(
         self, dag_id: str, run_id: str, before: int = 0, *, timed_out: bool = False
@@ -283,6 +285,20 @@ class AirflowStack:
             pods=tuple(self.cluster.pods()[before:]) if self.cluster else (),
             timed_out=timed_out,
         )
+
+    def _answer(self, method: str, path: str, sent: Json | None) -> tuple[int, str]:
+        """Ask the REST API once, and return the status and the text of its answer."""
+        request = urllib.request.Request(
+            f"{self.address}/api/v2{path}",
+            None if sent is None else json.dumps(sent).encode(),
+            {"Content-Type": "application/json", "Accept": "application/json"},
+            method=method,
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=_ANSWER_S) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode(errors="replace")
 
     def _start(self, part: str, log: IO[bytes]) -> subprocess.Popen[bytes]:
         return subprocess.Popen(

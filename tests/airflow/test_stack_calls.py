@@ -1,0 +1,48 @@
+"""What the tests' client of a real Airflow does when SQLite is locked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.rest.faulty_server import FaultyServer, says
+from tests.support.airflow_runs import AirflowError
+from tests.support.airflow_stack import AirflowStack
+
+LOCKED = says(500, {"detail": {"reason": "Database error", "statement": "hidden"}})
+
+
+@pytest.fixture
+def server() -> Iterator[FaultyServer]:
+    with FaultyServer().running() as running:
+        yield running
+
+
+@pytest.fixture
+def stack(server: FaultyServer, tmp_path: Path) -> AirflowStack:
+    return AirflowStack(tmp_path, port=urlsplit(server.address).port)
+
+
+def test_it_asks_again_while_the_database_is_locked(
+    server: FaultyServer, stack: AirflowStack
+) -> None:
+    server.answers = [LOCKED, LOCKED, says(200, {"is_paused": False})]
+    stack.unpause("ends")
+    assert [method for method, *_ in server.asked] == ["PATCH"] * 3
+    assert server.bodies == [{"is_paused": False}] * 3
+
+
+def test_it_does_not_ask_again_for_any_other_reason(
+    server: FaultyServer, stack: AirflowStack
+) -> None:
+    server.answers = [says(500, {"detail": "a bug"})]
+    with pytest.raises(AirflowError, match=r"PATCH /dags/ends: 500 .*a bug"):
+        stack.unpause("ends")
+    server.answers = [says(404, {"detail": "Database error"})]
+    with pytest.raises(AirflowError, match="404"):
+        stack.call("GET", "/dags/x")
+    assert stack.call("GET", "/dags/x", absent_ok=True) is None
+    assert len(server.asked) == 3
