@@ -150,7 +150,9 @@ class Cluster:
             "ARGO_POD_STATUS_CAPTURE_FINALIZER": "true",
             "DEFAULT_REQUEUE_TIME": "50ms",
             "SEMAPHORE_NOTIFY_DELAY": "50ms",
-            "INFORMER_WRITE_BACK": "true",  # else it sleeps a second after every change
+            # "false", the default, sleeps a second after every change, for fewer conflicts; with
+            # "true" the controller may miss a change of its own. Any other value does neither.
+            "INFORMER_WRITE_BACK": "none",
         }
         command = [
             str(programs() / "controller"),
@@ -240,13 +242,16 @@ class Cluster:
                 phases = {
                     node["displayName"]: node.get("phase") for node in nodes_of(found).values()
                 }
+                log = self._log_tail(of=name)
                 raise OracleTimeoutError(
-                    f"{name} did not end in {timeout_s} s; nodes: {phases}\n{self._log_tail()}"
+                    f"{name} did not end in {timeout_s} s; nodes: {phases}\n{log}"
                 )
             time.sleep(_POLL_S)
 
-    def _log_tail(self) -> str:
-        return "\n".join(self.log.read_text(errors="replace").splitlines()[-15:])
+    def _log_tail(self, *, of: str = "") -> str:
+        """The last lines of the controller's log, of all that mention a workflow."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join([line for line in lines if of in line][-40:])
 
 
 def to_workflow(objects: list[Json], scheduled: datetime.datetime) -> Json:
