@@ -42,7 +42,7 @@ from couler.backends.local.signals import Interrupts, listen
 from couler.backends.local.stored import references
 from couler.backends.local.surroundings import Surroundings, require_surroundings
 from couler.backends.local.writing import explain_writing
-from couler.budget.courses import cached_places
+from couler.budget.courses import course_of
 from couler.budget.judging import Judge
 from couler.errors import ArtifactError, StateError
 from couler.ir.evaluation.instances import Instance
@@ -427,7 +427,7 @@ def _known(
 def _cache(
     run: RunRecord, workflow: Workflow, around: Surroundings, database: Database, store: ObjectStore
 ) -> StepCache:
-    judge = Judge(around.budget, run.workflow, cached_places(workflow))
+    judge = Judge(around.budget, course_of(workflow, run.workflow))
     return StepCache(
         database,
         store,

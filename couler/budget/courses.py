@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from couler.caching.later_runs import Course
+from couler.ir.evaluation.foresight import is_foreseeable
+from couler.ir.evaluation.outputs import read_steps, shown_steps
 from couler.ir.graph import Graph
 from couler.ir.paths import StepPath, without_places
 from couler.ir.serialize import read_json
+from couler.ir.walk import Scope, references, scopes
 from couler.ir.workflow import Group, Step, Workflow
 from couler.state.database import Database
 from couler.state.ownership import shown_status
@@ -30,15 +34,62 @@ def latest_under_way(database: Database) -> UnderWay | None:
     for run in list_runs(database, status="running"):
         if run.target is not None or shown_status(run) != "running":
             continue
-        ranks = cached_places(read_json(workflow_of(database, run.id)))
+        workflow = read_json(workflow_of(database, run.id))
         met = [it.path for it in cache_decisions_of(database, run.id) if it.decision in _MET]
         here = str(without_places(StepPath.parse(met[-1]))) if met else ""
-        return UnderWay(run.id, Course(run.workflow, ranks, here))
+        return UnderWay(run.id, replace(course_of(workflow, run.workflow), here=here))
     return None
 
 
 _MET = ("hit", "miss", "stored", "rejected")
 """What is decided when a run comes to a step; it evicts what others have made, too."""
+
+
+def course_of(workflow: Workflow, name: str) -> Course:
+    """Return what is known of a workflow whose runs pass what nobody needs.
+
+    Parameters
+    ----------
+    workflow
+        As for `cached_places`.
+    name
+        That of its runs.
+    """
+    return Course(name, cached_places(workflow), readers=passed_places(workflow))
+
+
+def passed_places(workflow: Workflow) -> dict[str, tuple[str, ...]]:
+    """Return the places that are passed where nobody needs them, each with those that read it.
+
+    They are those whose end can be foreseen (`couler.ir.evaluation.foresight`): plain steps with a
+    cache that such steps of their own scope read, and nothing else does.
+
+    Parameters
+    ----------
+    workflow
+        As for `cached_places`.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for scope in scopes(workflow):
+        if scope.owner is None and scope.steps is not workflow.steps:
+            continue  # of an exit handler, or hooks
+        shown = _shown(scope, workflow)
+        foreseen = {step.name: scope.path_of(step) for step in scope.steps if is_foreseeable(step)}
+        readers: dict[str, list[str]] = {name: [] for name in foreseen}
+        for step in scope.steps:
+            for name in dict.fromkeys(reference.step for reference in references(step)):
+                readers.get(name, []).append(step.name)
+        for name, its in readers.items():
+            if its and name not in shown and foreseen.keys() >= set(its):
+                found[foreseen[name]] = tuple(foreseen[one] for one in its)
+    return found
+
+
+def _shown(scope: Scope, workflow: Workflow) -> frozenset[str]:
+    """Return the names of the steps of a scope that something outside of it reads."""
+    if scope.owner is None:
+        return shown_steps(workflow)
+    return read_steps(output.value for output in scope.owner.outputs)
 
 
 def cached_places(workflow: Workflow) -> dict[str, int]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from couler.caching.asking import ask_admit, ask_credit, ask_worth
@@ -76,15 +77,12 @@ class Judge:
     ----------
     budget
         What there is room for; None if everything is kept.
-    workflow
-        Name of the run's workflow.
-    ranks
-        For each place of the workflow that asks for a cache, when it comes.
+    course
+        What is known of the run's workflow; where the run is comes with each offer.
     """
 
     budget: Budget | None = None
-    workflow: str = ""
-    ranks: Mapping[str, int] = field(default_factory=dict)
+    course: Course = field(default_factory=Course)
 
     @property
     def is_limited(self) -> bool:
@@ -99,7 +97,7 @@ class Judge:
         try:
             return self._settle(ledger, offer)
         except CachePolicyError as error:
-            evict = tuple(self.shrink(ledger))
+            evict = tuple(self.shrink(ledger, offer.place))
             return Verdict(False, str(error), evict, age=ledger.age, failure=str(error))
 
     def _settle(self, ledger: Ledger, offer: Offer) -> Verdict:
@@ -109,18 +107,18 @@ class Judge:
         newcomer = _newcomer(offer, ledger.clock)
         refusal = _too_large(budget, offer)
         if refusal is not None:
-            return self._refuse(ledger, refusal)
+            return self._refuse(ledger, offer, refusal)
         known = self._knowledge(ledger, newcomer, offer.place)
         refusal = ask_admit(budget.policy, offer.key, known)
         if refusal is not None:
-            return self._refuse(ledger, f"{budget.name}: {refusal}")
+            return self._refuse(ledger, offer, f"{budget.name}: {refusal}")
         newcomer = newcomer._replace(credit=ask_credit(budget.policy, offer.key, known))
         worth = partial(
             ask_worth, budget.policy, known=self._knowledge(ledger, newcomer, offer.place)
         )
         gone = _make_room(ledger, newcomer, budget, worth)
         if isinstance(gone, str):
-            return self._refuse(ledger, f"{budget.name}: {gone}")
+            return self._refuse(ledger, offer, f"{budget.name}: {gone}")
         reason = f"{budget.name}: there is room"
         if gone:
             reason = f"{budget.name}: in place of {counted(len(gone), 'entry', 'entries')}"
@@ -145,25 +143,39 @@ class Judge:
         except CachePolicyError:  # told when something is offered; a hit is one without it
             return entry.credit
 
-    def shrink(self, ledger: Ledger) -> Iterator[Eviction]:
+    def shrink(self, ledger: Ledger, here: str | None = None) -> Iterator[Eviction]:
         """Yield what has to go for the cache to fit its budget, if nothing new comes.
 
         A policy that fails does not keep it above: then goes what was used longest ago.
+
+        Parameters
+        ----------
+        ledger
+            What is known now.
+        here
+            The place that the run has come to; None if it has come to its end.
         """
         budget = self.budget
-        if budget is None or budget.total_bytes is None:
+        if budget is None or not budget.is_limited:
             return
-        over = ledger.used_bytes() - budget.total_bytes
-        if over > 0:
-            worth = partial(ask_worth, budget.policy, known=self._knowledge(ledger, None, ""))
-            why = f"{budget.name}: of least worth, and all is too much"
+        if here is None:
+            here = max(self.course.ranks, key=self.course.ranks.__getitem__, default="")
+        worth = partial(ask_worth, budget.policy, known=self._knowledge(ledger, None, here))
+        why = f"{budget.name}: of least worth, and all is too much"
+        gone: set[str] = set()
+        for entries, limit in _shares(ledger, budget):
+            left = [kept for kept in entries if kept.key not in gone]
+            over = sum(kept.size_bytes for kept in left) - limit
+            if over <= 0:
+                continue
             try:
-                candidates = list(_candidates(ledger.entries, worth))
+                candidates = list(_candidates(left, worth))
             except CachePolicyError as error:
-                candidates = list(_candidates(ledger.entries, lambda _: 0.0))
+                candidates = list(_candidates(left, lambda _: 0.0))
                 why = f"used longest ago, and all is too much; {error}"
             taken = take_least(least_first(candidates), over)
             for one in spare_unneeded(taken, Shortage(over))[0]:
+                gone.add(one.key)
                 yield Eviction(one.key, why)
 
     def worths(self, ledger: Ledger, here: str = "") -> dict[str, float]:
@@ -181,9 +193,9 @@ class Judge:
         known = self._knowledge(ledger, None, here)
         return {kept.key: ask_worth(self.budget.policy, kept.key, known) for kept in ledger.entries}
 
-    def _refuse(self, ledger: Ledger, why: str) -> Verdict:
+    def _refuse(self, ledger: Ledger, offer: Offer, why: str) -> Verdict:
         """Return a refusal; a budget that has become smaller takes effect all the same."""
-        return Verdict(False, why, tuple(self.shrink(ledger)), age=ledger.age)
+        return Verdict(False, why, tuple(self.shrink(ledger, offer.place)), age=ledger.age)
 
     def _knowledge(self, ledger: Ledger, newcomer: Kept | None, here: str) -> Knowledge:
         assert self.budget is not None
@@ -194,7 +206,7 @@ class Judge:
             lambda: ledger.places,
             clock=ledger.clock,
             age=ledger.age,
-            course=Course(self.workflow, self.ranks, here),
+            course=replace(self.course, here=here),
         )
 
 
@@ -204,6 +216,21 @@ def _too_large(budget: Budget, offer: Offer) -> str | None:
         if limit is not None and offer.size_bytes > limit:
             return f"it takes {offer.size_bytes:,} bytes, and {what} may take {limit:,}"
     return None
+
+
+def _shares(ledger: Ledger, budget: Budget) -> Iterator[tuple[Sequence[Kept], int]]:
+    """Yield what is under each limit, and the limit: that of each run, then that of all.
+
+    Nothing is read of the entries where all of them fit.
+    """
+    if budget.run_bytes is not None:
+        of_runs: dict[str, list[Kept]] = defaultdict(list)
+        for kept in ledger.entries:
+            of_runs[kept.run_id].append(kept)
+        for entries in of_runs.values():
+            yield entries, budget.run_bytes
+    if budget.total_bytes is not None and ledger.used_bytes() > budget.total_bytes:
+        yield ledger.entries, budget.total_bytes
 
 
 def _make_room(

@@ -12,6 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from couler.caching.demand import Demand, Standing
+
 __all__ = ["Artifact", "Course", "LaterRuns", "Lookups", "chance_of_use", "expected_distance"]
 
 
@@ -78,6 +80,10 @@ class Lookups(t.Protocol):
     def older(self) -> int:
         """How often for something that had been superseded there."""
 
+    @property
+    def seconds(self) -> float:
+        """How long the instance took that ran last."""
+
 
 @dataclass(frozen=True, slots=True)
 class Course:
@@ -92,11 +98,15 @@ class Course:
         steps start if all take equally long.
     here
         The place that it has come to.
+    readers
+        For each place that is passed if nobody needs what it gave, the places that read it; none
+        where the engine passes no steps.
     """
 
     workflow: str = ""
     ranks: Mapping[str, int] = field(default_factory=dict)
     here: str = ""
+    readers: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 def chance_of_use(uses: Lookups | None, superseded_by: int) -> float:
@@ -177,9 +187,10 @@ class LaterRuns:
 
     Notes
     -----
-    A step whose outputs are not kept runs if something that runs reads them, and so may what it
-    reads itself. Who reads an entry of an earlier run is not recorded; the cost of giving something
-    up is taken to be what its own step takes, which is the least that it can be.
+    Of the workflow that runs now it is known who reads what: how likely something is needed, and
+    what would have to run for it, is told by `couler.caching.demand`. Of other workflows, of items
+    and rounds, and where no step is passed, each step is taken to be needed and to wait for
+    nothing, so that giving something up costs what its own step takes.
 
     The next reader of something that the running workflow made is the step at the same place: in
     this run, if that has not come there yet, else in the next one. A workflow that does not run is
@@ -199,6 +210,7 @@ class LaterRuns:
     ) -> None:
         self._capacity_bytes = capacity_bytes
         self._known = {} if offered is None else {offered.key: offered}
+        self._is_loaded = False
         self._chances: dict[tuple[str, str, int], float] = {}
         self._read_kept = kept
         self._read_lookups = lookups
@@ -221,12 +233,12 @@ class LaterRuns:
         return self._of(key).size_bytes
 
     def cost_s(self, key: str) -> float:
-        """Return how long its step took."""
-        return self._of(key).cost_s
+        """Return how long its step took, and what would have to run before it."""
+        return self._cost_s(self._of(key))
 
     def readers_left(self, key: str) -> float:
-        """Return how many steps of the next run of its workflow are expected to read it."""
-        return self._chance(self._of(key))
+        """Return the chance that the next run of its workflow needs it."""
+        return self._expected(self._of(key))
 
     def distance(self, key: str) -> float:
         """Return after how many steps that ask for the cache it is expected to be read."""
@@ -237,7 +249,7 @@ class LaterRuns:
         else:
             period = len(course.ranks)
             gap = (rank - course.ranks.get(course.here, rank)) % period or period
-        return expected_distance(gap, period, self._chance(artifact))
+        return expected_distance(gap, period, self._expected(artifact))
 
     def admitted(self, key: str) -> int:
         """Return which use of the cache admitted it."""
@@ -256,8 +268,8 @@ class LaterRuns:
         return self._of(key).credit
 
     def reconstruction(self, key: str, reading: str) -> float:
-        """Return the cost of Eq. 3 for a step whose ancestors have run already: its seconds."""
-        return self._of(key).cost_s
+        """Return the cost of Eq. 3 along the longest path of what is not kept, in seconds."""
+        return self._cost_s(self._of(key))
 
     def reuse(self, key: str, reading: str) -> float:
         """Return the value of Eq. 4 with the expected readers at their distance, as one."""
@@ -268,10 +280,54 @@ class LaterRuns:
         try:
             return self._known[key]
         except KeyError:
-            known = {artifact.key: artifact for artifact in self._read_kept()}
-            known.update(self._known)  # what is offered takes the place of what has its key
-            self._known = known
-            return known[key]
+            return self._load()[key]
+
+    def _load(self) -> Mapping[str, Artifact]:
+        """Return what is kept, and what is offered, which takes the place of what has its key."""
+        if not self._is_loaded:
+            self._known = {one.key: one for one in self._read_kept()} | self._known
+            self._is_loaded = True
+        return self._known
+
+    def _cost_s(self, artifact: Artifact) -> float:
+        if not self._is_single(artifact):
+            return artifact.cost_s
+        return artifact.cost_s + self._demand.before_s(artifact.place)
+
+    def _expected(self, artifact: Artifact) -> float:
+        """Return the chance that the next run of its workflow needs an artifact."""
+        chance = self._chance(artifact)
+        if artifact.superseded or not self._is_single(artifact):
+            return chance
+        return chance * self._demand.need(artifact.place)
+
+    def _is_single(self, artifact: Artifact) -> bool:
+        """Return whether it is of the workflow that runs now, where that has no items or rounds."""
+        course = self._course
+        return (
+            bool(course.readers)
+            and artifact.workflow == course.workflow
+            and artifact.path == artifact.place
+        )
+
+    @cached_property
+    def _demand(self) -> Demand:
+        course = self._course
+        newest: dict[str, Artifact] = {}
+        for artifact in self._load().values():
+            if self._is_single(artifact) and not artifact.superseded:
+                before = newest.get(artifact.place)
+                if before is None or before.used < artifact.used:
+                    newest[artifact.place] = artifact
+        standings = {place: self._standing(place, newest.get(place)) for place in course.ranks}
+        return Demand(course.readers, standings, sorted(course.ranks, key=course.ranks.__getitem__))
+
+    def _standing(self, place: str, kept: Artifact | None) -> Standing:
+        uses = self._lookups.get((self._course.workflow, place))
+        chance, seconds = chance_of_use(uses, 0), 0.0 if uses is None else uses.seconds
+        if kept is None:
+            return Standing(chance, seconds)
+        return Standing(chance, seconds, kept.admitted, kept.used)
 
     def _chance(self, artifact: Artifact) -> float:
         place = artifact.workflow, artifact.place, artifact.superseded

@@ -263,7 +263,7 @@ def _worths(session: Session, database: Database, budget: Budget) -> dict[str, f
     judge, here = Judge(budget), ""
     if run is not None:
         course = run.course
-        judge, here = Judge(budget, course.workflow, course.ranks), course.here
+        judge, here = Judge(budget, course), course.here
         at = f"has come to {here}" if here else "has come to no step with a cache yet"
         session.info(f"worth to {run.run_id}, which {at}")
     with database.read() as connection:

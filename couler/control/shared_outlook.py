@@ -63,6 +63,7 @@ class Counts:
     lookups: int = 0
     latest: int = 0
     older: int = 0
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +233,7 @@ def _kept(one: Found, made: int, used: int, outlook: SharedOutlook) -> _Kept:
 def _count(end: End, served: Served, counts: Counts, *, is_newest: bool) -> None:
     counts.lookups += 1
     if end.status != "cached":
-        served.seconds = end.seconds
+        served.seconds, counts.seconds = end.seconds, end.seconds or 0.0
         return
     served.hits += 1
     if is_newest:

@@ -11,6 +11,7 @@ import pytest
 import sqlalchemy as sa
 
 from couler.budget.judging import Budget, Judge
+from couler.caching.later_runs import Course
 from couler.errors import EngineOptionError
 from couler.state import Database, create_run, open_database
 from couler.state.admission import Settled, count_hit, evict_entries, settle_offer
@@ -38,7 +39,7 @@ def offer(
 
 
 def lru(total: int | None, run: int | None = None) -> Judge:
-    return Judge(Budget.choose("lru", total, run), "train")
+    return Judge(Budget.choose("lru", total, run), Course("train"))
 
 
 def kept(database: Database) -> str:
@@ -82,7 +83,7 @@ def test_the_share_of_a_run_is_its_own(database: Database) -> None:
 
 
 def test_what_is_worth_less_than_what_it_would_replace_is_refused(database: Database) -> None:
-    judge = Judge(Budget.choose("next-use", 10), "train")
+    judge = Judge(Budget.choose("next-use", 10), Course("train"))
     offer(database, judge, "a", 5, cost_s=100.0)
     offer(database, judge, "b", 5, cost_s=1.0)
     settled = offer(database, judge, "c", 6, cost_s=2.0)  # both would have to go
@@ -124,6 +125,16 @@ def test_the_cache_is_brought_under_its_budget_without_an_offer(database: Databa
     assert [one.key[0] for one, _ in gone] == ["a"]
     assert evict_entries(database, lru(10).shrink) == ()
     assert evict_entries(database, Judge().shrink) == ()
+
+
+def test_a_smaller_share_of_each_run_holds_as_well(database: Database) -> None:
+    for name, run in zip("abcd", ("r1", "r2", "r1", "r1"), strict=True):
+        offer(database, lru(None, 20), name, 5, run=run)
+    gone = evict_entries(database, lru(None, 10).shrink)
+    assert [one.key[0] for one, _ in gone] == ["a"]
+    gone = evict_entries(database, lru(9, 5).shrink)  # the runs first: what goes for them counts
+    assert {one.key[0] for one, _ in gone} == {"b", "c"}
+    assert kept(database) == "d"
 
 
 def test_outputs_that_are_made_again_count_once(database: Database) -> None:
@@ -174,7 +185,9 @@ def test_a_decision_among_ten_thousand_entries(
     ]
     with database.write() as connection:
         connection.execute(sa.insert(cache_entries), rows)
-    judge = Judge(Budget.choose("next-use", sum(row["size_bytes"] for row in rows)), "train")
+    judge = Judge(
+        Budget.choose("next-use", sum(row["size_bytes"] for row in rows)), Course("train")
+    )
     begun = time.process_time()
     settled = [offer(database, judge, name, 2500, cost_s=1000.0) for name in "abcde"]
     spent_ms = (time.process_time() - begun) / len(settled) * 1000

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from couler.caching.demand import LEAST_NEED
 from couler.caching.later_runs import Course, LaterRuns, chance_of_use, expected_distance
 
 
@@ -29,6 +30,7 @@ class Counted(t.NamedTuple):
     lookups: int
     latest: int
     older: int
+    seconds: float = 1.0
 
 
 def knowledge(
@@ -109,3 +111,62 @@ def test_nothing_that_is_kept_is_read_for_what_is_offered() -> None:
     known = LaterRuns(10, offered, fail, dict, clock=10)
     assert known.readers_left("new") == 0.5
     assert known.distance("new") == 2.0
+
+
+def passing(*kept: Made, offered: Made | None = None) -> LaterRuns:
+    """Return what is told of `load` of 5 s, `clean` of 3 s and `fit`, which is never passed."""
+    course = Course(
+        "train",
+        {"load": 0, "clean": 1, "fit": 2},
+        "clean",
+        {"load": ("clean",), "clean": ("fit",)},
+    )
+    lookups = {
+        ("train", "load"): Counted(8, 7, 0, 5.0),
+        ("train", "clean"): Counted(8, 7, 0, 3.0),
+        ("train", "fit"): Counted(8, 3, 0, 8.0),
+    }
+    return LaterRuns(1000, offered, lambda: kept, lambda: lookups, clock=10, course=course)
+
+
+def at(
+    place: str, *, key: str = "", used: int = 1, superseded: int = 0, cost_s: float = 8.0
+) -> Made:
+    return Made(
+        key or place, "train", place, place, 100, cost_s, 0, used, used, superseded=superseded
+    )
+
+
+def test_what_lies_before_what_is_kept_is_expected_seldom() -> None:
+    load, clean = at("load", used=1), at("clean", used=2)
+    assert passing(load).readers_left("load") == pytest.approx(0.8)
+    assert passing(load, clean).readers_left("load") == pytest.approx(0.8 * LEAST_NEED)
+    assert passing(load, clean).distance("load") == pytest.approx(2 + (1 / 0.008 - 1) * 3)
+
+
+def test_what_is_offered_counts_as_kept() -> None:
+    """What it would take the place of is worth little, as it stands for that, too."""
+    known = passing(at("load", used=1), offered=at("clean", used=10, cost_s=3.0))
+    assert known.readers_left("load") == pytest.approx(0.8 * LEAST_NEED)
+    assert known.cost_s("clean") == 3.0
+
+
+def test_what_would_have_to_run_first_is_part_of_the_cost() -> None:
+    assert passing(at("fit")).cost_s("fit") == pytest.approx(8 + 3 + 5)
+    assert passing(at("fit"), at("clean")).cost_s("fit") == 8
+    assert passing(at("clean", cost_s=3.0)).reconstruction("clean", "repaired") == 3 + 5
+
+
+def test_what_others_superseded_is_asked_for_by_itself() -> None:
+    old, new = at("load", key="old", superseded=1), at("load", used=3)
+    known = passing(old, new, at("clean", used=4))
+    assert known.readers_left("old") == pytest.approx(0.1 / 2)
+    assert known.readers_left("load") == pytest.approx(0.8 * LEAST_NEED)
+
+
+def test_items_and_other_workflows_are_needed_whenever_they_are_asked_for() -> None:
+    item = Made("item", "train", "load[0]", "load")
+    other = Made("other", "else", "load", "load")
+    known = passing(item, other, at("clean", used=4))
+    assert (known.readers_left("item"), known.cost_s("item")) == (pytest.approx(0.8), 8)
+    assert (known.readers_left("other"), known.cost_s("other")) == (0.5, 8)

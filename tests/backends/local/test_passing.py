@@ -328,3 +328,24 @@ def content(step: Step, workflow: Workflow, values: dict[str, str]) -> bytes:
         read = hashlib.sha256(b"".join(texts)).hexdigest().encode() + b"\n"
     kib = next(kib for kib in (1, 8, 100) if f"head -c {kib * KIB} " in str(step.action))
     return f"{step.name} {values[step.name]}\n".encode() + read + bytes(kib * KIB)
+
+
+def test_the_default_keeps_what_saves_all_before_it(bench: Bench) -> None:
+    """Each run has another last step, as those of who tries parameters: the rest stays passed."""
+    load, clean = bench.make("load"), bench.make("clean", "load")
+    scale, fit = bench.make("scale", "clean"), bench.make("fit", "scale", kib=1)
+    workflow = bench.flow(load, clean, scale, fit)
+    assert bench.run(workflow, policy="next-use", kib=110).ran.total() == 4
+    for parameter_ in "23":
+        run = bench.run(workflow, policy="next-use", kib=110, fit=parameter_)
+        assert run.ran == {"fit": 1}
+        assert run.passed == {"load", "clean"}
+
+
+def test_the_default_learns_which_end_of_a_chain_changes(bench: Bench) -> None:
+    """There is room for one of the files, and the last is asked for once."""
+    workflow = bench.flow(
+        bench.make("load"), bench.make("scale", "load"), bench.make("fit", "scale")
+    )
+    ran = [bench.run(workflow, policy="next-use", kib=110, fit=fit).ran.total() for fit in "12345"]
+    assert ran[-2:] == [1, 1]

@@ -1,0 +1,103 @@
+"""What the next run needs of what is kept, on cases worked by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from couler.caching.demand import LEAST_NEED, Demand, Standing
+
+CHAIN = {"load": ("clean",), "clean": ("scale",), "scale": ("fit",)}
+ORDER = ["load", "clean", "scale", "fit"]
+
+
+def chain(**kept: tuple[int, int]) -> Demand:
+    """Return the demand in a chain of 1, 2, 4 and 8 seconds, of which `fit` is never passed."""
+    chances = {"load": 0.8, "clean": 0.8, "scale": 0.8, "fit": 0.2}
+    standings = {
+        place: Standing(chances[place], float(2**number), *kept.get(place, (None, None)))
+        for number, place in enumerate(ORDER)
+    }
+    return Demand(CHAIN, standings, ORDER)
+
+
+def needs(demand: Demand) -> list[float]:
+    return [demand.need(place) for place in ORDER]
+
+
+def waits(demand: Demand) -> list[float]:
+    return [demand.before_s(place) for place in ORDER]
+
+
+def test_all_that_is_lost_runs() -> None:
+    demand = chain()
+    assert needs(demand) == [1, 1, 1, 1]
+    assert waits(demand) == [0, 1, 3, 7]
+
+
+def test_what_lies_before_something_kept_is_hardly_needed() -> None:
+    demand = chain(scale=(3, 3))
+    # A run that asks for the last table asks for the last scaled one too, which is there.
+    assert needs(demand) == pytest.approx([LEAST_NEED, LEAST_NEED, 1, 1])
+    assert waits(demand) == [0, 1, 3, 0]
+
+
+def test_a_reader_that_mostly_asks_for_something_new_covers_little() -> None:
+    demand = chain(scale=(3, 3), fit=(4, 4))
+    assert demand.need("scale") == pytest.approx(1 - 0.2 / 0.8)
+
+
+def test_what_is_passed_itself_covers_what_it_reads() -> None:
+    """Of the clean table nothing is kept, but it is needed only where the scaled one is."""
+    demand = chain(load=(1, 1), fit=(4, 4))
+    assert demand.need("scale") == demand.need("clean") == pytest.approx(0.75)
+    assert demand.need("load") == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(("used", "need"), [(5, 1.0), (7, LEAST_NEED)])
+def test_what_was_made_of_something_older_covers_nothing(used: int, need: float) -> None:
+    """A table was made anew at use 6; the clean one is of before, until it is used again."""
+    assert chain(load=(6, 6), clean=(2, used)).need("load") == need
+
+
+def test_age_is_handed_on_through_what_is_not_kept() -> None:
+    assert chain(load=(6, 6), scale=(3, 3)).need("load") == 1
+    assert chain(load=(2, 2), scale=(3, 3)).need("load") == pytest.approx(LEAST_NEED)
+
+
+def diamond(**kept: tuple[int, int]) -> Demand:
+    """Return the demand where two read a table of 10 seconds, and nobody passes those two."""
+    standings = {
+        "table": Standing(0.8, 10.0, *kept.get("table", (None, None))),
+        "left": Standing(0.4, 1.0, *kept.get("left", (None, None))),
+        "right": Standing(0.6, 1.0, *kept.get("right", (None, None))),
+    }
+    return Demand({"table": ("left", "right")}, standings, ["table", "left", "right"])
+
+
+def test_each_reader_has_to_need_nothing() -> None:
+    assert diamond(left=(2, 2)).need("table") == 1
+    assert diamond(left=(2, 2), right=(3, 3)).need("table") == pytest.approx(1 - 0.5 * 0.75)
+
+
+def test_what_runs_for_another_reader_anyway_is_no_loss() -> None:
+    assert diamond().before_s("left") == 0
+    # In half of the runs that ask for the table the left one is kept and needs nothing of it; so
+    # in the other half it runs for the left one, whatever is kept of the right one.
+    assert diamond(left=(2, 2)).before_s("right") == pytest.approx(0.5 * 10)
+    assert diamond(left=(2, 2), table=(1, 1)).before_s("right") == 0
+
+
+def test_unknown_places_are_needed_and_wait_for_nothing() -> None:
+    demand = Demand({}, {}, ["alone"])
+    assert (demand.need("alone"), demand.before_s("alone")) == (1, 0)
+    assert (demand.need("elsewhere"), demand.before_s("elsewhere")) == (1, 0)
+
+
+def test_time_is_linear_in_reads() -> None:
+    """A long chain and a wide fan need no recursion, and no look at all readers for each one."""
+    many = 20_000
+    order = [f"s{number}" for number in range(many)]
+    long = dict(zip(order, ([after] for after in order[1:]), strict=False))
+    seconds = dict.fromkeys(order, Standing(0.5, 1.0))
+    assert Demand(long, seconds, order).before_s(order[-1]) == many - 1
+    assert Demand({"s0": order[1:]}, seconds, order).need("s0") == 1
