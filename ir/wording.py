@@ -21,14 +21,3 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
     ('1 step', '1,200 steps', '0 entries')
     """
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
-
-
-def on_one_line(text: str) -> str:
-    r"""Return a text that somebody else wrote as one line, for messages that have one line each.
-
-    Examples
-    --------
-    >>> on_one_line("boom\n  second line\n")
-    'boom second line'
-    """
-    return " ".join(text.split())

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.errors import CachePolicyError, CoulerError
-from couler.ir.wording import on_one_line
+from couler.plugins import cause_of, on_one_line
 
 __all__ = ["ask_admit", "ask_credit", "ask_worth"]
 
@@ -97,7 +97,7 @@ def _ask(
     except (Exception, SystemExit) as error:
         raise CachePolicyError(
             f"the cache policy {_name(policy)}: {question} failed for {_key_text(key)}: "
-            f"{type(error).__name__}: {on_one_line(str(error))}. {_REMEDY}"
+            f"{cause_of(error)}. {_REMEDY}"
         ) from error
 
 
