@@ -5,6 +5,8 @@ What comes with Couler is found in the same way as what a third party installs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, PackageNotFoundError, distribution, entry_points
 
 from couler.errors import ConfigurationError
@@ -57,11 +59,42 @@ def load_plugin(entry: EntryPoint) -> object:
     ConfigurationError
         The import failed; the message names the distribution and the cause.
     """
-    try:
+    with blamed_on(entry):
         loaded: object = entry.load()
-    except Exception as error:  # a plugin's module can raise anything; the cause is kept
-        raise broken_plugin(entry, f"{type(error).__name__}: {error}") from error
     return loaded
+
+
+@contextmanager
+def blamed_on(entry: EntryPoint, *passed: type[Exception]) -> Iterator[None]:
+    """Tell what a plugin raises, but for errors of some classes, as one of its distribution.
+
+    Raises
+    ------
+    ConfigurationError
+        The plugin failed; the message names the distribution and the cause.
+    """
+    try:
+        yield
+    except passed:
+        raise
+    except (Exception, SystemExit) as error:  # a plugin can raise anything; the cause is kept
+        raise broken_plugin(entry, cause_of(error)) from error
+
+
+def cause_of(error: BaseException) -> str:
+    """Return what a plugin raised as one line of a message: its class and text."""
+    return f"{type(error).__name__}: {on_one_line(str(error))}"
+
+
+def on_one_line(text: str) -> str:
+    r"""Return a text of a plugin as one line of a message.
+
+    Examples
+    --------
+    >>> on_one_line("boom\n  second line\n")
+    'boom second line'
+    """
+    return " ".join(text.split())
 
 
 def broken_plugin(entry: EntryPoint, cause: str) -> ConfigurationError:

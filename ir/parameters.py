@@ -86,6 +86,33 @@ def parameter_texts(declared: tuple[Parameter, ...], given: Mapping[str, object]
     return texts
 
 
+def with_values(declared: tuple[Parameter, ...], texts: Mapping[str, str]) -> tuple[Parameter, ...]:
+    """Return parameters that have for their defaults what a run is given.
+
+    Parameters
+    ----------
+    declared
+        The parameters of the workflow.
+    texts
+        What `parameter_texts` returns.
+
+    Examples
+    --------
+    >>> [depth] = with_values((Parameter(name="depth", type="int", required=True),), {"depth": "5"})
+    >>> depth.default, depth.required
+    (5, False)
+    """
+    return tuple(
+        _with_value(parameter, texts[parameter.name]) if parameter.name in texts else parameter
+        for parameter in declared
+    )
+
+
+def _with_value(parameter: Parameter, text: str) -> Parameter:
+    value = freeze_json(decode(text, parameter.type))
+    return parameter.model_copy(update={"default": value, "required": False, "config": None})
+
+
 def unknown_parameter(name: str, names: list[str]) -> str:
     """Return the complaint about a name that no parameter has."""
     hint = did_you_mean(name, names)

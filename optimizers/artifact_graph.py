@@ -1,11 +1,11 @@
 """The graph of the artifacts that a workflow makes and reads: what caching reasons about.
 
 A job is one instance of a step that is no group: one for each item of a foreach whose items are
-known before the run, one for all where they are not, and one for all rounds of a loop, as
-`couler.optimizers.durations` counts them. An artifact is an output of a job that others read, or
-that the workflow gives out. It is known by the path of its job and the name of the output, such as
-`train[2].model`. The graph has what runs if nothing fails: conditions hold, exit handlers on
-failure and hooks are left out. Files outside of the workflow are no artifacts.
+known before the run, by the defaults of parameters too (`couler.optimizers.known_lists`), one for
+all where they are not, and one for all rounds of a loop. An artifact is an output of a job that
+others read, or that the workflow gives out. It is known by the path of its job and the name of the
+output, such as `train[2].model`. The graph has what runs if nothing fails: conditions hold, exit
+handlers on failure and hooks are left out. Files outside of the workflow are no artifacts.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from couler.ir.walk import predecessors, read_values
 from couler.ir.wire import is_file
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.durations import item_counts, known_seconds
+from couler.optimizers.known_lists import with_known_lists
 
 _MOST_ENDS = 100
 """Of a step of more instances that end last, others wait by way of a job that takes no time."""
@@ -83,7 +84,7 @@ def artifact_graph(workflow: Workflow, *, unknown_bytes: int = 1) -> ArtifactGra
     >>> list(zip(graph.artifacts, graph.readers, graph.size_bytes))
     [('load.out', (1, 2), 1000), ('fit[0].out', (3,), 1), ('fit[1].out', (3,), 1)]
     """
-    whole = resolve_defaults(workflow)
+    whole = with_known_lists(resolve_defaults(workflow))
     drawn = _Drawing(unknown_bytes)
     done = drawn.scope(_Place(""), whole.steps)
     for output in whole.outputs:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 import typing as t
 from collections.abc import Callable
 
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.errors import CachePolicyError, CoulerError
+from couler.plugins import cause_of, on_one_line
 
 __all__ = ["ask_admit", "ask_credit", "ask_worth"]
 
@@ -28,7 +30,7 @@ def ask_admit(policy: CachePolicy, key: str, known: Knowledge) -> str | None:
     """
     answer = _ask(policy, "admit", policy.admit, key, known)
     if answer is None or isinstance(answer, str):
-        return answer
+        return None if answer is None else on_one_line(answer)
     raise _no_answer(policy, "admit", key, answer, "a text that says why not, or None")
 
 
@@ -90,10 +92,12 @@ def _ask(
         return ask(key, known)
     except CoulerError:  # of what it was told by, such as a database that cannot be read
         raise
-    except Exception as error:  # a plugin can raise anything; the cause is kept
+    # A plugin can raise anything; the cause is kept. A policy that calls sys.exit would end the run
+    # without a word, though ending it is up to couler and who interrupts it.
+    except (Exception, SystemExit) as error:
         raise CachePolicyError(
-            f"the cache policy {_name(policy)}: {question} failed for {key!r}: "
-            f"{type(error).__name__}: {error}. {_REMEDY}"
+            f"the cache policy {_name(policy)}: {question} failed for {_key_text(key)}: "
+            f"{cause_of(error)}. {_REMEDY}"
         ) from error
 
 
@@ -101,12 +105,19 @@ def _no_answer(
     policy: CachePolicy, question: str, key: str, answer: object, wanted: str
 ) -> CachePolicyError:
     return CachePolicyError(
-        f"the cache policy {_name(policy)}: {question} says {answer!r} of {key!r}, which is not "
-        f"{wanted}. {_REMEDY}"
+        f"the cache policy {_name(policy)}: {question} says {on_one_line(repr(answer))} of "
+        f"{_key_text(key)}, which is not {wanted}. {_REMEDY}"
     )
 
 
 _REMEDY = "Mend the policy, or choose another one"
+
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def _key_text(key: str) -> str:
+    """Return what people see of a key: the beginning of a hash, as `couler cache ls` shows it."""
+    return repr(key[:12] if _HASH.fullmatch(key) else key)
 
 
 def _name(policy: CachePolicy) -> str:

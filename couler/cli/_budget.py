@@ -41,12 +41,18 @@ class PolicyType(click.ParamType):  # type: ignore[type-arg]  # not generic befo
     def convert(
         self, value: t.Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Check that there is such a policy."""
+        """Check that there is such a policy.
+
+        Raises
+        ------
+        ConfigurationError
+            What is installed is broken, so no other flag would help.
+        """
         from couler.caching.registry import read_policy
 
         try:
             read_policy(value)
-        except (ConfigurationError, EngineOptionError) as error:
+        except EngineOptionError as error:
             self.fail(str(error), param, ctx)
         return str(value)
 

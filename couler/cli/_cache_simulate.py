@@ -6,7 +6,7 @@ import json
 import math
 import re
 import typing as t
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -21,19 +21,30 @@ from couler.caching.simulation.wfformat import is_wfformat, read_wfformat
 from couler.cli._budget import PolicyType, SizeType, choose_size
 from couler.cli._format import aligned, bytes_text, seconds_text
 from couler.cli._load import FileType, Source, load, unreadable
+from couler.cli._running import param_option, parse_params
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.errors import SerializationError
+from couler.errors import ParameterError, SerializationError
+from couler.ir.parameters import parameter_texts, unknown_parameter, with_values
 from couler.ir.walk import steps_by_path
 from couler.ir.wording import counted
 from couler.ir.workflow import Group, Step, Workflow
 from couler.optimizers.artifact_graph import artifact_graph
 from couler.optimizers.durations import known_seconds
+from couler.optimizers.known_lists import steps_of_unknown_items
 from couler.stages import SCHEMA_VERSION
 from couler.stages.checks import refuse_errors
 
 DEFAULT_SHARE = 0.25
 """Of all artifacts, what the cache holds if nothing says it."""
+
+MOST_WORKERS = 1_000_000
+MOST_LATENCY_S = 365 * 86_400
+MOST_BYTES_PER_S = 10**15
+MOST_BYTES = 10**18
+"""What a cache may hold, and all artifacts of a workflow together."""
+MOST_SECONDS = 10**12
+"""What all steps of a workflow may take together; so every figure is a number that can be told."""
 
 
 class RunFileType(FileType):
@@ -71,7 +82,10 @@ class CacheSizeType(click.ParamType):  # type: ignore[type-arg]  # not generic b
         if isinstance(value, CacheSize):
             return value
         if not value.endswith("%"):
-            return CacheSize(SizeType().convert(value, param, ctx))
+            size = SizeType().convert(value, param, ctx)
+            if size > MOST_BYTES:  # more digits than can be told, perhaps
+                self.fail("a cache has at most 1EB, 10^18 bytes", param, ctx)
+            return CacheSize(size)
         match = re.fullmatch(r"(\d+(?:\.\d+)?|\.\d+)\s*%", value, flags=re.ASCII)
         if match is None or not 0 < float(match[1]) <= 100:
             self.fail(f'"{value}" is no share; it is above 0% and at most 100%', param, ctx)
@@ -86,6 +100,8 @@ class Subject(t.NamedTuple):
     graph: ArtifactGraph
     notes: tuple[str, ...] = ()
     """What the workflow does not say, and what is taken instead."""
+    parameters: tuple[str, ...] = ()
+    """Names of those that can be given."""
 
 
 @click.command()
@@ -109,7 +125,7 @@ class Subject(t.NamedTuple):
 )
 @click.option(
     "--workers",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_WORKERS),
     default=Machine().workers,
     show_default=True,
     help="How many steps run at a time.",
@@ -123,7 +139,7 @@ class Subject(t.NamedTuple):
 )
 @click.option(
     "--remote-latency",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, max=MOST_LATENCY_S),
     default=Machine().remote.latency_s,
     show_default=True,
     metavar="SECONDS",
@@ -139,7 +155,7 @@ class Subject(t.NamedTuple):
 )
 @click.option(
     "--cache-latency",
-    type=click.FloatRange(min=0),
+    type=click.FloatRange(min=0, max=MOST_LATENCY_S),
     default=0.0,
     show_default=True,
     metavar="SECONDS",
@@ -154,6 +170,7 @@ class Subject(t.NamedTuple):
 @click.option(
     "--known-times", is_flag=True, help="Tell the policies how long each step takes, too."
 )
+@param_option
 @format_option
 @session_options
 @pass_session
@@ -169,12 +186,14 @@ def command(
     cache_latency: float,
     cache_bandwidth: int | None,
     known_times: bool,
+    params: tuple[str, ...],
     format_: str | None,
 ) -> None:
     """Simulate runs under each policy.
 
     Nothing is run. FILE is a program or a workflow, whose steps say in their profiles how long they
     take and how much they give; or a run that was recorded in WfFormat 1.5 (.json or .json.gz).
+    With -p a workflow has other parameters than their defaults.
     """
     machine = Machine(
         workers,
@@ -184,42 +203,79 @@ def command(
     )
     chosen = {name: read_policy(name) for name in policies or policy_names()}
     asked = sizes or (_usual_size(session),)
-    subjects = [_read(file) for file in files]
+    subjects = _read_all(files, parse_params(params))
     found = [_compared(one, chosen, asked, machine, known_times) for one in subjects]
-    for one in subjects:
-        for note in one.notes:
-            session.info(f"note: {one.name}: {note}")
+    # Nothing is told before all of it can be.
     if session.settings.choose("format", format_, FORMATS) == "json":
         trees = [_json(one, runs) for one, runs in zip(subjects, found, strict=True)]
         told = {"schema_version": SCHEMA_VERSION, "workflows": trees}
-        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
-        return
-    for number, (one, runs) in enumerate(zip(subjects, found, strict=True)):
-        if number:
-            click.echo()
-        _tell(one, runs)
+        text = json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False)
+    else:
+        text = "\n\n".join(
+            "\n".join(_told(one, runs)) for one, runs in zip(subjects, found, strict=True)
+        )
+    for one in subjects:
+        for note in one.notes:
+            session.info(f"note: {one.name}: {note}")
+    click.echo(text)
 
 
 def _storage(which: str, latency_s: float, bandwidth: int | None) -> Storage:
     if not math.isfinite(latency_s):
         raise click.BadParameter(
-            f"{latency_s} is no number of seconds", param_hint=f"--{which}-latency"
-        )
-    if bandwidth == 0:
-        raise click.BadParameter(
-            "nothing can be read at 0 bytes a second", param_hint=f"--{which}-bandwidth"
+            f"{latency_s} is not in the range 0<=x<={MOST_LATENCY_S}",
+            param_hint=f"--{which}-latency",
         )
     if bandwidth is None:
         return Storage(latency_s)
+    if not 1 <= bandwidth <= MOST_BYTES_PER_S:  # more digits than can be told, perhaps
+        raise click.BadParameter(
+            "a bandwidth is from 1B to 1PB (10^15 bytes) a second",
+            param_hint=f"--{which}-bandwidth",
+        )
     return Storage(latency_s, bandwidth, bandwidth)
 
 
 def _usual_size(session: Session) -> CacheSize:
     budget = choose_size(session, "cache.budget", None)
+    if budget is not None and budget > MOST_BYTES:
+        raise session.settings.refusal("cache.budget", "at most 1EB, 10^18 bytes")
     return CacheSize(share=DEFAULT_SHARE) if budget is None else CacheSize(budget)
 
 
-def _read(source: Source) -> Subject:
+def _read_all(files: Sequence[Source], given: Mapping[str, str]) -> list[Subject]:
+    """Read what FILEs say of runs with the parameters that are given.
+
+    Raises
+    ------
+    LoadError, InvalidWorkflowError
+        As `_read`.
+    ParameterError
+        No workflow has such a parameter, or a value is none of it.
+    click.BadParameter
+        Figures of a run are too large to be told.
+    """
+    subjects = [_read(file, given) for file in files]
+    names = list(dict.fromkeys(name for one in subjects for name in one.parameters))
+    unknown = [unknown_parameter(name, names) for name in given if name not in names]
+    if unknown:
+        raise ParameterError("\n".join(unknown))
+    for one in subjects:
+        _refuse_beyond(one.file, one.graph)
+    return subjects
+
+
+def _refuse_beyond(file: str, graph: ArtifactGraph) -> None:
+    if sum(graph.size_bytes) > MOST_BYTES:
+        problem = "its artifacts take more than 1EB, 10^18 bytes, together"
+    elif sum(graph.seconds) > MOST_SECONDS:
+        problem = "its steps take more than 10^12 seconds together"
+    else:
+        return
+    raise click.BadParameter(f"{file}: {problem}", param_hint="FILE...")
+
+
+def _read(source: Source, given: Mapping[str, str]) -> Subject:
     """Read what a FILE says of a run.
 
     Raises
@@ -238,8 +294,24 @@ def _read(source: Source) -> Subject:
         return Subject(source.written, path.name.split(".json")[0], graph)
     loaded = load(source)
     refuse_errors(loaded.workflow, stages.diagnose(loaded))
-    graph = artifact_graph(loaded.workflow)
-    return Subject(source.written, loaded.name, graph, tuple(_notes(loaded.workflow, graph)))
+    workflow = _with_parameters(loaded.workflow, given)
+    graph = artifact_graph(workflow)
+    names = tuple(parameter.name for parameter in workflow.parameters)
+    notes = tuple(_notes(workflow, graph))
+    return Subject(source.written, loaded.name, graph, notes, names)
+
+
+def _with_parameters(workflow: Workflow, given: Mapping[str, str]) -> Workflow:
+    """Return a workflow whose parameters have for their defaults what is given of them.
+
+    None needs a value: where nobody says how many items a list has, that is told.
+    """
+    own = {one.name: given[one.name] for one in workflow.parameters if one.name in given}
+    if not own:
+        return workflow
+    optional = [one.model_copy(update={"required": False}) for one in workflow.parameters]
+    values = with_values(workflow.parameters, parameter_texts(tuple(optional), own))
+    return workflow.model_copy(update={"parameters": values})
 
 
 def _tree(path: Path) -> object:
@@ -265,6 +337,10 @@ def _notes(workflow: Workflow, graph: ArtifactGraph) -> list[str]:
     runs = [path for path in dict.fromkeys(paths) if not isinstance(steps[path].action, Group)]
     timeless = [path for path in runs if known_seconds(steps[path]) is None]
     notes = []
+    if unknown := steps_of_unknown_items(workflow):
+        whose = "its items are" if len(unknown) == 1 else "their items are"
+        each = "1 is taken" if len(unknown) == 1 else "1 of each is taken"
+        notes.append(f"{_some(unknown)}: {whose} known only in a run; {each}")
     if sizeless:
         notes.append(f"the profile of {_some(sizeless)} has no output_bytes; 1 byte is taken")
     if timeless:
@@ -294,21 +370,21 @@ def _compared(
     return compare(one.graph, policies, tuple(capacities), machine, told_seconds=told)
 
 
-def _tell(one: Subject, found: Sequence[Comparison]) -> None:
-    """Print a table for each size of the cache, what is quickest first."""
+def _told(one: Subject, found: Sequence[Comparison]) -> Iterator[str]:
+    """Yield the lines of a table for each size of the cache, what is quickest first."""
     graph, without = one.graph, found[0].without
-    click.echo(
+    yield (
         f"{one.name}: {counted(len(graph.jobs), 'step')} read "
         f"{counted(len(graph.artifacts), 'artifact')} of {bytes_text(sum(graph.size_bytes))} "
         f"{counted(without.reads, 'time')}"
     )
-    click.echo(
+    yield (
         f"without a cache: {seconds_text(without.seconds)}, reading {seconds_text(without.read_s)} "
         f"of all steps together, of which {seconds_text(found[0].least_read_s)} cannot be saved"
     )
     for comparison in found:
-        click.echo()
-        click.echo(f"cache of {bytes_text(comparison.capacity_bytes)}")
+        yield ""
+        yield f"cache of {bytes_text(comparison.capacity_bytes)}"
         rows = [
             (
                 name,
@@ -322,8 +398,7 @@ def _tell(one: Subject, found: Sequence[Comparison]) -> None:
             for name, report in _in_order(comparison)
         ]
         header = ("policy", "time", "reading", "saved", "hits", "most held", "mean held")
-        for line in aligned((header, *rows), right=range(1, len(header))):
-            click.echo(line)
+        yield from aligned((header, *rows), right=range(1, len(header)))
 
 
 def _in_order(comparison: Comparison) -> list[tuple[str, Report]]:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from couler.backends.registry import get_backend
-from couler.backends.remote import Connection
+from couler.backends.remote import Connection, RemoteBackend
 from couler.backends.shared_entries import KeepsEntries, SharedEntries
 from couler.cli._budget import PolicyType, SizeType, choose_policy
 from couler.cli._duration import DurationType
@@ -24,6 +24,7 @@ from couler.errors import (
     EngineOptionError,
     StateError,
     StoreError,
+    UnsupportedFeatureError,
 )
 from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION
@@ -69,7 +70,8 @@ def command(
     Entries go before their files, and nothing that a run reads which goes on. Runs may go on, and
     several may do this at the same time.
     """
-    named, _ = choose_target(session, None, target)
+    named, engine = choose_target(session, None, target, argument="TARGET")
+    _keeping(engine)
     if repository is None:
         repository = None if named is None else named.files
     if repository is None:
@@ -99,7 +101,14 @@ def command(
     session.info(_told(report, dry_run))
 
 
-_CANNOT = (ConfigurationError, EngineError, EngineOptionError, StateError, StoreError)
+_CANNOT = (
+    ConfigurationError,
+    EngineError,
+    EngineOptionError,
+    StateError,
+    StoreError,
+    UnsupportedFeatureError,
+)
 
 Keep: t.TypeAlias = t.Callable[..., str | None]
 """Keeps a budget, and returns what there is to tell of it: `keep(is_over=...)`."""
@@ -182,13 +191,31 @@ def _outlook(session: Session, engine: str) -> SharedOutlook:
 
 
 def _entries(session: Session, connection: Connection) -> SharedEntries:
-    backend: object = get_backend(connection.engine)
-    if not isinstance(backend, KeepsEntries):
-        raise EngineOptionError(
-            f"{connection.engine} keeps no entries of cached steps that can be removed from here; "
-            "`couler cache gc` is for those of this machine"
+    return _keeping(connection.engine).entries(connection, session.environment)
+
+
+def _keeping(engine: str) -> KeepsEntries:
+    """Return the backend of an engine whose entries can be removed from here.
+
+    Raises
+    ------
+    UnsupportedFeatureError
+        It has none.
+    """
+    backend: object = get_backend(engine)
+    if isinstance(backend, KeepsEntries):
+        return backend
+    if isinstance(backend, RemoteBackend):
+        raise UnsupportedFeatureError(
+            f"{engine}: no policy and no budget decides there what stays of cached steps. An entry "
+            "goes by the max_age of its step, or by what cleans the storage of the files",
+            (),
         )
-    return backend.entries(connection, session.environment)
+    raise UnsupportedFeatureError(
+        f"{engine}: `couler cache sync` is for engines elsewhere. `couler cache gc` keeps to the "
+        "budget of this machine",
+        (),
+    )
 
 
 def _policy(session: Session, flag: str | None) -> CachePolicy:

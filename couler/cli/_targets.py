@@ -169,7 +169,7 @@ def _budget_of(table: Mapping[str, t.Any], origin: str) -> int | None:
 
 
 def choose_target(
-    session: Session, engine: str | None, name: str | None
+    session: Session, engine: str | None, name: str | None, *, argument: str | None = None
 ) -> tuple[NamedTarget | None, str]:
     """Return the named target that flags and settings choose, and its engine.
 
@@ -181,6 +181,8 @@ def choose_target(
         What `-e` names.
     name
         What `--target` names.
+    argument
+        The argument that names it in a command that has no `-e` and no `--target`.
 
     Returns
     -------
@@ -196,7 +198,7 @@ def choose_target(
     """
     settings = session.settings
     if name is not None:
-        target = _named(settings, name, "--target")
+        target = _named(settings, name, argument or "--target")
         if engine not in (None, target.engine):
             raise click.UsageError(f'the target "{name}" is of {target.engine}, not of {engine}')
         return target, target.engine
@@ -207,16 +209,12 @@ def choose_target(
             return target, target.engine
     engine = settings.get("engine", engine)
     if engine is None:
-        known = ", ".join(settings.targets)
-        raise click.UsageError(
-            "no engine is chosen. Give -e ENGINE, or "
-            + (f"--target NAME ({known})" if known else "a target in [tool.couler.targets.NAME]")
-        )
+        raise click.UsageError(_nothing_chosen(settings, argument))
     fitting = [one for one, stated in settings.targets.items() if _is_of(stated, engine)]
     if len(fitting) > 1:
         raise click.UsageError(
-            f"several targets are of {engine}: {', '.join(fitting)}. Give --target NAME, or set "
-            "target in [tool.couler]"
+            f"several targets are of {engine}: {', '.join(fitting)}. Give "
+            f"{argument or '--target NAME'}, or set target in [tool.couler]"
         )
     return (_named(settings, fitting[0], ""), engine) if fitting else (None, engine)
 
@@ -253,6 +251,17 @@ def connect_to(
     if named is None:
         return Connection(engine, target)
     return Connection(engine, target, named.fields_for(backend), named.name)
+
+
+def _nothing_chosen(settings: Settings, argument: str | None) -> str:
+    known = ", ".join(settings.targets)
+    if argument is None:
+        return "no engine is chosen. Give -e ENGINE, or " + (
+            f"--target NAME ({known})" if known else "a target in [tool.couler.targets.NAME]"
+        )
+    if not known:
+        return f"no target is chosen. State one in [tool.couler.targets.NAME], and give {argument}"
+    return f"no target is chosen. Give {argument} ({known}), or set target in [tool.couler]"
 
 
 def _named(settings: Settings, name: str, origin: str) -> NamedTarget:

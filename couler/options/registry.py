@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import typing as t
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 
-from couler.errors import EngineOptionError
+from couler.errors import CoulerError, EngineOptionError
 from couler.ir.diagnostics import did_you_mean
 from couler.options.text import PluginText, parse_plugin
 from couler.options.types import Option, convert_options, options_of_class
-from couler.plugins import broken_plugin, find_own_plugin, find_plugins, load_plugin
+from couler.plugins import (
+    blamed_on,
+    broken_plugin,
+    find_own_plugin,
+    find_plugins,
+    load_plugin,
+)
 
 __all__ = ["PluginFactory", "PluginKind"]
 
@@ -55,7 +62,7 @@ class PluginKind(t.Generic[P]):
         Raises
         ------
         EngineOptionError
-            None of that name is installed, it has no such option, or it refuses a value.
+            None of that name is installed, it has no such option, or it refuses a given value.
         ConfigurationError
             Its distribution is broken, or two bring that name.
         """
@@ -134,9 +141,12 @@ class PluginKind(t.Generic[P]):
         return plugins[name]
 
     def _make(self, entry: EntryPoint, factory: PluginFactory, options: Mapping[str, object]) -> P:
+        # Of an option that it lacks, a value that it refuses; its own values it cannot refuse.
+        refusals = (TypeError, ValueError) if options or _must_be_told(factory) else ()
         try:
-            plugin = factory(**options)
-        except (TypeError, ValueError) as error:  # an option it lacks, or a value it refuses
+            with blamed_on(entry, CoulerError, *refusals):
+                plugin = factory(**options)
+        except refusals as error:
             raise EngineOptionError(f'{self.what} "{entry.name}": {error}') from error
         if not isinstance(plugin, self.interface):
             lacks = f"lacks members of {self.interface.__name__}"
@@ -145,6 +155,14 @@ class PluginKind(t.Generic[P]):
         if name != entry.name:
             raise broken_plugin(entry, f'it calls itself "{name}"')
         return plugin
+
+
+def _must_be_told(factory: PluginFactory) -> bool:
+    """Return whether a class has an option without a default."""
+    return dataclasses.is_dataclass(factory) and any(
+        one.init and one.default is dataclasses.MISSING is one.default_factory
+        for one in dataclasses.fields(factory)
+    )
 
 
 def _factory_of(entry: EntryPoint, what: str) -> PluginFactory:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import typing as t
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.backends.remote import Connection, Scheduled
 from couler.errors import DefinitionError
-from couler.ir.base import freeze_json
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.parameters import parameter_texts
-from couler.ir.wire import decode
-from couler.ir.workflow import Parameter, Workflow
+from couler.ir.parameters import parameter_texts, with_values
+from couler.ir.workflow import Workflow
 from couler.optimizers.base import Pass
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan
@@ -112,14 +109,5 @@ def schedule(
 def _with_parameters(workflow: AnyWorkflow, given: Mapping[str, object]) -> _Given:
     """Return a workflow that has values for the defaults of its parameters."""
     ir, diagnostics = as_ir(workflow)
-    texts = parameter_texts(ir.parameters, given)
-
-    def changed(parameter: Parameter) -> Parameter:
-        if parameter.name not in texts:
-            return parameter
-        value = freeze_json(decode(texts[parameter.name], parameter.type))
-        fields: dict[str, t.Any] = {"default": value, "required": False, "config": None}
-        return parameter.model_copy(update=fields)
-
-    own = tuple(changed(parameter) for parameter in ir.parameters)
+    own = with_values(ir.parameters, parameter_texts(ir.parameters, given))
     return _Given(ir.model_copy(update={"parameters": own}), diagnostics)

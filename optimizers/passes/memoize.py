@@ -12,6 +12,7 @@ from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.figure_texts import age_text, bytes_are, seconds_text
 from couler.optimizers.figures import Figures, figures_of
 from couler.optimizers.memoizable import Memoizable
 
@@ -202,14 +203,31 @@ class Memoize:
             return "neither its profile nor an earlier run says how long it takes"
         if self._saved_s(figures) >= self.least_saved_s:
             return None
+        saved_s = self._saved_s(figures)
+        if saved_s > 0:
+            return (
+                f"a hit saves {seconds_text(saved_s)} of its {seconds_text(figures.seconds)}, "
+                f"less than {seconds_text(self.least_saved_s)} ({figures.source})"
+            )
         return (
-            f"a hit saves less than {self.least_saved_s:,.6g} s of its {figures.seconds:,.6g} s "
-            f"({figures.source})"
+            f"a hit saves nothing: {self._taken(figures)}, and the step "
+            f"{seconds_text(figures.seconds)} ({figures.source})"
         )
 
+    def _taken(self, figures: Figures) -> str:
+        """What a hit takes, in words."""
+        reading = f"reading what the step gives{{}} {seconds_text(self._reading_s(figures))}"
+        if not self.hit_s:
+            return reading.format(" takes")
+        own = f"it takes {seconds_text(self.hit_s)} (hit_s)"
+        is_read = self._reading_s(figures) >= 0.001
+        return f"{own} and {reading.format('')}" if is_read else own
+
     def _saved_s(self, figures: Figures) -> float:
-        reading_s = (figures.output_bytes or 0) / self.read_bytes_per_s
-        return (figures.seconds or 0.0) - self.hit_s - reading_s
+        return (figures.seconds or 0.0) - self.hit_s - self._reading_s(figures)
+
+    def _reading_s(self, figures: Figures) -> float:
+        return (figures.output_bytes or 0) / self.read_bytes_per_s
 
     def _age_s(self, figures: Figures) -> float:
         """Seconds until keeping has cost what making again costs, in whole minutes."""
@@ -220,11 +238,12 @@ class Memoize:
         return min(self.most_age_s, max(60.0, round(again / keeping / 60.0) * 60.0))
 
     def _worth(self, figures: Figures) -> str:
-        size, age = figures.output_bytes, self._age_s(figures)
-        kept = "what it gives is" if size is None else f"{size / _GIB:,.3g} GiB are"
+        size, saved_s = figures.output_bytes, self._saved_s(figures)
+        saved = seconds_text(saved_s) if saved_s > 0 else "nothing"
+        kept = "what it gives is" if size is None else bytes_are(size)
         return (
-            f"A hit saves {self._saved_s(figures):,.0f} s; {kept} worth keeping for "
-            f"{age / 86_400:,.3g} days ({figures.source})."
+            f"A hit saves {saved}; {kept} worth keeping for {age_text(self._age_s(figures))} "
+            f"({figures.source})."
         )
 
 

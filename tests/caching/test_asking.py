@@ -49,6 +49,33 @@ def test_what_a_policy_raises_is_told_as_its_error(question: str) -> None:
     assert told.value.exit_code == 3
 
 
+@pytest.mark.parametrize("question", ASKED)
+def test_what_it_raises_is_one_line_and_a_hash_has_the_letters_that_people_see(
+    question: str,
+) -> None:
+    key = "0123456789abcdef" * 4
+    with pytest.raises(CachePolicyError) as told:
+        ASKED[question](Saying(RuntimeError("boom\n  second line\n")), key, NOTHING)
+    assert str(told.value) == (
+        f"the cache policy Saying: {question} failed for '0123456789ab': RuntimeError: boom second "
+        "line. Mend the policy, or choose another one"
+    )
+    with pytest.raises(CachePolicyError) as told:
+        ASKED[question](Saying(np.ones((9, 2))), key, NOTHING)
+    assert "\n" not in str(told.value)
+    assert " of '0123456789ab', which is not " in str(told.value)
+
+
+def test_a_refusal_is_one_line() -> None:
+    assert ask_admit(Saying("is small:\n\t3 bytes"), "a", NOTHING) == "is small: 3 bytes"
+
+
+@pytest.mark.parametrize("question", ASKED)
+def test_a_policy_does_not_end_the_program(question: str) -> None:
+    with pytest.raises(CachePolicyError, match=f"{question} failed for 'a': SystemExit: 7"):
+        ASKED[question](Saying(SystemExit(7)), "a", NOTHING)
+
+
 @pytest.mark.parametrize("question", ["on_access", "worth"])
 @pytest.mark.parametrize("answer", [float("nan"), np.float32("nan"), None, "1", 1j])
 def test_a_worth_is_a_number(question: str, answer: object) -> None:

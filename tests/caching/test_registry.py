@@ -27,6 +27,12 @@ class Policy:
 """
 
 
+FAILS = """
+    def __post_init__(self):
+        raise {}("cannot be")
+"""
+
+
 @pytest.fixture
 def distribution(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -104,6 +110,15 @@ def test_policy_of_a_third_party(distribution: Callable[[str, str], None]) -> No
         ("Policy = 3", "3 is no class that makes a cache policy"),
         ("class Policy: pass", "Policy lacks members of CachePolicy"),
         (POLICY + "    name = 'other'", 'it calls itself "other"'),
+        (
+            "raise ImportError('no\\nlibrary')",
+            "ImportError: no library. Upgrade or uninstall theirs",
+        ),
+        ("import sys; sys.exit(7)", "SystemExit: 7"),
+        (POLICY + FAILS.format("ValueError"), "ValueError: cannot be. Upgrade or uninstall theirs"),
+        (POLICY + FAILS.format("TypeError"), "TypeError: cannot be"),
+        (POLICY + FAILS.format("RuntimeError"), "RuntimeError: cannot be"),
+        (POLICY + FAILS.format("SystemExit"), "SystemExit: cannot be"),
     ],
 )
 def test_broken_policy_names_its_distribution(
@@ -116,6 +131,38 @@ def test_broken_policy_names_its_distribution(
         caught.value
     )
     assert cause in str(caught.value)
+
+
+REFUSES = """
+    def __post_init__(self):
+        if self.most_bytes > 1:
+            raise {}("too many")
+"""
+
+
+def test_a_value_that_a_policy_refuses_is_no_broken_policy(
+    distribution: Callable[[str, str], None],
+) -> None:
+    distribution("theirs", POLICY + REFUSES.format("ValueError"))
+    assert repr(read_policy("theirs{}")) == "Policy(most_bytes=1)"
+    with pytest.raises(EngineOptionError, match=r'^cache policy "theirs": too many$'):
+        read_policy("theirs{most_bytes=2}")
+
+
+def test_an_option_that_must_be_given_is_no_broken_policy(
+    distribution: Callable[[str, str], None],
+) -> None:
+    distribution("theirs", POLICY.replace("most_bytes: int = 1", "most_bytes: int"))
+    with pytest.raises(EngineOptionError, match=r"missing 1 required .*'most_bytes'"):
+        read_policy("theirs")
+
+
+def test_any_error_on_making_a_policy_is_one_of_its_distribution(
+    distribution: Callable[[str, str], None],
+) -> None:
+    distribution("theirs", POLICY + REFUSES.format("RuntimeError"))
+    with pytest.raises(ConfigurationError, match="of theirs cannot be used: RuntimeError: too"):
+        read_policy("theirs{most_bytes=2}")
 
 
 def test_name_taken_twice(distribution: Callable[[str, str], None]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -203,13 +204,140 @@ def test_a_workflow_in_which_nothing_is_read_has_nothing_to_save(
         (["sweep.py", "--misses", "wait"], "--misses"),
         (["sweep.py", "--remote-latency", "-1"], "--remote-latency"),
         (["sweep.py", "--remote-latency", "nan"], "--remote-latency"),
-        (["sweep.py", "--remote-bandwidth", "0"], "nothing can be read at 0 bytes a second"),
+        (["sweep.py", "--remote-latency", "1e308"], "is not in the range 0<=x<=31536000"),
+        (["sweep.py", "--cache-latency", "inf"], "is not in the range 0<=x<=31536000"),
+        (["sweep.py", "--cache-latency", "nan"], "is not in the range 0<=x<=31536000"),
+        (["sweep.py", "--remote-bandwidth", "0"], "from 1B to 1PB (10^15 bytes) a second"),
+        (["sweep.py", "--cache-bandwidth", "1001TB"], "from 1B to 1PB (10^15 bytes) a second"),
+        (["sweep.py", "--cache-bandwidth", "9" * 5000], "from 1B to 1PB (10^15 bytes) a second"),
+        (["sweep.py", "--cache-size", "9" * 5000], "a cache has at most 1EB, 10^18 bytes"),
+        (["sweep.py", "--workers", "1000001"], "is not in the range 1<=x<=1000000"),
     ],
 )
 def test_wrong_arguments_are_refused(couler: Callable, arguments: list[str], problem: str) -> None:
     told = couler("cache", "simulate", *arguments)
     assert (told.code, told.out) == (2, "")
     assert problem in told.err
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (('"seconds": 60', '"seconds": 1e308'), "its steps take more than 10^12 seconds together"),
+        (('"output_bytes": 50', f'"output_bytes": {10**18}'), "take more than 1EB, 10^18 bytes"),
+        (('"output_bytes": 50', f'"output_bytes": {"9" * 400}'), "take more than 1EB"),
+    ],
+)
+def test_figures_that_cannot_be_told_are_refused_before_anything_is(
+    couler: Callable, folder: Path, change: tuple[str, str], problem: str, format_: str
+) -> None:
+    (folder / "large.py").write_text(SWEEP.replace(*change))
+    words = ("cache", "simulate", "sweep.py", "large.py", "--format", format_)
+    told = couler(*words)
+    assert (told.code, told.out) == (2, "")
+    assert "large.py: its " in told.err
+    assert problem in told.err
+
+
+@pytest.mark.parametrize("misses", ["reread", "recompute"])
+def test_the_largest_figures_can_be_told(couler: Callable, folder: Path, misses: str) -> None:
+    text = SWEEP.replace('"seconds": 60', '"seconds": 3e11').replace(
+        '"output_bytes": 50', f'"output_bytes": {3 * 10**17}'
+    )
+    (folder / "large.py").write_text(text)
+    most = ("--remote-latency", "31536000", "--cache-latency", "31536000", "--workers", "1000000")
+    slow = ("--remote-bandwidth", "1B", "--cache-bandwidth", "1B", "--cache-size", "1EB")
+    words = ("cache", "simulate", "large.py", "--misses", misses, *most, *slow)
+    told = couler(*words, "--cache-size", "10%")
+    assert (told.code, told.err) == (0, "")
+    assert not re.search("inf|nan", told.out)
+    assert couler(*words, "--format", "json").json["schema_version"] == 1
+
+
+def test_a_budget_of_the_settings_that_cannot_be_told_is_refused(
+    couler: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COULER_CACHE_BUDGET", "9" * 400)
+    told = couler("cache", "simulate", "sweep.py")
+    assert (told.code, told.out) == (3, "")
+    assert "COULER_CACHE_BUDGET" in told.err
+
+
+MAPPED = SWEEP.replace("[2, 4, 8]", "wf.params.depths").replace(
+    'Workflow("sweep")', 'Workflow("sweep", depths=[2, 4, 8])'
+)
+
+OVER_AN_OUTPUT = """
+import couler
+
+@couler.step(profile={"seconds": 1, "output_bytes": 9})
+def some() -> list[int]:
+    return [1, 2]
+
+@couler.step(profile={"seconds": 1, "output_bytes": 9})
+def fit(one: int) -> int:
+    return one
+
+with couler.Workflow("late", seed=1) as wf:
+    fit.map(one=some())
+"""
+
+
+def test_a_map_over_a_parameter_has_the_items_of_its_default_or_of_the_flag(
+    couler: Callable, folder: Path
+) -> None:
+    (folder / "mapped.py").write_text(MAPPED)
+    options = ("--policy", "lru", "--cache-size", "400B")
+    plain, told = (couler("cache", "simulate", f, *options) for f in ("sweep.py", "mapped.py"))
+    assert (told.code, told.err, told.out) == (0, "", plain.out)
+    for flag in ("-p", "--param"):
+        told = couler("cache", "simulate", "mapped.py", *options, flag, "depths=[1,2,3,4,5]")
+        assert told.out.startswith("sweep: 7 steps read 6 artifacts")
+
+
+def test_items_that_only_a_run_makes_known_are_told_of(couler: Callable, folder: Path) -> None:
+    (folder / "late.py").write_text(OVER_AN_OUTPUT)
+    (folder / "mapped.py").write_text(MAPPED)
+    note = "fit: its items are known only in a run; 1 is taken"
+    told = couler("cache", "simulate", "late.py", "--policy", "lru")
+    assert (told.code, told.err) == (0, f"note: late: {note}\n")
+    words = ("cache", "simulate", "late.py", "mapped.py", "--policy", "lru", "-p", "depths=[1]")
+    late, mapped = couler(*words, "--format", "json").json["workflows"]
+    assert (late["notes"], late["steps"]) == ([note], 2)
+    assert (mapped["notes"], mapped["steps"]) == ([], 3)
+
+
+@pytest.mark.parametrize(
+    ("param", "problem"),
+    [
+        ("depth=[1]", 'there is no parameter "depth". Did you mean "depths"?'),
+        ("depths=[1", 'parameter "depths": '),
+        ("depths", "'depths' is not NAME=VALUE"),
+    ],
+)
+def test_wrong_parameters_are_refused(
+    couler: Callable, folder: Path, param: str, problem: str
+) -> None:
+    (folder / "mapped.py").write_text(MAPPED)
+    told = couler("cache", "simulate", "mapped.py", "-p", param)
+    assert (told.code, told.out) == (2, "")
+    assert problem in told.err
+
+
+def test_a_parameter_that_a_run_needs_is_needed_for_no_simulation(
+    couler: Callable, folder: Path
+) -> None:
+    (folder / "needed.yaml").write_text(
+        'ir_version: "1"\nname: w\n'
+        "parameters: [{name: n, type: json, required: true}, {name: m, type: int, default: 1}]\n"
+        "steps:\n- name: a\n  action: {kind: container, image: b}\n"
+        "  foreach: {over: {one: {kind: param, name: n}}}\n"
+    )
+    words = ("cache", "simulate", "needed.yaml", "--policy", "lru")
+    assert "note: w: a: its items are known only in a run; 1 is taken" in couler(*words).err
+    assert "known only in a run" in couler(*words, "-p", "m=3").err
+    assert couler(*words, "-p", "n=[1, 2]").out.startswith("w: 2 steps read")
 
 
 @pytest.mark.parametrize(

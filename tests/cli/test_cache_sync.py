@@ -84,9 +84,15 @@ def test_a_budget_that_is_kept_removes_nothing(couler: Callable, cluster: Emulat
         (("cache", "sync", "bare"), 2, "it is not stated where the files are. Give --repository"),
         ((*SYNC[:4], "others", "--budget", "1"), 3, "none of the 1 entry has its files"),
         ((*SYNC, "--budget", "1", "--policy", "nxt-use"), 2, "next-use"),
-        (("cache", "sync", "flow", *SYNC[3:], "--budget", "1"), 2, "airflow keeps no entries"),
+        (
+            ("cache", "sync", "flow", "--budget", "1"),
+            5,
+            "airflow: no policy and no budget decides there",
+        ),
+        (("cache", "sync", "flow"), 5, "airflow: no policy and no budget decides there"),
+        (("cache", "sync"), 2, "Error: no target is chosen. Give TARGET (prod, bare, flow, ser"),
         (("cache", "sync", "server", *SYNC[3:], "--budget", "1"), 3, "Argo Server"),
-        (("cache", "sync", "none", *SYNC[3:], "--budget", "1"), 3, '"none"'),
+        (("cache", "sync", "none", "--budget", "1"), 3, 'error: TARGET: there is no target "none"'),
     ],
 )
 def test_what_is_missing_or_wrong_is_told(
@@ -95,6 +101,31 @@ def test_what_is_missing_or_wrong_is_told(
     told = couler(*words)
     assert told.code == code, told.err
     assert message in told.err
+
+
+def test_the_argument_is_named_where_the_choice_is_not_clear(
+    couler: Callable, folder: Path, cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COULER_ENGINE", "argo")
+    told = couler("cache", "sync", "--budget", "1")
+    assert told.code == 2
+    assert "several targets are of argo: prod, bare, server. Give TARGET, or set target" in told.err
+    monkeypatch.setenv("COULER_ENGINE", "local")
+    told = couler("cache", "sync", "--budget", "1")
+    assert (told.code, "local: `couler cache sync` is for engines elsewhere" in told.err) == (
+        5,
+        True,
+    )
+    monkeypatch.setenv("COULER_TARGET", "prd")
+    told = couler("cache", "sync", "--budget", "1")
+    assert (told.code, 'COULER_TARGET: there is no target "prd"' in told.err) == (3, True)
+
+
+def test_without_any_target_one_is_to_be_stated(couler: Callable, folder: Path) -> None:
+    told = couler("cache", "sync")
+    assert told.code == 2
+    assert "Error: no target is chosen. State one in [tool.couler.targets.NAME]" in told.err
+    assert "-e" not in told.err.split("Error: ")[1]
 
 
 def test_the_target_says_where_its_files_are(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -36,17 +38,33 @@ class Guess:
 """
 
 
+Install = Callable[[str, str], None]
+
+
 @pytest.fixture
-def program(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    information = folder / "installed" / "guessing-1.0.dist-info"
-    information.mkdir(parents=True)
-    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: guessing\nVersion: 1.0\n")
-    (information / "entry_points.txt").write_text(
-        "[couler.cache_policies]\nguess = couler_guessing:Guess\n"
-    )
-    (folder / "installed" / "couler_guessing.py").write_text(POLICY)
-    monkeypatch.syspath_prepend(str(folder / "installed"))
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install]:
+    """Install the distribution `guessing` with one policy: its name, and the text of its module."""
+
+    def install(name: str, module: str) -> None:
+        information = folder / "installed" / "guessing-1.0.dist-info"
+        information.mkdir(parents=True)
+        (information / "METADATA").write_text(
+            "Metadata-Version: 2.1\nName: guessing\nVersion: 1.0\n"
+        )
+        (information / "entry_points.txt").write_text(
+            f"[couler.cache_policies]\n{name} = couler_guessing:Guess\n"
+        )
+        (folder / "installed" / "couler_guessing.py").write_text(module)
+        monkeypatch.syspath_prepend(str(folder / "installed"))
+
     (folder / "w.py").write_text(PROGRAM)
+    yield install
+    sys.modules.pop("couler_guessing", None)
+
+
+@pytest.fixture
+def program(install: Install) -> str:
+    install("guess", POLICY)
     return "w.py"
 
 
@@ -66,3 +84,60 @@ def test_a_simulation_ends_with_it(couler: Callable, program: str) -> None:
     assert told.code == 3
     assert "the cache policy Guess: worth failed for 'one.result'" in told.err
     assert "Traceback" not in told.err
+
+
+ENDS = POLICY.replace('return {}["guess"]', "raise SystemExit(7)")
+SAYS_MORE = POLICY.replace('return {}["guess"]', r'raise RuntimeError("boom\n  second line")')
+
+
+@pytest.mark.parametrize(
+    ("module", "cause"), [(ENDS, "SystemExit: 7"), (SAYS_MORE, "RuntimeError: boom second line")]
+)
+def test_whatever_it_raises_is_one_warning(
+    couler: Callable, install: Install, module: str, cause: str
+) -> None:
+    install("guess", module)
+    budget = ("--cache-budget", "2kB", "--cache-policy", "guess")
+    told = couler("run", "w.py", "-j", "1", *budget)
+    assert told.code == 0, told.err
+    [warning] = [line for line in told.err.splitlines() if line.startswith("warning")]
+    assert f"{cause}. Mend the policy, or choose another one" in warning
+    assert re.search(r"worth failed for '[0-9a-f]{12}': ", warning)
+
+
+INIT_FAILS = (
+    POLICY
+    + """
+    def __post_init__(self):
+        raise ValueError("cannot\\n be")
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "module", "cause"),
+    [
+        ("lru", POLICY, 'couler and guessing both bring a plugin "lru"'),
+        ("guess", "import no_such_module", "of guessing cannot be used: ModuleNotFoundError: "),
+        ("guess", INIT_FAILS, "of guessing cannot be used: ValueError: cannot be. Upgrade or uni"),
+    ],
+)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "w.py", "--cache-budget", "2kB", "--cache-policy"),
+        ("cache", "ls", "--worth", "--cache-policy"),
+        ("cache", "gc", "--cache-policy"),
+        ("cache", "sync", "prod", "--policy"),
+        ("cache", "simulate", "w.py", "--policy"),
+        ("cache", "simulate", "w.py"),
+    ],
+)
+def test_a_policy_that_cannot_be_used_is_a_matter_of_what_is_installed(
+    couler: Callable, install: Install, words: tuple[str, ...], name: str, module: str, cause: str
+) -> None:
+    install(name, module)
+    told = couler(*words, *((name,) if words[-1].endswith("policy") else ()))
+    assert (told.code, told.out) == (3, "")
+    assert cause in told.err
+    assert len(told.err.splitlines()) == 1

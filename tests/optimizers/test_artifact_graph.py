@@ -13,6 +13,7 @@ from couler.caching.metrics import workflow_time
 from couler.ir.conditions import Compare
 from couler.ir.policies import Dependency, Foreach, Gpu, Loop, Profile, Resources
 from couler.ir.rewrite import map_steps
+from couler.ir.storage import ConfigKey
 from couler.ir.values import (
     Field,
     FirstOf,
@@ -20,6 +21,7 @@ from couler.ir.values import (
     Literal,
     OrElse,
     ParamRef,
+    Range,
     RoundRef,
     StepRef,
     Template,
@@ -33,12 +35,14 @@ from couler.ir.workflow import (
     Group,
     Input,
     Output,
+    Parameter,
     Step,
     Suspend,
     Workflow,
 )
 from couler.optimizers.artifact_graph import artifact_graph
 from couler.optimizers.estimate import critical_path
+from couler.optimizers.known_lists import steps_of_unknown_items, with_known_lists
 from tests.support.mill_of_flows import Mill
 
 RUN = Container(image="busybox", command=("true",))
@@ -138,6 +142,65 @@ def test_items_that_are_known_only_in_the_run_are_one_job() -> None:
         step("c", out("b")),
     )
     assert reads(graph) == {"a.out": ["b"], "b.out": ["c"]}
+
+
+def param(name: str, default: t.Any = None, **fields: t.Any) -> Parameter:
+    return Parameter(**{"name": name, "type": "json", "default": default, **fields})
+
+
+def over(value: Value, name: str = "fit", **fields: t.Any) -> Step:
+    each = Foreach(over={"item": value})
+    return step(name, ItemRef(name="item"), foreach=each, outputs=(), **fields)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value", "count"),
+    [
+        (param("p", (2, 4, 8)), ParamRef(name="p"), 3),
+        (param("p", ()), ParamRef(name="p"), 0),
+        (param("p", '["a", "b"]', type="str"), ParamRef(name="p"), 2),
+        (param("p", {"depths": (2, 4)}), Field(of=ParamRef(name="p"), path=("depths",)), 2),
+        (param("p", 4, type="int"), Range(count=ParamRef(name="p")), 4),
+        (param("p", (2, 4), config=ConfigKey(config_map="c", key="k")), ParamRef(name="p"), 2),
+        (param("p", config=ConfigKey(config_map="c", key="k")), ParamRef(name="p"), None),
+        (param("p", required=True), ParamRef(name="p"), None),
+        (param("p", "no list", type="str"), ParamRef(name="p"), None),
+        (param("p", "none", type="str"), Range(count=ParamRef(name="p")), None),
+    ],
+)
+def test_items_of_a_parameter_are_those_of_its_default(
+    parameter: Parameter, value: Value, count: int | None
+) -> None:
+    workflow = Workflow(name="w", parameters=(parameter,), steps=(over(value),))
+    jobs = ("fit",) if count is None else tuple(f"fit[{number}]" for number in range(count))
+    assert artifact_graph(workflow).jobs == jobs
+    assert steps_of_unknown_items(workflow) == (("fit",) if count is None else ())
+
+
+def test_a_parameter_is_followed_into_groups_and_handlers() -> None:
+    inside = Input(name="some", type="json", value=ParamRef(name="p"))
+    made = Input(name="made", type="json", value=out("a"))
+    steps = (over(ParamRef(name="some")), over(ParamRef(name="made"), "made"))
+    held = Step(name="g", action=Group(steps=steps), inputs=(inside, made))
+    handlers = (
+        ExitHandler(name="any", on="any", steps=(over(ParamRef(name="p")),)),
+        ExitHandler(name="bad", on="failure", steps=(over(out("a")),)),
+    )
+    workflow = Workflow(
+        name="w", parameters=(param("p", (1, 2)),), steps=(step("a"), held), exit_handlers=handlers
+    )
+    assert artifact_graph(workflow).jobs == (
+        *("a", "g/fit[0]", "g/fit[1]", "g/made"),
+        *("exit:any/fit[0]", "exit:any/fit[1]"),
+    )
+    assert steps_of_unknown_items(workflow) == ("g/made",)
+
+
+def test_lists_that_are_known_anyway_change_nothing() -> None:
+    workflow = Workflow(
+        name="w", parameters=(param("p", 1),), steps=(step("a"), over(Literal(value=(1,))))
+    )
+    assert with_known_lists(workflow) is workflow
 
 
 def test_foreach_of_no_items_is_no_job_and_hides_nothing_that_it_waits_for() -> None:
@@ -292,7 +355,7 @@ def test_random_workflows_take_as_long_as_estimates_say(first: int) -> None:
         dice = random.Random(seed)
         workflow = map_steps(Mill(seed).workflow(), functools.partial(_timed, dice))
         graph = artifact_graph(workflow)
-        assert workflow_time(graph) == critical_path(workflow).value, seed
+        assert workflow_time(graph) == critical_path(with_known_lists(workflow)).value, seed
         # A job that reads waits, and what is read is made by a step of that path and output.
         for name, maker in zip(graph.artifacts, graph.producer, strict=True):
             assert maker is not None

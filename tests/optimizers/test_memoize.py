@@ -98,7 +98,7 @@ def test_options_are_prices_and_speeds() -> None:
         (work(profile=None), "its profile does not say how long it takes."),
         (
             work(profile=Profile(seconds=5)),
-            "a hit saves less than 10 s of its 5 s (by its profile).",
+            "a hit saves 4 s of its 5 s, less than 10 s (by its profile).",
         ),
         (work(locks=(Mutex(name="m"),)), "it takes a lock, so it changes what others use."),
         (work("a", run("id")), "it reads a fact of the run, which is another each time."),
@@ -288,7 +288,7 @@ def test_what_no_profile_says_is_taken_from_earlier_runs() -> None:
     assert reasons["last"] == "Not memoized: nothing reads what it gives."
     _, log = by_runs(workflow, lambda: {"a": Profile(seconds=5)})
     reason = log.records[0].step_reasons["a"]
-    assert reason == "Not memoized: a hit saves less than 10 s of its 5 s (by earlier runs)."
+    assert reason == "Not memoized: a hit saves 4 s of its 5 s, less than 10 s (by earlier runs)."
     _, log = by_runs(workflow, dict)
     reason = log.records[0].step_reasons["a"]
     assert reason == "Not memoized: neither its profile nor an earlier run says how long it takes."
@@ -310,10 +310,76 @@ def test_profiles_come_first_and_runs_are_asked_only_for_what_they_leave_open() 
     assert list(by_runs(closed, unasked)[0]) == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("options", "profile", "reason"),
+    [
+        (
+            {"least_saved_s": 0},
+            Profile(seconds=0.637151, output_bytes=6),
+            (
+                "Not memoized: a hit saves nothing: it takes 1 s (hit_s), and the step 0.637 s "
+                "(by its profile)."
+            ),
+        ),
+        (
+            {},
+            Profile(seconds=60, output_bytes=32 * GIB),
+            (
+                "Not memoized: a hit saves nothing: it takes 1 s (hit_s) and reading what the step "
+                "gives 344 s, and the step 60 s (by its profile)."
+            ),
+        ),
+        (
+            {"least_saved_s": 0, "hit_s": 0},
+            Profile(seconds=60, output_bytes=32 * GIB),
+            (
+                "Not memoized: a hit saves nothing: reading what the step gives takes 344 s, and "
+                "the step 60 s (by its profile)."
+            ),
+        ),
+        (
+            {"least_saved_s": 0, "hit_s": 0},
+            Profile(seconds=0.0071, output_bytes=6),
+            "A hit saves 0.0071 s; 6 bytes are worth keeping for 30 days (by its profile).",
+        ),
+        (
+            {"least_saved_s": 0, "hit_s": 0},
+            Profile(seconds=0.000_04, output_bytes=1),
+            "A hit saves less than 0.001 s; 1 byte is worth keeping for 30 days (by its profile).",
+        ),
+        (
+            {"least_saved_s": 0, "hit_s": 0},
+            Profile(seconds=0, output_bytes=0),
+            "A hit saves nothing; 0 bytes are worth keeping for 30 days (by its profile).",
+        ),
+        (
+            {"most_age_s": 1e9},
+            Profile(seconds=86_400, output_bytes=1000 * 2**20),
+            "A hit saves 86,389 s; 1,000 MiB are worth keeping for 1,475 days (by its profile).",
+        ),
+        (
+            {"storage_gib_month": 20},
+            Profile(seconds=60, output_bytes=GIB),
+            "A hit saves 48.3 s; 1 GiB is worth keeping for 1 minute (by its profile).",
+        ),
+        (
+            {"read_bytes_per_s": 1e9},
+            Profile(seconds=60, output_bytes=1536 * 2**20),
+            "A hit saves 57.4 s; 1.5 GiB are worth keeping for 16 hours (by its profile).",
+        ),
+    ],
+)
+def test_figures_have_units_that_fit_and_what_saves_nothing_says_why(
+    options: dict[str, float], profile: Profile, reason: str
+) -> None:
+    _, log = memoized(flow("w", work(profile=profile), reads("a")), Memoize(**options))
+    assert log.records[0].step_reasons["a"] == reason
+
+
 def test_reasons_are_told_of_each_step() -> None:
     _, log = memoized(chain())
     [record] = log.records
     assert record.reason == "2 steps are memoized, 1 is not."
     assert record.step_reasons["make"] == (
-        "A hit saves 599 s; 0 GiB are worth keeping for 30 days (by its profile)."
+        "A hit saves 599 s; 0 bytes are worth keeping for 30 days (by its profile)."
     )

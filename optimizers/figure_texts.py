@@ -1,0 +1,61 @@
+"""Seconds, bytes and ages in the reasons of passes, with three digits and units that fit."""
+
+from __future__ import annotations
+
+_LEAST_S = 0.001
+"""Less than this is told as such: nobody measures it."""
+
+_UNITS = ("KiB", "MiB", "GiB", "TiB")
+
+
+def seconds_text(seconds: float) -> str:
+    """Return a duration in seconds, at least 0.
+
+    Examples
+    --------
+    >>> seconds_text(0), seconds_text(4e-5), seconds_text(0.637151), seconds_text(7196.4)
+    ('0 s', 'less than 0.001 s', '0.637 s', '7,196 s')
+    """
+    if 0 < seconds < _LEAST_S:
+        return f"less than {_LEAST_S} s"
+    return f"{_number(seconds)} s"
+
+
+def bytes_are(count: int) -> str:
+    """Return a size with its verb.
+
+    Examples
+    --------
+    >>> bytes_are(1), bytes_are(6), bytes_are(2**28), bytes_are(2**30)
+    ('1 byte is', '6 bytes are', '256 MiB are', '1 GiB is')
+    """
+    if count < 1024:
+        return "1 byte is" if count == 1 else f"{count} bytes are"
+    size, power = count / 1024, 0
+    while size >= 1024 and power < len(_UNITS) - 1:
+        size, power = size / 1024, power + 1
+    number = _number(size)
+    return f"{number} {_UNITS[power]} {'is' if number == '1' else 'are'}"
+
+
+def age_text(seconds: float) -> str:
+    """Return how long something is kept, in minutes, hours or days.
+
+    Examples
+    --------
+    >>> age_text(60), age_text(57_600), age_text(86_400), age_text(648_000)
+    ('1 minute', '16 hours', '1 day', '7.5 days')
+    """
+    for unit, length in (("day", 86_400), ("hour", 3_600)):
+        if seconds >= length:
+            return _counted(seconds / length, unit)
+    return _counted(seconds / 60, "minute")
+
+
+def _counted(value: float, unit: str) -> str:
+    number = _number(value)
+    return f"{number} {unit}{'' if number == '1' else 's'}"
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

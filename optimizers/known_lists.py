@@ -1,0 +1,129 @@
+"""Lists of foreaches that are made of parameters: known before a run that has their defaults."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+
+from couler.errors import EvaluationError, WireError
+from couler.ir.evaluation.values import (
+    VALUE_ERRORS,
+    RunFacts,
+    Stored,
+    View,
+    as_type,
+    bind_input,
+    elements,
+    from_json,
+    resolve,
+    to_json,
+)
+from couler.ir.ranges import is_known
+from couler.ir.rewrite import map_scopes
+from couler.ir.values import ItemRef, Literal, OwnRef, ParamRef, RoundRef, RunRef, StepRef, Value
+from couler.ir.values import children as parts_of
+from couler.ir.walk import Scope, ScopeKey, scopes
+from couler.ir.workflow import Parameter, Step, Workflow
+from couler.optimizers.durations import item_counts
+
+_BEFORE_THE_RUN = RunFacts("", "")
+
+
+def with_known_lists(workflow: Workflow) -> Workflow:
+    """Return the workflow with lists in the place of what foreaches make of parameters.
+
+    Parameters
+    ----------
+    workflow
+        A verified workflow. Its parameters have their defaults; one without is not known.
+
+    Notes
+    -----
+    O(n) for n steps, and for the items of their lists.
+
+    Examples
+    --------
+    >>> from couler.ir.policies import Foreach
+    >>> from couler.ir.workflow import Container
+    >>> fit = Step(name="fit", action=Container(image="busybox"),
+    ...            foreach=Foreach(over={"depth": ParamRef(name="depths")}))
+    >>> depths = Parameter(name="depths", type="json", default=(2, 4))
+    >>> with_known_lists(Workflow(name="w", parameters=(depths,), steps=(fit,))).steps[0].foreach
+    Foreach(over={'depth': Literal(kind='literal', value=(2, 4))}, max_parallel=None)
+    """
+    views = _views(workflow)
+    return map_scopes(
+        workflow,
+        lambda scope: tuple(_with_lists(step, views[scope.key]) for step in scope.steps),
+    )
+
+
+def steps_of_unknown_items(workflow: Workflow) -> tuple[str, ...]:
+    """Return the paths of steps whose items only a run that does not fail makes known."""
+    return tuple(
+        scope.path_of(step)
+        for scope in scopes(with_known_lists(workflow))
+        if scope.handler not in _on_failure(workflow)
+        for step in _of_unknown_items(scope)
+    )
+
+
+def _of_unknown_items(scope: Scope) -> list[Step]:
+    counts = item_counts(scope.steps)
+    return [one for one in scope.steps if one.foreach is not None and one.name not in counts]
+
+
+def _on_failure(workflow: Workflow) -> set[str]:
+    return {one.name for one in workflow.exit_handlers if one.on == "failure"}
+
+
+def _views(workflow: Workflow) -> Mapping[ScopeKey, View]:
+    """Return for each scope what is known in it: parameters, and inputs made of them."""
+    own = View(_BEFORE_THE_RUN, parameters=_defaults(workflow.parameters))
+    found: dict[ScopeKey, View] = {}
+    for scope in scopes(workflow):  # outer before inner
+        found[scope.key] = own
+        if scope.owner is None:
+            continue
+        around, known = found[scope.key_around], dict[str, Stored]()
+        for given in scope.owner.inputs:
+            if given.value is not None and _is_made_of(given.value, around):
+                with contextlib.suppress(*VALUE_ERRORS):  # they fail the group
+                    known[given.name] = bind_input(given, around)
+        found[scope.key] = View(_BEFORE_THE_RUN, parameters=known)
+    return found
+
+
+def _defaults(declared: tuple[Parameter, ...]) -> dict[str, Stored]:
+    found: dict[str, Stored] = {}
+    for parameter in declared:
+        if not parameter.required and parameter.default is not None:
+            with contextlib.suppress(WireError):  # it fails the run
+                found[parameter.name] = as_type(from_json(parameter.default), parameter.type)
+    return found
+
+
+def _is_made_of(value: Value, view: View) -> bool:
+    """Return whether a value reads nothing but what is known."""
+    if isinstance(value, ParamRef):
+        return value.name in view.parameters
+    if isinstance(value, StepRef | ItemRef | RoundRef | RunRef | OwnRef):
+        return False
+    return all(_is_made_of(inner, view) for inner in parts_of(value))
+
+
+def _with_lists(step: Step, view: View) -> Step:
+    if step.foreach is None or all(map(is_known, step.foreach.over.values())):
+        return step
+    over = {name: _known_list(value, view) for name, value in step.foreach.over.items()}
+    return step.model_copy(update={"foreach": step.foreach.model_copy(update={"over": over})})
+
+
+def _known_list(value: Value, view: View) -> Value:
+    if is_known(value) or not _is_made_of(value, view):
+        return value
+    try:
+        items = elements(resolve(value, view))
+        return Literal(value=tuple(None if one is None else to_json(one) for one in items))
+    except (EvaluationError, WireError):  # the step fails, whatever it has for items
+        return value
