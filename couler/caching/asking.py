@@ -10,6 +10,7 @@ import numbers
 import re
 import typing as t
 from collections.abc import Callable
+from contextlib import suppress
 
 from couler.caching.policy import CachePolicy, Knowledge
 from couler.errors import CachePolicyError, CoulerError
@@ -74,10 +75,10 @@ def _number(
     known: Knowledge,
 ) -> float:
     answer: object = _ask(policy, question, ask, key, known)
-    if isinstance(answer, float | int) and not math.isnan(answer):
-        return answer
-    if isinstance(answer, numbers.Real) and not math.isnan(answer):  # such as float32 of numpy
-        return float(answer)
+    if isinstance(answer, numbers.Real):  # such as float32 of numpy
+        with suppress(OverflowError):  # an integer that no float can hold is no answer
+            if not math.isnan(number := float(answer)):
+                return number
     raise _no_answer(policy, question, key, answer, "a number")
 
 

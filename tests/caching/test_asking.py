@@ -77,7 +77,7 @@ def test_a_policy_does_not_end_the_program(question: str) -> None:
 
 
 @pytest.mark.parametrize("question", ["on_access", "worth"])
-@pytest.mark.parametrize("answer", [float("nan"), np.float32("nan"), None, "1", 1j])
+@pytest.mark.parametrize("answer", [float("nan"), np.float32("nan"), None, "1", 1j, 10**400])
 def test_a_worth_is_a_number(question: str, answer: object) -> None:
     with pytest.raises(CachePolicyError, match=r"of 'a', which is not a number"):
         ASKED[question](Saying(answer), "a", NOTHING)
