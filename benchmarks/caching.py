@@ -6,7 +6,7 @@ their files; the scenarios have caches of 10, 20 and 30 GB, at 10 ms and 1 GB/s,
 second time with misses that are made again.
 
     python benchmarks/caching.py [--data DIR] [--json OUT] [--seed N] [--quick | --whole]
-                                 [--markdown] [--plots DIR] [--jobs N]
+                                 [--markdown] [--plots DIR] [--jobs N] [--left-shares]
 
 Policies are compared on one sequence of reads, that of a run that reading does not hold up, as only
 then the best is known: the most that any cache can save is the solution of a linear program. The
@@ -30,11 +30,12 @@ import math
 import os
 import statistics
 import sys
-from collections.abc import Sequence
+import typing as t
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-from workloads import caching_plots, scenarios, wfformat
+from workloads import caching_plots, holdout, scenarios, wfformat
 from workloads.caching_runs import (
     DEFAULT,
     SHARES,
@@ -49,7 +50,10 @@ from workloads.caching_runs import (
 )
 from workloads.options import Options, parse, parser_of
 
+from couler.caching.graph import ArtifactGraph
 from couler.errors import SerializationError
+
+Result = t.TypeVar("Result")
 
 QUICK_EVERY = 6
 
@@ -67,21 +71,50 @@ DOCUMENTED = ("none", "all", "fifo", "lru", "couler-paper", "couler", DEFAULT)
 
 def real_figures(options: Options, policies: Sequence[Contender]) -> tuple[list[Row], list[Limit]]:
     """Return the figures of all workflows of a folder that read anything."""
+    work = [
+        (name, graph, policies, options.seed, 0.0 if options.quick else INTEGRAL_S, options.whole)
+        for name, graph in real_workflows(options)
+    ]
+    done = measured(measure_real, work, options.jobs)
+    return [one for rows, _ in done for one in rows], [one for _, some in done for one in some]
+
+
+def real_workflows(options: Options) -> list[tuple[str, ArtifactGraph]]:
+    """Return the workflows of a folder; if it has to be quick, some of the small ones."""
     found = [
         (name, graph)
         for name, graph in wfformat.artifact_instances(options.data)
         if not options.quick or len(graph.jobs) <= SMALL
     ]
-    work = [
-        (name, graph, policies, options.seed, 0.0 if options.quick else INTEGRAL_S, options.whole)
-        for name, graph in (found[::QUICK_EVERY] if options.quick else found)
-    ]
-    if options.jobs == 1:
-        done = list(itertools.starmap(measure_real, work))
+    return found[::QUICK_EVERY] if options.quick else found
+
+
+def measured(
+    measure: Callable[..., Result], work: Sequence[tuple[t.Any, ...]], jobs: int
+) -> list[Result]:
+    """Return what is measured of each piece of work, so many at a time."""
+    if jobs == 1 or not work:
+        return list(itertools.starmap(measure, work))
+    with ProcessPoolExecutor(jobs) as workers:
+        return list(workers.map(measure, *zip(*work, strict=True)))
+
+
+def print_left_shares(options: Options) -> None:
+    """Print what the default saves by what a byte left free counts, chosen on half of the rest."""
+    work = [(name, graph, options.seed) for name, graph in real_workflows(options)]
+    tried = list(itertools.chain(*measured(holdout.try_left_shares, work, options.jobs)))
+    means, chosen = holdout.choose(tried)
+    if not chosen:
+        print("two applications are needed of which something can be saved")
     else:
-        with ProcessPoolExecutor(options.jobs) as workers:
-            done = list(workers.map(measure_real, *zip(*work, strict=True)))
-    return [one for rows, _ in done for one in rows], [one for _, some in done for one in some]
+        lines = [(f"{left:g}", *map(percent, shares)) for left, shares in means.items()]
+        print(table(("left share", "first half", "second half"), lines, 1))
+    for half, one in zip(("first", "second"), chosen, strict=False):
+        print(
+            f"chosen on the {half} half: {one.left_share:g}, with {percent(one.own)}; on the other "
+            f"half {percent(one.other)}, where the best is {percent(one.best)}"
+        )
+    options.write(tried=[dataclasses.asdict(one) for one in tried])
 
 
 def mean(values: Sequence[float]) -> float:
@@ -213,6 +246,11 @@ def verdicts(rows: Sequence[Row]) -> bool:
     for policy, goal in ((DEFAULT, SHARE_GOAL), (TIMED, TIMED_SHARE_GOAL)):
         some = [row for row in rows if row.policy == policy]
         reached.append(verdict(f"{policy}: share", mean(shares(some)), goal, is_least=True))
+        parts = [
+            mean(shares([row for row in some if row.name in half]))
+            for half in holdout.halves({row.name for row in some})
+        ]
+        print("  of two halves of the applications: {} and {}".format(*map(percent, parts)))
         excess = {
             (row.name, row.cache): row.cost / of[row.name, row.cache, "lru"].cost - 1
             for row in some
@@ -243,6 +281,11 @@ def options_of(arguments: Sequence[str] | None) -> Options:
         "--whole", action="store_true", help="try all policies on the largest workflows as well"
     )
     parser.add_argument(
+        "--left-shares",
+        action="store_true",
+        help="only choose what is left free on half of the applications, and try it on the others",
+    )
+    parser.add_argument(
         "--jobs",
         type=int,
         default=os.cpu_count() or 1,
@@ -260,6 +303,9 @@ def options_of(arguments: Sequence[str] | None) -> Options:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the benchmark."""
     options = options_of(arguments)
+    if options.left_shares:
+        print_left_shares(options)
+        return
     policies = contenders()
     real: list[Row] = []
     limits: list[Limit] = []

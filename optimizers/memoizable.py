@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.locks import locks_of
@@ -11,13 +12,18 @@ from couler.ir.storage import ConfigVolume, EmptyVolume, SecretVolume
 from couler.ir.values import ItemRef, ParamRef, RunRef, StepRef, Value, walk
 from couler.ir.walk import Scope, ScopeKey, output_references, read_values, references, scopes
 from couler.ir.wire import is_file
-from couler.ir.workflow import STDOUT, Container, Group, Script, Step, Workflow
+from couler.ir.workflow import Container, Group, Input, Output, Script, Step, Workflow
 
 _OWN_VOLUMES = (ConfigVolume, EmptyVolume, SecretVolume)
 """Volumes in which a step leaves nothing for others."""
 
-
 _Source: t.TypeAlias = RunRef | tuple[Scope, Step]
+
+_Place: t.TypeAlias = tuple[ScopeKey, str]
+"""A step: its scope and its name."""
+
+_Found: t.TypeAlias = tuple[Scope, Step, Value]
+"""A value, the step that it is of, and the scope in which it is read."""
 
 
 class Memoizable:
@@ -35,8 +41,8 @@ class Memoizable:
 
     Notes
     -----
-    O(n + m) for n steps and m references, each of which is followed through at most as many groups
-    as there are around it.
+    O(n + m) for n steps and m references, where each reference is followed through the groups that
+    hand it in or out until the step that makes it; recursion goes no deeper than groups are nested.
     """
 
     def __init__(
@@ -50,8 +56,9 @@ class Memoizable:
         self._by_content = files_by_content
         self._volumes = {volume.name: volume for volume in workflow.volumes}
         self._scopes: dict[ScopeKey, Scope] = {scope.key: scope for scope in scopes(workflow)}
-        self._read = {key: _reads(scope, workflow) for key, scope in self._scopes.items()}
-        self._decided: dict[tuple[ScopeKey, str], bool] = {}
+        self._indexes = {key: _Index(scope, workflow) for key, scope in self._scopes.items()}
+        self._unkept: set[_Place] | None = None
+        """The steps that cannot be kept, once that was asked."""
 
     def steps(self) -> Iterator[tuple[Scope, Step]]:
         """Yield all steps that run something, outside of exit handlers and hooks."""
@@ -63,8 +70,7 @@ class Memoizable:
     def obstacle(self, scope: Scope, step: Step) -> str | None:
         """Return why an earlier run cannot stand for a step; None if it can."""
         return (
-            self._effect(step)
-            or self._unread(scope, step)
+            self._own_obstacle(scope, step)
             or self._unsteady_input(scope, step)
             or self._refused.get(scope.path_of(step))
         )
@@ -107,19 +113,13 @@ class Memoizable:
 
     def _unread(self, scope: Scope, step: Step) -> str | None:
         """Whether nothing reads what a step gives, or reads it in a way that needs this run."""
-        read = self._read[scope.key]
-        names = [name for one, name in read if one == step.name]
-        if not names:
+        index = self._indexes[scope.key]
+        if step.name not in index.read:
             return "nothing reads what it gives"
-        if self._by_content or step.foreach is None:
+        if self._by_content or step.foreach is None or step.name not in index.folder_reader:
             return None
-        for other in scope.steps:
-            for given in other.inputs:
-                value = given.value
-                is_folder = given.many and is_file(given.type)
-                if is_folder and isinstance(value, StepRef) and value.step == step.name:
-                    return f"{other.name} reads the files of all its items as one folder"
-        return None
+        reader = index.folder_reader[step.name]
+        return f"{reader} reads the files of all its items as one folder"
 
     def _unsteady_input(self, scope: Scope, step: Step) -> str | None:
         for source in self._sources_of(scope, step):
@@ -133,69 +133,160 @@ class Memoizable:
                 )
         return None
 
-    def _sources_of(self, scope: Scope, step: Step) -> Iterator[_Source]:
-        for value in read_values(step):
-            yield from self._sources(scope, step, value)
+    def _can_be_kept(self, scope: Scope, producer: Step) -> bool:
+        if self._unkept is None:
+            self._unkept = self._find_unkept()
+        return (scope.key, producer.name) not in self._unkept
 
-    def _sources(self, scope: Scope, reader: Step, value: Value) -> Iterator[_Source]:
-        """Yield what makes a value another in each run: facts of the run, makers of files."""
-        for inner in walk(value):
-            match inner:
+    def _find_unkept(self) -> set[_Place]:
+        """Return the steps without a cache of which no later run finds an entry.
+
+        They are those that cannot be kept by themselves, and all that read their files; steps of a
+        loop, which read each other's, can be if nothing else is in the way.
+        """
+        unkept: set[_Place] = set()
+        readers: defaultdict[_Place, list[_Place]] = defaultdict(list)
+        for scope in self._scopes.values():
+            for step in scope.steps:
+                if step.cache is not None:
+                    continue
+                place = (scope.key, step.name)
+                if self._refused.get(scope.path_of(step)) or self._own_obstacle(scope, step):
+                    unkept.add(place)
+                    continue
+                for source in self._sources_of(scope, step):
+                    if isinstance(source, RunRef):
+                        unkept.add(place)
+                    else:
+                        readers[source[0].key, source[1].name].append(place)
+        waiting = list(unkept)
+        while waiting:
+            new = {reader for reader in readers[waiting.pop()] if reader not in unkept}
+            unkept |= new
+            waiting += new
+        return unkept
+
+    def _own_obstacle(self, scope: Scope, step: Step) -> str | None:
+        return self._effect(step) or self._unread(scope, step)
+
+    def _sources_of(self, scope: Scope, step: Step) -> Iterator[_Source]:
+        """Yield what makes a step's values others in each run: facts of the run, makers of files.
+
+        Each once, in the order in which the step reads them.
+        """
+        seen: set[tuple[ScopeKey, Value]] = set()
+        ways = [_within(scope, step, read_values(step))]
+        while ways:
+            found = next(ways[-1], None)
+            if found is None:
+                ways.pop()
+                continue
+            inside, reader, value = found
+            match value:
                 case RunRef():
-                    yield inner
-                case ParamRef():
-                    yield from self._sources_around(scope, inner)
-                case ItemRef():
-                    if reader.foreach is not None:
-                        yield from self._sources(scope, reader, reader.foreach.over[inner.name])
-                case StepRef():
-                    yield from self._sources_before(scope, inner)
+                    yield value
+                case ItemRef() if reader.foreach is not None:
+                    ways.append(_within(inside, reader, [reader.foreach.over[value.name]]))
+                case ParamRef() | StepRef() if (inside.key, value) not in seen:
+                    seen.add((inside.key, value))
+                    if isinstance(value, ParamRef):
+                        ways.append(self._around(inside, value))
+                        continue
+                    producer = self._file_producer(inside, value)
+                    if producer is not None and isinstance(producer.action, Group):
+                        ways.append(self._handed_out(inside, producer, value))
+                    elif producer is not None:
+                        yield inside, producer
                 case _:
                     pass
 
-    def _sources_around(self, scope: Scope, value: ParamRef) -> Iterator[_Source]:
+    def _around(self, scope: Scope, value: ParamRef) -> Iterator[_Found]:
+        """Yield what a group is given for an input."""
         owner = scope.owner
-        for given in () if owner is None else owner.inputs:
-            if owner is not None and given.name == value.name and given.value is not None:
-                yield from self._sources(self._scopes[scope.key_around], owner, given.value)
+        given = self._indexes[scope.key].inputs.get(value.name)
+        if owner is None or given is None or given.value is None:
+            return iter(())
+        return _within(self._scopes[scope.key_around], owner, [given.value])
 
-    def _sources_before(self, scope: Scope, value: StepRef) -> Iterator[_Source]:
-        producer = next((step for step in scope.steps if step.name == value.step), None)
-        if producer is None or self._by_content:
-            return
-        for output in producer.outputs:
-            if output.name != value.output:
-                continue
-            if isinstance(producer.action, Group):
-                inside = self._scopes[scope.handler, (*scope.path, producer.name)]
-                if output.value is not None:
-                    yield from self._sources(inside, producer, output.value)
-            elif is_file(output.type):
-                yield scope, producer
+    def _handed_out(self, scope: Scope, group: Step, value: StepRef) -> Iterator[_Found]:
+        """Yield what a group hands out as an output."""
+        inside = self._scopes[scope.handler, (*scope.path, group.name)]
+        handed = self._indexes[inside.key].outputs.get(value.output)
+        if handed is None or handed.value is None:
+            return iter(())
+        return _within(inside, group, [handed.value])
 
-    def _can_be_kept(self, scope: Scope, producer: Step) -> bool:
-        if producer.cache is not None:
-            return True
-        place = (scope.key, producer.name)
-        if place not in self._decided:
-            self._decided[place] = True  # of a loop, whose rounds read each other
-            self._decided[place] = self.obstacle(scope, producer) is None
-        return self._decided[place]
+    def _file_producer(self, scope: Scope, value: StepRef) -> Step | None:
+        """Return the group of which an output is read, or the step of which a file is.
+
+        None where that is the same in each run.
+        """
+        index = self._indexes[scope.key]
+        producer = None if self._by_content else index.steps.get(value.step)
+        if producer is None or isinstance(producer.action, Group):
+            return producer
+        return producer if value.output in index.files[value.step] else None
 
 
-def _reads(scope: Scope, workflow: Workflow) -> frozenset[tuple[str, str]]:
-    """Return the steps of a scope and the outputs of them that something reads."""
-    read = {(one.step, one.output) for step in scope.steps for one in references(step)}
+class _Index:
+    """What is looked up in a scope."""
+
+    def __init__(self, scope: Scope, workflow: Workflow) -> None:
+        self.steps = {step.name: step for step in scope.steps}
+        self.files = {
+            step.name: {output.name for output in step.outputs if is_file(output.type)}
+            for step in scope.steps
+        }
+        owner = scope.owner
+        self.inputs: Mapping[str, Input] = _by_name(() if owner is None else owner.inputs)
+        """Of the group that it is."""
+        self.outputs: Mapping[str, Output] = _by_name(() if owner is None else owner.outputs)
+        self.read = _read(scope, workflow)
+        """The names of the steps of which something is read."""
+        self.folder_reader = _folder_readers(scope)
+        """Who reads the files of all items of a step as one folder, the first that does."""
+
+
+_Named = t.TypeVar("_Named", Input, Output)
+
+
+def _by_name(fields: Iterable[_Named]) -> dict[str, _Named]:
+    return {one.name: one for one in fields}
+
+
+def _within(scope: Scope, reader: Step, values: Iterable[Value]) -> Iterator[_Found]:
+    for value in values:
+        for inner in walk(value):
+            yield scope, reader, inner
+
+
+def _read(scope: Scope, workflow: Workflow) -> frozenset[str]:
+    """Return the names of the steps of a scope of which something is read."""
+    read = {one.step for step in scope.steps for one in references(step)}
+    if scope.owner is None and scope.path:  # hooks, of which nobody outside reads anything
+        return frozenset(read)
     if scope.owner is not None:
         outputs = [output.value for output in scope.owner.outputs]
     elif scope.handler is None:
         outputs = [output.value for output in workflow.outputs]
-        for handler in workflow.exit_handlers:
-            for step in handler.steps:
-                read |= {(one.step, one.output) for one in references(step)}
+        read |= {
+            one.step
+            for handler in workflow.exit_handlers
+            for step in handler.steps
+            for one in references(step)
+        }
     else:
         outputs = []
     for value in outputs:
-        read |= {(one.step, one.output) for one in output_references(value)}
-    read |= {(name, STDOUT) for name in read_in_scope(scope, workflow)}
-    return frozenset(read)
+        read |= {one.step for one in output_references(value)}
+    return frozenset(read | read_in_scope(scope, workflow))
+
+
+def _folder_readers(scope: Scope) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for step in scope.steps:
+        for given in step.inputs:
+            value = given.value
+            if given.many and is_file(given.type) and isinstance(value, StepRef):
+                found.setdefault(value.step, step.name)
+    return found

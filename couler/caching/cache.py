@@ -82,7 +82,9 @@ class BudgetedCache:
     worth has risen above what was stored, is O(k log n) for n kept artifacts and O(n k) where the
     policy does not promise that worths only rise. What is evicted was admitted before, and so adds
     O(log n) to the decision that admitted it. A newcomer that is refused after it was compared
-    with j artifacts costs O(j log n), and so do j that are taken and then spared.
+    with j artifacts costs O(j log n), and so do j that are taken and then spared. Of how many k
+    others the worth changes as one is kept is for policy and outlook to say: by the reconstruction
+    cost of the Couler paper, of all that is made of it.
 
     Examples
     --------

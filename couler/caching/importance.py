@@ -113,7 +113,9 @@ def reconstruction_cost(
     reads is kept, or if it reads nothing. Repaired, `L(u) = sum over i of w_i + sum over i, j of
     A_ij d_i d_j`: each job is paid once, however many read from it.
 
-    O(reads of the jobs in `G_p`).
+    O(reads of the jobs in `G_p`). Where one artifact is kept or given up, this changes for all that
+    is made of it within the layers: for as many as read it, at least. That lies in the equation,
+    and so a cache that keeps and gives up again what n jobs read asks for O(n) worths each time.
 
     References
     ----------

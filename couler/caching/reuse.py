@@ -37,6 +37,9 @@ class ReuseValues:
     question about an artifact takes O(reads in `G_s`), a later one O(layers); a change takes
     O(what moves) for each artifact that it concerns.
 
+    What many jobs read and the cache refuses comes back at each of their misses. So what is given
+    up is remembered as well: what was given up last, as many as are kept.
+
     Examples
     --------
     >>> graph = ArtifactGraph(("a", "b", "c"), ("x", "y"), (0, 1), ((1,), (2,)), (1, 1),
@@ -59,6 +62,8 @@ class ReuseValues:
         self._ended = ended
         self._layers = layers
         self._known: dict[int, _Dependants] = {}
+        self._given_up: dict[int, None] = {}
+        """What is remembered and not kept, what was given up last at the end."""
 
     def of(self, artifact: int, reading: Reading = "repaired") -> float:
         """Return the reuse value of an artifact, as `couler.caching.importance.reuse_value`."""
@@ -66,14 +71,12 @@ class ReuseValues:
         if found is None:
             found = _Dependants(self._graph, self._kept, self._ended, artifact, self._layers)
             self._known[artifact] = found
+            self._remember(artifact)
         return value_of_counts(found.all, found.waiting, reading=reading)
-
-    def forget(self, artifact: int) -> None:
-        """Remember nothing of an artifact until it is asked about again."""
-        self._known.pop(artifact, None)
 
     def keep(self, artifact: int) -> None:
         """Take note that an artifact is kept from now on."""
+        self._given_up.pop(artifact, None)
         for found in self._concerned(artifact):
             found.cut(artifact)
 
@@ -81,6 +84,8 @@ class ReuseValues:
         """Take note that an artifact is kept no longer."""
         for found in self._concerned(artifact):
             found.join(artifact)
+        if artifact in self._known:
+            self._remember(artifact)
 
     def end(self, job: int) -> None:
         """Take note that a job has ended, which it had not before."""
@@ -88,12 +93,24 @@ class ReuseValues:
             if one in self._known:
                 self._known[one].end(job)
 
+    def _remember(self, artifact: int) -> None:
+        """Note that an artifact is remembered; forget what was given up long ago for it."""
+        if artifact not in self._kept:
+            self._given_up[artifact] = None
+        while len(self._given_up) > len(self._kept) + _SLACK:
+            oldest = next(iter(self._given_up))
+            del self._given_up[oldest], self._known[oldest]
+
     def _concerned(self, artifact: int) -> Iterator[_Dependants]:
         maker = self._graph.producer[artifact]
         if maker is not None:
             for one in read_before(self._graph, self._kept, maker, self._layers - 1):
                 if one in self._known:
                     yield self._known[one]
+
+
+_SLACK = 8
+"""How many more than are kept are remembered after they were given up."""
 
 
 class _Dependants:

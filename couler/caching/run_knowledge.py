@@ -145,7 +145,6 @@ class RunKnowledge:
         self._kept.discard(artifact)
         if self._is_importance_asked:
             self._reuse.give_up(artifact)
-            self._reuse.forget(artifact)
         self._costs.give_up(artifact)
 
     def size_bytes(self, key: str) -> int:

@@ -53,17 +53,29 @@ def test_all_policies_are_measured_and_ask_for_few_worths(
             assert row["kept"] > row["fits"] / 2
 
 
-@pytest.mark.parametrize("shape", ["recent", "fans", "hub"])
+@pytest.mark.parametrize("shape", ["recent", "fans", "hub", "wide"])
 @pytest.mark.parametrize("name", sorted(set(policy_names()) - {"none"}))
 def test_a_decision_asks_for_few_worths(benchmark: types.ModuleType, shape: str, name: str) -> None:
     """Sizes differ: something goes for newcomers that are refused, and some of it need not go."""
-    assert set(benchmark.SHAPES) == {"recent", "fans", "hub"}
+    assert set(benchmark.SHAPES) == {"recent", "fans", "hub", "wide"}
+    is_known = (shape, name) in benchmark.KNOWN
     few, many = (
-        benchmark.replay(benchmark.graph_of(shape, fits, 1), fits, read_policy(name)).asked
-        for fits in (60, 600)
+        benchmark.of_policy(name, [benchmark.graph_of(shape, fits, 1)], fits, shape).asked
+        for fits in ((20, 200) if is_known else (60, 600))
     )
     assert few >= 1
-    assert many <= benchmark.WORTHS_SLACK * few * math.log(600) / math.log(60)
+    is_few = many <= benchmark.WORTHS_SLACK * few * math.log(600) / math.log(60)
+    assert is_few is not is_known
+
+
+def test_what_is_missed_in_a_wide_run_is_made_again_once(benchmark: types.ModuleType) -> None:
+    graph = benchmark.graph_of("wide", 2, 1)
+    # One job splits, two read what it makes, the next two that and one of these, the last all.
+    assert graph.inputs == ((), (0,), (0,), (0, 1), (0, 2), (0, 1, 2, 3, 4))
+    cache = benchmark.BudgetedCache(0, read_policy("lru"), benchmark.RunKnowledge(graph))
+    assert sorted(benchmark.read(graph, cache, 3, is_made_again=True)) == [0, 1]
+    assert sorted(benchmark.read(graph, cache, 5, is_made_again=True)) == [0, 1, 2, 3, 4]
+    assert benchmark.read(graph, cache, 5, is_made_again=False) == []
 
 
 def row(benchmark: types.ModuleType, fits: int, policy: str, **figures: float) -> object:
@@ -81,6 +93,7 @@ def row(benchmark: types.ModuleType, fits: int, policy: str, **figures: float) -
 def test_growth_beyond_the_logarithm_is_told(
     benchmark: types.ModuleType,
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
     asked: float,
     microseconds: float,
     is_kept: bool,
@@ -95,3 +108,6 @@ def test_growth_beyond_the_logarithm_is_told(
     rows.append(row(benchmark, 100, "lru", asked=4.0, microseconds=10.0))
     rows.append(row(benchmark, 10_000, "lru", asked=asked, microseconds=microseconds))
     assert benchmark.verdicts(rows) is is_kept
+    monkeypatch.setattr(benchmark, "KNOWN", {("only", "lru"): "it is so"})
+    assert benchmark.verdicts(rows)
+    assert ("known: it is so" in capsys.readouterr().out) is not is_kept

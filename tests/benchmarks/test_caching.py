@@ -122,6 +122,39 @@ def test_goals_that_are_missed_are_told_with_the_pairs(
     assert not modules.caching.verdicts(less)
 
 
+def test_what_is_left_free_is_chosen_on_half_of_the_applications(
+    modules: Modules, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    holdout = importlib.import_module("workloads.holdout")
+    assert holdout.halves(["b-2", "a-1", "c-1", "b-1"]) == ({"a-1", "c-1"}, {"b-1", "b-2"})
+    used = holdout.eviction.LEFT_SHARE
+    at = {0.0: (0.1, 0.2), 0.25: (0.9, 0.3), 0.5: (0.9, 0.6), 0.75: (0.8, 0.9), 1.0: (0.7, 0.8)}
+    tried = [
+        holdout.Tried(name, "5%", left, share)
+        for left, shares in at.items()
+        for name, share in zip(("a-1", "b-1"), shares, strict=True)
+    ]
+    means, chosen = holdout.choose(tried)
+    assert means == at
+    assert chosen == [(0.5, 0.9, 0.6, 0.9), (0.75, 0.9, 0.8, 0.9)]
+    assert holdout.choose(tried[::2]) == ({}, [])
+
+    given = next(WORKFLOWS.glob("*.json")).read_bytes()
+    for name in ("first-1", "second-1"):
+        (tmp_path / f"{name}.json").write_bytes(given)
+    out = tmp_path / "tried.out"
+    modules.caching.main(
+        ["--left-shares", "--jobs", "1", "--data", str(tmp_path), "--json", str(out)]
+    )
+    printed = capsys.readouterr().out.splitlines()
+    assert len(printed) == 1 + len(holdout.LEFT_SHARES) + 2
+    assert printed[-1].startswith("chosen on the second half: ")
+    found = json.loads(out.read_text())["tried"]
+    assert len(found) == 2 * 3 * len(holdout.LEFT_SHARES)
+    assert all(0 < one["share"] <= 1 + 1e-9 for one in found)
+    assert used == holdout.eviction.LEFT_SHARE
+
+
 def test_a_goal_that_is_missed_ends_the_benchmark(
     modules: Modules, monkeypatch: pytest.MonkeyPatch
 ) -> None:

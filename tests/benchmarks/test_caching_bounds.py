@@ -41,6 +41,9 @@ class Chancy:
     def holds(self, artifact: int) -> bool:
         return artifact in self._held
 
+    def access(self, artifact: int) -> None:
+        """Nothing to note."""
+
     def start(self, job: int) -> None:
         """Nothing to note."""
 

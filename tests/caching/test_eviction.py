@@ -10,7 +10,9 @@ import itertools
 import random
 import typing as t
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,10 +31,12 @@ from couler.caching.eviction import (
 from couler.caching.graph import ArtifactGraph
 from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
+from couler.caching.registry import read_policy
 from couler.caching.run_knowledge import RunKnowledge
 from couler.control.cache_sync import sync_entries
 from couler.state import create_run, open_database
-from couler.state.admission import evict_entries, settle_offer
+from couler.state.admission import count_hit, evict_entries, settle_offer
+from couler.state.cache import list_entries, look_up
 from couler.state.entries import Offer
 from couler.store.run_files import RunFiles
 from tests.state.samples import IR, NOON, RUN
@@ -146,6 +150,47 @@ def test_what_is_not_needed_to_make_room_stays(tmp_path: Path) -> None:
             for name, size in (("a", 400), ("b", 600), ("c", 500))
         ]
     assert [[kept.path for kept, _ in one.evicted] for one in settled] == [[], [], ["b"]]
+
+
+@pytest.mark.parametrize("policy", ["lru", "fifo", "gdsf"])
+def test_in_memory_and_in_the_database_the_same_stays(tmp_path: Path, policy: str) -> None:
+    """One trace of offers and reads, with policies that look at nothing but these."""
+    chance = random.Random(1)
+    names = "abcdefghij"
+    sizes = {name: chance.randint(50, 400) for name in names}
+    costs = {name: float(chance.randint(1, 50)) for name in names}
+    graph = ArtifactGraph(
+        jobs=(*names, "read"),
+        artifacts=tuple(names),
+        producer=tuple(range(len(names))),
+        readers=((len(names),),) * len(names),
+        size_bytes=tuple(sizes.values()),
+        seconds=(*costs.values(), 1.0),
+    )
+    cache = BudgetedCache(1000, read_policy(policy), RunKnowledge(graph))
+    judge = Judge(Budget.choose(policy, 1000))
+    hits = refused = evicted = 0
+    with open_database(f"sqlite:///{tmp_path}/couler.db") as database:
+        create_run(database, RUN, IR)
+        for _ in range(60):
+            name = chance.choice(names)
+            if cache.access(name):
+                entry = look_up(database, name * 64)
+                assert entry is not None
+                count_hit(database, entry, NOON, partial(judge.credit_of, entry=entry))
+                hits += 1
+                continue
+            given = replace(offer(name, sizes[name]), cost_s=costs[name])
+            settled = settle_offer(database, given, judge.settle)
+            told = cache.offer(name)
+            assert told.admitted == (settled.decision.decision == "stored")
+            assert sorted(told.evicted) == sorted(kept.path for kept, _ in settled.evicted)
+            assert set(cache) == {entry.path for entry in list_entries(database)}
+            refused += not told.admitted
+            evicted += len(told.evicted)
+    assert hits
+    assert evicted
+    assert bool(refused) == (policy == "gdsf")
 
 
 def test_room_within_a_run_may_be_room_for_all(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import math
 import pytest
 
 from couler.caching.graph import ArtifactGraph
-from couler.caching.simulation import Machine, Report, Span, Storage, simulate, usage
+from couler.caching.policies.lru import LeastRecentlyUsed
+from couler.caching.simulation import GovernedCache, Machine, Report, Span, Storage, simulate, usage
 
 REMOTE = Storage(latency_s=1, read_bytes_per_s=10, write_bytes_per_s=5)
 CACHE = Storage(latency_s=0, read_bytes_per_s=100, write_bytes_per_s=50)
@@ -21,6 +22,7 @@ class Fixed:
         self._kept = kept
         self._held: set[int] = set()
         self.told: list[str] = []
+        self.read: list[str] = []
 
     @property
     def used_bytes(self) -> int:
@@ -28,6 +30,9 @@ class Fixed:
 
     def holds(self, artifact: int) -> bool:
         return artifact in self._held
+
+    def access(self, artifact: int) -> None:
+        self.read.append(self._graph.artifacts[artifact])
 
     def start(self, job: int) -> None:
         self.told.append(f"+{self._graph.jobs[job]}")
@@ -132,6 +137,7 @@ def test_misses_are_made_again_along_all_that_is_not_held() -> None:
     report = simulate(graph, held, Machine(1, REMOTE, CACHE, misses="recompute"))
     # load: 16 + 4.  fit: 2 + 60.  test: table 2, model again 60 of the table that it has, 2.
     assert report.seconds == 20 + 62 + 64
+    assert held.read == ["table", "table"]
     # What is made again on the way is offered: the model, though nothing keeps it.
     assert " ".join(held.told) == "+load raw table -load +fit model -fit +test model -test"
 
@@ -147,6 +153,30 @@ def test_a_job_run_again_gives_all_its_outputs_and_runs_once_a_start() -> None:
     )
     report = simulate(graph, Fixed(graph), Machine(1, REMOTE, CACHE, misses="recompute"))
     assert phases(report) == [(0, "compute", 7), (0, "remake", 7), (1, "compute", 1)]
+
+
+def test_what_is_read_to_make_something_again_was_used() -> None:
+    """LRU gives up what nothing has read for longest, be it a step or what is made again."""
+    graph = ArtifactGraph(
+        jobs=("base", "huge", "other", "read", "new", "end"),
+        artifacts=("base", "huge", "other", "new"),
+        producer=(0, 1, 2, 4),
+        readers=((1,), (3,), (5,), (5,)),
+        size_bytes=(10, 100, 10, 10),
+        seconds=(1, 1, 1, 1, 1, 1),
+        waits=((), (0,), (1,), (2,), (3,), (4,)),
+    )
+    machine = Machine(1, REMOTE, CACHE, misses="recompute")
+    cache = GovernedCache(graph, 20, LeastRecentlyUsed(), machine)
+    report = simulate(graph, cache, machine)
+    # base is kept and read by huge, which has no room; other is kept. To read what huge made, it
+    # runs again and reads base once more, so that new goes in the place of other. For end, other
+    # runs again and goes in the place of base, as new was read at that time.
+    assert [span.job for span in report.spans if span.phase == "remake"] == [1, 2]
+    assert [cache.holds(artifact) for artifact in range(4)] == [False, False, True, True]
+    assert report.seconds == pytest.approx(
+        1 + 0.2 + 0.1 + 1 + 1 + 0.2 + 0.1 + 1 + 1 + 1 + 0.2 + 2.3
+    )
 
 
 def test_chains_as_long_as_they_come_are_made_again() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Iterator
 
 import pytest
 
@@ -13,7 +14,9 @@ from couler.ir.locks import Mutex
 from couler.ir.pods import PodContainer
 from couler.ir.policies import Cache, Profile
 from couler.ir.storage import ClaimVolume, EmptyVolume, Mount
+from couler.ir.walk import Scope, scopes
 from couler.ir.workflow import ExitHandler, Input, Output, Step, Workflow
+from couler.optimizers import memoizable
 from couler.optimizers.base import History, Refusals
 from couler.optimizers.log import PassLog
 from couler.optimizers.passes.memoize import Memoize
@@ -207,6 +210,87 @@ def test_files_that_are_read_as_one_folder_stay_with_their_run() -> None:
     workflow = flow("w", make, folder)
     assert why_not(workflow) == "last reads the files of all its items as one folder."
     assert list(memoized(workflow, engine="local")[0]) == ["a"]
+
+
+def long_chain(length: int) -> list[Step]:
+    """Return steps of which each reads a file of the one before; the first tells of the run."""
+    first = work("s0", run("id"), outputs=[FILE])
+    return [first] + [
+        work(
+            f"s{number}",
+            inputs=[given("d", ref(f"s{number - 1}", "f"), "file")],
+            outputs=[FILE],
+        )
+        for number in range(1, length)
+    ]
+
+
+@pytest.mark.parametrize("engine", ["argo", "local"])
+def test_the_order_in_which_steps_are_written_does_not_matter(engine: str) -> None:
+    steps = long_chain(3000)
+    forth, back = flow("w", *steps), flow("w", *reversed(steps))
+    assert why_not(back, "s0", engine) == "it reads a fact of the run, which is another each time."
+    found, log = memoized(back, engine=engine)
+    assert found == memoized(forth, engine=engine)[0]
+    assert len(found) == (0 if engine == "argo" else 2998)
+    if engine == "argo":
+        assert "it reads a file of s2997" in log.records[0].step_reasons["s2998"]
+    kept = flow("w", *reversed([work("s0", outputs=[FILE]), *steps[1:]]))
+    assert len(memoized(kept, engine=engine)[0]) == 2999
+
+
+def test_files_are_followed_through_any_number_of_groups_in_a_row() -> None:
+    def handing(number: int) -> Step:
+        source = ref(f"g{number - 1}", "out") if number else ref("make", "f")
+        return group(
+            f"g{number}",
+            sh("idle", "true"),
+            inputs=[given("in", source, "file")],
+            outputs=[out("out", "file", source=param("in"))],
+        )
+
+    def passed_on(**fields: t.Any) -> Workflow:
+        groups = [handing(number) for number in range(1000)]
+        last = work("a", inputs=[given("d", ref("g999", "out"), "file")])
+        return flow("w", work("make", outputs=[FILE], **fields), *groups, last, reads("a"))
+
+    assert "a file of make" in why_not(passed_on(mutex="m"))
+    assert list(memoized(passed_on(profile=None))[0]) == ["make", "a"]
+
+
+class Counted(tuple[Step, ...]):
+    """Steps that count how often one of them is looked at in a row."""
+
+    looks: t.ClassVar[list[int]] = [0]
+
+    def __iter__(self) -> Iterator[Step]:
+        for step in tuple.__iter__(self):
+            self.looks[0] += 1
+            yield step
+
+
+@pytest.mark.parametrize("is_reversed", [False, True])
+def test_each_step_is_looked_at_a_few_times(
+    monkeypatch: pytest.MonkeyPatch, is_reversed: bool
+) -> None:
+    def looks(length: int) -> int:
+        steps = long_chain(length)
+        items = [work(f"i{number}", item(), foreach=["x"]) for number in range(length)]
+        last = reads(*(f"i{number}" for number in range(length)))
+        everything = [*steps, *items, last]
+        workflow = flow("w", *(reversed(everything) if is_reversed else everything))
+        able = memoizable.Memoizable(workflow, files_by_content=False)
+        Counted.looks[0] = 0
+        found = [able.obstacle(scope, step) for scope, step in able.steps()]
+        assert found.count(None) == length
+        return Counted.looks[0]
+
+    def counted(workflow: Workflow) -> list[Scope]:
+        return [scope._replace(steps=Counted(scope.steps)) for scope in scopes(workflow)]
+
+    monkeypatch.setattr(memoizable, "scopes", counted)
+    few, many = looks(100), looks(400)
+    assert many <= 4.5 * few
 
 
 def refuses(*names: str) -> Refusals:

@@ -10,7 +10,8 @@ The model:
 * An input that the cache holds when the step starts is a hit, and read from the cache. Any other is
   a miss. It is read from the remote store, or made again: the worker runs the job that makes it,
   for which it needs that job's inputs in the same way, so that remaking cascades up to what is held
-  or comes from outside. What a worker had to get for a step it gets once.
+  or comes from outside. What a worker had to get for a step it gets once. The cache is told of each
+  artifact that is read from it, for the step or for what is made again.
 * What was missed and what was made again on the way is offered to the cache when the inputs are
   there, outputs when the step has computed. What the cache takes is written to it, and the worker
   waits for that. Where misses are read again, the outputs are written to the remote store too.
@@ -41,8 +42,11 @@ class Cache(t.Protocol):
     def holds(self, artifact: int) -> bool:
         """Return whether an artifact can be read from the cache."""
 
+    def access(self, artifact: int) -> None:
+        """Note that an artifact that is held is read, as an input or to make another one again."""
+
     def start(self, job: int) -> None:
-        """Note that a job has begun and reads its inputs: those that are held are hits."""
+        """Note that a job has begun, and that what it needs of the cache has been read."""
 
     def offer(self, artifact: int) -> bool:
         """Return whether the cache holds an artifact from now on; others may go for it."""
@@ -135,7 +139,9 @@ class _Run:
         inputs = self._graph.inputs[job]
         self._reads += len(inputs)
         self._hits += sum(map(self._cache.holds, inputs))
-        work, self._fetched[job] = self._fetching(job)
+        work, held, self._fetched[job] = self._fetching(job)
+        for artifact in held:
+            self._cache.access(artifact)
         self._cache.start(job)
         read_s = sum(seconds for _, _, seconds in work)
         self._read_s += read_s
@@ -147,10 +153,15 @@ class _Run:
             at = self._span(of, phase, at, seconds)
         self._at(at, _READ, job)
 
-    def _fetching(self, job: int) -> tuple[list[tuple[int, Phase, float]], list[int]]:
-        """Return the work of having all inputs of a job, and what is fetched that was not held."""
+    def _fetching(self, job: int) -> tuple[list[tuple[int, Phase, float]], list[int], list[int]]:
+        """Return the work of having all inputs of a job, what is held of it, and what is fetched.
+
+        Each once, in the order in which they are needed. What is run again may give what is held,
+        too; that counts as read from the cache, as a hit does.
+        """
         graph, machine = self._graph, self._machine
         work: list[tuple[int, Phase, float]] = []
+        held: dict[int, None] = {}
         fetched: dict[int, None] = {}
         got: set[int] = set()
         # What to get; or, negative, a job to run again once its inputs have been got.
@@ -163,11 +174,14 @@ class _Run:
                 got.update(graph.outputs[again])
                 fetched.update(dict.fromkeys(graph.outputs[again]))
                 continue
+            is_held = self._cache.holds(artifact)
+            if is_held:
+                held[artifact] = None
             if artifact in got:
                 continue
             got.add(artifact)
             size, maker = graph.size_bytes[artifact], graph.producer[artifact]
-            if self._cache.holds(artifact):
+            if is_held:
                 work.append((job, "read", machine.cache.read_s(size)))
             elif machine.misses == "reread" or maker is None:
                 work.append((job, "read", machine.remote.read_s(size)))
@@ -175,7 +189,7 @@ class _Run:
             else:
                 todo.append(-1 - maker)
                 todo.extend(reversed(graph.inputs[maker]))
-        return work, list(fetched)
+        return work, list(held), list(fetched)
 
     def _compute(self, job: int) -> None:
         """Offer what was fetched, and begin to compute."""

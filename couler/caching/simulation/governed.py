@@ -71,10 +71,12 @@ class GovernedCache:
         """Return whether an artifact can be read from the cache."""
         return self._graph.artifacts[artifact] in self._cache
 
+    def access(self, artifact: int) -> None:
+        """Note that an artifact that is held is read, as an input or to make another one again."""
+        self._cache.access(self._graph.artifacts[artifact])
+
     def start(self, job: int) -> None:
-        """Note that a job has begun and reads its inputs: those that are held are hits."""
-        for artifact in self._graph.inputs[job]:
-            self._cache.access(self._graph.artifacts[artifact])
+        """Note that a job has begun, and that what it needs of the cache has been read."""
         self._cache.refresh(self._outlook.start(job))
 
     def offer(self, artifact: int) -> bool:
