@@ -7,6 +7,7 @@ A backend whose engine keeps such entries has a method `entries` (`KeepsEntries`
 
 from __future__ import annotations
 
+import hashlib
 import typing as t
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -127,3 +128,26 @@ class KeepsEntries(t.Protocol):
     def entries(self, connection: Connection, environment: Mapping[str, str]) -> SharedEntries:
         """Return where they are; nothing is asked yet. The errors are those of `connect`."""
         ...
+
+
+def repository_mark(url: str | None, chosen: str = "") -> str | None:
+    """Return what tells one repository of files from others, in an entry; None if nothing does.
+
+    Parameters
+    ----------
+    url
+        Where it is, as the user's machine reaches it; None if nobody has said so.
+    chosen
+        What the workflow says of it to the engine; empty for nothing.
+
+    Examples
+    --------
+    >>> repository_mark("s3://artifacts/") == repository_mark("s3://artifacts")
+    True
+    >>> repository_mark("s3://artifacts") == repository_mark("s3://artifacts", "of-team-a")
+    False
+    """
+    if url is None and not chosen:
+        return None
+    place = "" if url is None else url.removeprefix("file://").rstrip("/")
+    return hashlib.sha256(f"{place}\n{chosen}".encode()).hexdigest()[:16]
