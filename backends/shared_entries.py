@@ -7,6 +7,8 @@ A backend whose engine keeps such entries has a method `entries` (`KeepsEntries`
 
 from __future__ import annotations
 
+import hashlib
+import json
 import typing as t
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -35,6 +37,10 @@ class CacheEntry:
         How long it ran; None where the engine does not know any more.
     locations
         Keys of its files in the repository of the runs.
+    repository
+        Which repository that is (`repository_mark`); None for an entry that does not tell.
+    is_left
+        No step can take it any more. It stands for files that could not be removed with it.
     """
 
     place: str
@@ -45,6 +51,13 @@ class CacheEntry:
     used_at: datetime
     seconds: float | None
     locations: tuple[str, ...]
+    repository: str | None = None
+    is_left: bool = False
+
+    @property
+    def text_bytes(self) -> int:
+        """What it takes of its place, which travels and is measured as JSON."""
+        return len(self.key) + len(json.dumps(self.text, ensure_ascii=False).encode()) + 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +68,22 @@ class CacheView:
     ----------
     entries
         All that there are.
-    running
-        Text that names all files that runs read or may read which go on, and those that runs have
-        given out as their outputs as long as the engine tells of them.
+    needed
+        Locations of all files that runs read or may read which go on, and those that runs have
+        given out as their outputs as long as the engine tells of them; of a file in a folder also
+        that of the folder. Other texts may be among them.
+    place_bytes
+        What one place is to hold at most, in bytes: well below what the engine can store. None if
+        it does not matter.
     """
 
     entries: tuple[CacheEntry, ...]
-    running: str = field(repr=False)
+    needed: frozenset[str] = field(repr=False)
+    place_bytes: int | None = None
 
     def is_read(self, entry: CacheEntry) -> bool:
-        """Return whether a run needs a file of an entry."""
-        return any(location in self.running for location in entry.locations)
+        """Return whether a run needs a file of an entry; a look-up for each of its files."""
+        return any(location.rstrip("/") in self.needed for location in entry.locations)
 
 
 class SharedEntries(t.Protocol):
@@ -88,6 +106,18 @@ class SharedEntries(t.Protocol):
         ------
         EngineError
             It is not known whether all could be removed.
+        """
+        ...
+
+    def put_aside(self, entries: Collection[CacheEntry]) -> None:
+        """Keep entries that were removed, though not all of their files could be.
+
+        No step takes them (`CacheEntry.is_left`); who looks later finds the files by them.
+
+        Raises
+        ------
+        EngineError
+            It is not known whether all could be kept.
         """
         ...
 
@@ -127,3 +157,26 @@ class KeepsEntries(t.Protocol):
     def entries(self, connection: Connection, environment: Mapping[str, str]) -> SharedEntries:
         """Return where they are; nothing is asked yet. The errors are those of `connect`."""
         ...
+
+
+def repository_mark(url: str | None, chosen: str = "") -> str | None:
+    """Return what tells one repository of files from others, in an entry; None if nothing does.
+
+    Parameters
+    ----------
+    url
+        Where it is, as the user's machine reaches it; None if nobody has said so.
+    chosen
+        What the workflow says of it to the engine; empty for nothing.
+
+    Examples
+    --------
+    >>> repository_mark("s3://artifacts/") == repository_mark("s3://artifacts")
+    True
+    >>> repository_mark("s3://artifacts") == repository_mark("s3://artifacts", "of-team-a")
+    False
+    """
+    if url is None and not chosen:
+        return None
+    place = "" if url is None else url.removeprefix("file://").rstrip("/")
+    return hashlib.sha256(f"{place}\n{chosen}".encode()).hexdigest()[:16]

@@ -17,6 +17,7 @@
     ├── SerializationError (ValueError)  a file is no IR of this version
     ├── ArtifactError                    a file cannot be stored, or is no reference to one
     │   ├── StoreError                   the store cannot be reached
+    │   │   └── FilesLeftError           some files could not be removed; all others were
     │   └── LostArtifactError            what was stored is missing or altered
     ├── BudgetError (ValueError)         steps cannot be put into parts within a budget
     ├── ConfigurationError               a setting is wrong or an extra is missing
@@ -50,6 +51,7 @@ __all__ = [
     "EngineError",
     "EngineOptionError",
     "EvaluationError",
+    "FilesLeftError",
     "InvalidWorkflowError",
     "LostArtifactError",
     "MissingOutputError",
@@ -172,6 +174,23 @@ class StoreError(ArtifactError):
     """The artifact store cannot be reached, or refuses what is asked of it."""
 
     exit_code = 4
+
+
+class FilesLeftError(StoreError):
+    """Some files could not be removed; all others were.
+
+    Attributes
+    ----------
+    places
+        The files that are left.
+    report
+        What was done all the same; None if nobody has told.
+    """
+
+    def __init__(self, message: str, places: tuple[str, ...], report: object = None) -> None:
+        self.places = places
+        self.report = report
+        super().__init__(message)
 
 
 class LostArtifactError(ArtifactError):

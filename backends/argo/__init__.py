@@ -93,7 +93,7 @@ class ArgoBackend:
             Verified, its defaults resolved.
         target
             Profile, namespace and options: `kind`, `helper_image`, `gpu_type_label`,
-            `share_templates`, `memo_maps`.
+            `share_templates`, `memo_maps`, `repository`.
         format
             `yaml`, or `json` for Argo's and Kubernetes's API.
 

@@ -14,6 +14,9 @@ MAPS: t.Final = {1: 0, 16: 1, 256: 2}
 
 DEFAULT_MAPS: t.Final = 16
 
+REPOSITORY_MARK: t.Final = "couler_repository"
+"""Output of a memoized template, and so in its entry: which repository its files are in."""
+
 
 def memo_key(digest: str, texts: Sequence[tuple[str, str | None]]) -> str:
     """Return the key of a memoized template: a digest, or an expression that gives it.

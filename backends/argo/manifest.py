@@ -32,6 +32,7 @@ from couler.backends.argo.runs import pod_settings, run_settings, scheduled_meta
 from couler.backends.argo.scope import ScopeView, wire_text
 from couler.backends.argo.tags import Tagged
 from couler.backends.argo.templates import DESCRIPTION, TemplateOptions
+from couler.backends.shared_entries import repository_mark
 from couler.errors import EngineOptionError
 from couler.ir.kubernetes_volumes import claim_template, volume
 from couler.ir.local_forms import leave_out_local_forms
@@ -59,6 +60,8 @@ class ManifestOptions(t.NamedTuple):
     """Whether steps of one shape share a template; else each has its own."""
     memo_maps: int = DEFAULT_MAPS
     """How many config maps hold the entries of cached steps: 1, 16 or 256."""
+    repository: str | None = None
+    """Where the engine keeps files, as the user's machine reaches it; None if that is not said."""
 
 
 @dataclass(frozen=True)
@@ -262,6 +265,13 @@ class _Body(t.NamedTuple):
     runs: tuple[RunPart, ...] = ()
 
 
+def _repository(workflow: Workflow, options: ManifestOptions) -> str | None:
+    """Return what tells apart the repositories that entries of cached steps have their files in."""
+    chosen = None if workflow.files is None else workflow.files.repository
+    named = "" if chosen is None else f"{chosen.config_map or ''}/{chosen.key or ''}"
+    return repository_mark(options.repository, named)
+
+
 _NO_BODY = _Body([], 1, {}, {})
 """Of a workflow that is stored elsewhere."""
 
@@ -275,7 +285,11 @@ def _body(workflow: Workflow, options: ManifestOptions) -> _Body:
     volumes = {volume.name: volume for volume in workflow.volumes}
     leaves = Leaves(
         TemplateOptions(
-            options.gpu_type_label, volumes, map_name(workflow.name), options.memo_maps
+            options.gpu_type_label,
+            volumes,
+            map_name(workflow.name),
+            options.memo_maps,
+            _repository(workflow, options),
         ),
         shares=options.share_templates,
     )

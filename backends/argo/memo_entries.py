@@ -6,9 +6,13 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
+from couler.backends.argo.cachekey import REPOSITORY_MARK
 from couler.backends.argo.changing import Json
 from couler.backends.argo.cluster_api import ClusterApi
+from couler.backends.argo.limits import MAX_BYTES
+from couler.backends.argo.needed_files import locations_in
 from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.shared_entries import CacheEntry, CacheView
@@ -20,6 +24,12 @@ CACHE_LABEL = "workflows.argoproj.io/configmap-type=Cache"
 
 _NOT_LOADED = re.compile(r"\bartifact (\S{1,200}) failed to load: ")
 """How the executor tells of a file that it could not fetch; its name is that of an input."""
+
+_PLACE_BYTES = MAX_BYTES // 2
+"""What a config map is to hold at most: beside it there is room for the entries of runs to come."""
+
+_LEFT = "left-"
+"""How the key begins of an entry that no step takes, as those of steps are digests."""
 
 _CONFLICT = 409
 _CONFLICTS = 10
@@ -56,7 +66,7 @@ class MemoEntries:
         maps = self._api.config_maps(CACHE_LABEL)
         workflows = self._api.workflows()
         seconds: dict[str, float] = {}
-        texts: list[str] = []
+        needed: set[str] = set()
         for workflow in workflows:
             status = workflow.get("status") or {}
             goes_on = workflow["metadata"].get("labels", {}).get(COMPLETED_LABEL) != "true"
@@ -65,16 +75,16 @@ class MemoEntries:
             nodes = read_nodes(workflow)
             seconds.update(_seconds(nodes))
             if goes_on:
-                told = [nodes, workflow["spec"].get("arguments")]
+                needed |= locations_in([nodes, workflow["spec"].get("arguments")])
             else:
-                told = [nodes.get(workflow["metadata"]["name"], {}).get("outputs")]
-            texts.append(json.dumps(told, ensure_ascii=False))
+                root = nodes.get(workflow["metadata"]["name"], {})
+                needed |= locations_in(root.get("outputs"))
         entries = tuple(
             _entry(found["metadata"]["name"], key, text, seconds)
             for found in maps
             for key, text in sorted((found.get("data") or {}).items())
         )
-        return CacheView(entries, "\n".join(texts))
+        return CacheView(entries, frozenset(needed), _PLACE_BYTES)
 
     def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
         """Remove entries that are as they were seen, and return those that were removed.
@@ -86,9 +96,21 @@ class MemoEntries:
             removed by then, and their files are still there.
         """
         removed: list[CacheEntry] = []
-        for place in sorted({entry.place for entry in entries}):
-            removed += self._remove(place, [one for one in entries if one.place == place])
+        for place, of_place in _by_place(entries):
+            removed += self._remove(place, of_place)
         return tuple(removed)
+
+    def put_aside(self, entries: Collection[CacheEntry]) -> None:
+        """Put removed entries back under keys that no step asks for.
+
+        Raises
+        ------
+        EngineError
+            The cluster cannot be asked, or changes too often; some may be back by then.
+        """
+        for place, of_place in _by_place(entries):
+            left = {f"{_LEFT}{one.key.removeprefix(_LEFT)}": one.text for one in of_place}
+            self._write(place, partial(_with, left))
 
     def missed(self, place: Mapping[str, Json]) -> frozenset[str]:
         """Return the locations of files of cached steps that steps of a run did not find."""
@@ -123,21 +145,32 @@ class MemoEntries:
     def _change(
         self, place: str, choose: Callable[[Mapping[str, str]], Sequence[str]]
     ) -> Sequence[str]:
-        """Remove the chosen keys of a config map and return them, again if it was written to."""
+        """Remove the chosen keys of a config map and return them."""
+        gone: set[str] = set()
+
+        def without(data: Mapping[str, str]) -> Mapping[str, str]:
+            gone.clear()
+            gone.update(choose(data))
+            return {key: text for key, text in data.items() if key not in gone}
+
+        self._write(place, without)
+        return sorted(gone)
+
+    def _write(self, place: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
+        """Change what a config map holds, again if it was written to; nothing if it is gone."""
         for _ in range(_CONFLICTS):
             found = self._api.config_map(place)
             data = {} if found is None else found.get("data") or {}
-            keys = choose(data)
-            if found is None or not keys:
-                return ()
-            left = {key: text for key, text in data.items() if key not in keys}
+            changed = change(data)
+            if found is None or changed == data:
+                return
             try:
-                self._api.put_config_map({**found, "data": left})
+                self._api.put_config_map({**found, "data": changed})
             except RestError as error:
                 if error.code != _CONFLICT:
                     raise
                 continue
-            return keys
+            return
         raise RefusedError(
             f"argo: the config map {place} changes too often to be changed from here. Try again"
         )
@@ -156,6 +189,8 @@ def _entry(place: str, key: str, text: str, seconds: dict[str, float]) -> CacheE
             used_at=_time(found["lastHitTimestamp"]),
             seconds=seconds.get(found["nodeID"]),
             locations=tuple(_locations(outputs)),
+            repository=_repository(outputs),
+            is_left=key.startswith(_LEFT),
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise EngineError(
@@ -172,6 +207,23 @@ def _locations(outputs: Json) -> Iterator[str]:
         # A file at a location of its own has a bucket; it is not for us to remove.
         if set(where) == {"key"} and where["key"] in values:
             yield where["key"]
+
+
+def _repository(outputs: Json) -> str | None:
+    """Return which repository an entry says that its files are in."""
+    told = (one for one in outputs.get("parameters") or () if one.get("name") == REPOSITORY_MARK)
+    return next((one.get("value") for one in told), None)
+
+
+def _with(more: Mapping[str, str], data: Mapping[str, str]) -> Mapping[str, str]:
+    return {**data, **more}
+
+
+def _by_place(entries: Iterable[CacheEntry]) -> Iterator[tuple[str, Sequence[CacheEntry]]]:
+    places: dict[str, list[CacheEntry]] = {}
+    for entry in entries:
+        places.setdefault(entry.place, []).append(entry)
+    yield from sorted(places.items())
 
 
 def _is_of(text: str, locations: frozenset[str]) -> bool:

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo import files, pods
-from couler.backends.argo.cachekey import memo_key, memo_map
+from couler.backends.argo.cachekey import REPOSITORY_MARK, memo_key, memo_map
 from couler.backends.argo.listing import data
 from couler.backends.argo.locks import synchronization
 from couler.backends.argo.lower import writes_gather_files
@@ -56,6 +56,8 @@ class TemplateOptions(t.NamedTuple):
     """What the names of the config maps of memoized steps begin with."""
     memo_maps: int
     """How many config maps there are."""
+    repository: str | None
+    """What tells the repository of the files from others; None if that is not known."""
 
 
 def build_template(
@@ -188,6 +190,9 @@ class _Builder:
                 if output.default is not None:
                     source["default"] = wire_text(output.default)
                 parameters.append({"name": output.name, "valueFrom": source})
+        if self._options.repository is not None and self._step.cache is not None:
+            mark = {"name": REPOSITORY_MARK, "value": self._options.repository}
+            parameters += [mark] if any(file_outputs(self._step)) else []
         fields = {"parameters": parameters, "artifacts": artifacts}
         return {name: entries for name, entries in fields.items() if entries}
 

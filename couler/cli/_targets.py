@@ -14,6 +14,7 @@ import click
 from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KnowsPaths
+from couler.backends.shared_entries import KeepsEntries
 from couler.cli._options import target_of
 from couler.cli._session import Session
 from couler.cli._settings import Settings, Stated
@@ -247,7 +248,8 @@ def connect_to(
         storages=storages,
         own_storages={} if named is None else named.storages,
     )
-    target = replace(target, options={**base.options, **target.options})
+    own = {} if named is None or not isinstance(backend, KeepsEntries) else _files_option(named)
+    target = replace(target, options={**own, **base.options, **target.options})
     if named is None:
         return Connection(engine, target)
     return Connection(engine, target, named.fields_for(backend), named.name)
@@ -262,6 +264,11 @@ def _nothing_chosen(settings: Settings, argument: str | None) -> str:
     if not known:
         return f"no target is chosen. State one in [tool.couler.targets.NAME], and give {argument}"
     return f"no target is chosen. Give {argument} ({known}), or set target in [tool.couler]"
+
+
+def _files_option(named: NamedTarget) -> dict[str, str]:
+    """Return the option by which entries of cached steps tell where their files are."""
+    return {} if named.files is None else {"repository": named.files}
 
 
 def _named(settings: Settings, name: str, origin: str) -> NamedTarget:

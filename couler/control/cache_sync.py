@@ -7,23 +7,18 @@ its files. A run that took it before keeps what it reads.
 from __future__ import annotations
 
 import typing as t
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
-from couler.backends.shared_entries import CacheEntry, CacheView, SharedEntries
-from couler.caching.asking import ask_admit, ask_worth
-from couler.caching.eviction import (
-    Candidate,
-    Shortage,
-    least_first,
-    spare_unneeded,
-    take_least,
-)
-from couler.caching.policy import CachePolicy, Knowledge
-from couler.control.shared_outlook import NOTHING_KNOWN, Found, SharedOutlook, know
-from couler.errors import ConfigurationError
+from couler.backends.shared_entries import CacheEntry, SharedEntries, repository_mark
+from couler.caching.policy import CachePolicy
+from couler.control.shared_outlook import NOTHING_KNOWN, SharedOutlook
+from couler.control.sync_choice import Measured, Removal, choose, divide, held_bytes
+from couler.errors import EngineError, FilesLeftError
 from couler.ir.wording import counted
+from couler.store.run_files import told_places
 
 GRACE = timedelta(minutes=10)
 """What was used so recently stays: the run that did so may not tell yet."""
@@ -32,32 +27,24 @@ GRACE = timedelta(minutes=10)
 class Files(t.Protocol):
     """The repository of the files, such as `couler.store.run_files.RunFiles`."""
 
-    def sizes(self, location: str) -> Mapping[str, int]:
-        """Return the bytes of each object of a file or folder, by its place."""
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        ...
+
+    def sizes(self, locations: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return the bytes of each object of files or folders, by location and place."""
         ...
 
     def remove(self, places: Iterable[str]) -> int:
-        """Remove objects, and return how many there were."""
+        """Remove objects, and return how many there were.
+
+        Raises
+        ------
+        FilesLeftError
+            Not all could be removed; each was tried.
+        """
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Removal:
-    """An entry that goes.
-
-    Attributes
-    ----------
-    entry
-        The entry.
-    size_bytes
-        What its files take.
-    reason
-        Why it goes.
-    """
-
-    entry: CacheEntry
-    size_bytes: int
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +54,7 @@ class SyncReport:
     Attributes
     ----------
     entries
-        How many entries with files there were.
+        How many entries there were, but for those of other repositories.
     size_bytes
         What their files took together.
     removed
@@ -79,6 +66,12 @@ class SyncReport:
         How many should have gone, but were used or removed by others meanwhile.
     over_bytes
         What is still over the budget; 0 if it is kept.
+    elsewhere
+        How many entries were left alone as their files are in another repository, or may be.
+    full
+        Places that still hold more than they should, as all in them is in use or of others.
+    left
+        Files whose entries went, and that could not be removed.
     """
 
     entries: int
@@ -87,6 +80,9 @@ class SyncReport:
     in_use: int
     used_meanwhile: int
     over_bytes: int
+    elsewhere: int = 0
+    full: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
 
     @property
     def freed_bytes(self) -> int:
@@ -131,7 +127,10 @@ def sync_entries(
     EngineError
         The engine cannot be asked, or it is not known what became of a change.
     StoreError
-        The repository cannot be asked, or a file could not be removed whose entry is gone.
+        The repository cannot be asked.
+    FilesLeftError
+        Files could not be removed whose entries are gone. All else was done, as its `report` tells,
+        and a later call tries these files again.
     ConfigurationError
         No entry has its files there, so it is another repository.
     CachePolicyError
@@ -144,121 +143,110 @@ def sync_entries(
     Several may do this at the same time, and runs may go on: an entry is removed only if it is as
     it was seen, and only who removed it removes its files. Who is killed in between leaves files
     that nothing refers to, never an entry without files. An entry that has lost its files by
-    others' doing goes in any case.
+    others' doing goes in any case; one that has none here, and may be of another repository, stays
+    (`couler.control.sync_choice.divide`).
 
-    O(n log n) for n entries, and a call of the repository for each of their files.
+    The entries themselves have little room, whatever their files take: of a place that holds more
+    than `CacheView.place_bytes`, those go that are worth least, also those without files.
+
+    O(n log n) for n entries with a bounded number of files each, a listing of the repository for
+    each run that they are of, and a read and an update of each place that something goes of.
     """
     if budget_bytes < 0:
         raise ValueError(f"a budget is at least 0, not {budget_bytes}")
     view = shared.view()
-    measured = [
-        _Measured(entry, [files.sizes(one) for one in entry.locations])
-        for entry in view.entries
-        if entry.locations
-    ]
-    broken = [one for one in measured if not all(one.files)]
-    whole = [one for one in measured if all(one.files)]
-    if broken and not whole:
-        places = ", ".join(sorted({one.entry.place for one in broken}))
-        raise ConfigurationError(
-            f"none of the {counted(len(broken), 'entry', 'entries')} has its files in the "
-            "repository: it is that of another target, or somebody has emptied it. Name the right "
-            f"one; or remove the config maps: {places}"
-        )
-    free = [one for one in whole if not _is_in_use(one.entry, view, now - grace)]
-    wanted = [_removal(one, "its files are gone") for one in broken]
-    wanted += _least_worth(whole, free, policy, budget_bytes, outlook)
-    removed = wanted if dry_run else _remove(shared, files, wanted, measured)
-    left = sum(one.size_bytes for one in whole) - sum(one.size_bytes for one in removed)
-    return SyncReport(
-        entries=len(measured),
+    sizes = files.sizes({location for one in view.entries for location in one.locations})
+    measured = [Measured.of(one, [sizes[at] for at in one.locations]) for one in view.entries]
+    own = repository_mark(files.url)
+    choice = divide(measured, view, own, now=now, grace=grace)
+    wanted = choose(choice, policy, budget_bytes, outlook, view.place_bytes)
+    went = _Went(wanted) if dry_run else _remove(shared, files, wanted, measured)
+    held = held_bytes(measured, {one.entry for one in went.removed})
+    kept_bytes = sum(one.size_bytes for one in choice.whole)
+    kept_bytes -= sum(one.size_bytes for one in went.removed)
+    report = SyncReport(
+        entries=len(measured) - len(choice.elsewhere),
         size_bytes=sum(one.size_bytes for one in measured),
-        removed=tuple(removed),
-        in_use=len(whole) - len(free),
-        used_meanwhile=len(wanted) - len(removed),
-        over_bytes=max(0, left - budget_bytes),
+        removed=tuple(went.removed),
+        in_use=len(choice.whole) - sum(bool(one.entry.locations) for one in choice.free),
+        used_meanwhile=len(wanted) - len(went.removed),
+        over_bytes=max(0, kept_bytes - budget_bytes),
+        elsewhere=len(choice.elsewhere),
+        full=tuple(
+            place
+            for place, size in sorted(held.items())
+            if view.place_bytes is not None and size > view.place_bytes
+        ),
+        left=tuple(went.left),
     )
+    if went.errors:
+        raise FilesLeftError(_told(report, went), report.left, report) from went.errors[0]
+    return report
 
 
-class _Measured:
-    def __init__(self, entry: CacheEntry, files: Sequence[Mapping[str, int]]) -> None:
-        self.entry = entry
-        self.files = files
-        self.size_bytes = sum(sum(one.values()) for one in files)
+@dataclass(slots=True)
+class _Went:
+    """What was removed; the files that could not be, and whether a later call finds these."""
 
-    @property
-    def name(self) -> str:
-        """What tells it from all others."""
-        return f"{self.entry.place}/{self.entry.key}"
-
-    @property
-    def found(self) -> Found:
-        """The entry, as what is known of it is put together."""
-        entry = self.entry
-        return Found(
-            *(self.name, entry.locations, self.size_bytes),
-            *(entry.seconds, entry.made_at, entry.used_at),
-        )
-
-    @property
-    def places(self) -> list[str]:
-        """Where its objects are."""
-        return [place for each in self.files for place in each]
-
-
-def _removal(one: _Measured, reason: str) -> Removal:
-    return Removal(one.entry, 0 if not all(one.files) else one.size_bytes, reason)
-
-
-def _is_in_use(entry: CacheEntry, view: CacheView, since: datetime) -> bool:
-    return max(entry.used_at, entry.made_at) > since or view.is_read(entry)
-
-
-def _least_worth(
-    whole: Sequence[_Measured],
-    free: Collection[_Measured],
-    policy: CachePolicy,
-    budget_bytes: int,
-    outlook: SharedOutlook,
-) -> list[Removal]:
-    """Return what is to go, in the order in which it does."""
-    known = know([one.found for one in whole], policy, budget_bytes, outlook)
-    refused = {one.name: ask_admit(policy, one.name, known) for one in free}
-    ranked = list(least_first(_candidate(one, policy, known) for one in free))
-    named = {one.name: one for one in free}
-    removals = [
-        _removal(named[one.key], reason)
-        for one in ranked
-        if (reason := refused[one.key]) is not None
-    ]
-    over = sum(one.size_bytes for one in whole) - budget_bytes
-    over -= sum(one.size_bytes for one in removals)
-    taken = take_least((one for one in ranked if refused[one.key] is None), over)
-    for one in spare_unneeded(taken, Shortage(over))[0]:
-        why = f"is worth least of what is left ({one.worth:.3g})"
-        removals.append(_removal(named[one.key], why))
-    return removals
-
-
-def _candidate(one: _Measured, policy: CachePolicy, known: Knowledge) -> Candidate:
-    worth = ask_worth(policy, one.name, known)
-    return Candidate(worth, known.last_used(one.name), one.name, one.size_bytes)
+    removed: list[Removal] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
+    errors: list[FilesLeftError] = field(default_factory=list)
+    is_found_again: bool = True
 
 
 def _remove(
     shared: SharedEntries,
     files: Files,
     wanted: Sequence[Removal],
-    measured: Sequence[_Measured],
-) -> list[Removal]:
-    removed: list[Removal] = []
-    gone: set[CacheEntry] = set()
-    for place in dict.fromkeys(one.entry.place for one in wanted):
-        now_gone = set(shared.remove([one.entry for one in wanted if one.entry.place == place]))
-        removed += [one for one in wanted if one.entry in now_gone]
-        gone |= now_gone
-        others = {file for one in measured if one.entry not in gone for file in one.places}
-        for one in measured:
-            if one.entry in now_gone:
-                files.remove(file for file in one.places if file not in others)
-    return removed
+    measured: Sequence[Measured],
+) -> _Went:
+    """Remove entries of one place after the other, and the files that nothing else refers to."""
+    known = {one.entry: one for one in measured}
+    users = Counter(file for one in measured for file in one.places)
+    by_place: dict[str, list[Removal]] = {}
+    for one in wanted:
+        by_place.setdefault(one.entry.place, []).append(one)
+    went = _Went()
+    for of_place in by_place.values():
+        gone = set(shared.remove([one.entry for one in of_place]))
+        removed = [one for one in of_place if one.entry in gone]
+        theirs = [file for one in removed for file in known[one.entry].places]
+        users.subtract(theirs)
+        try:
+            files.remove(file for file in dict.fromkeys(theirs) if not users[file])
+        except FilesLeftError as error:
+            went.errors.append(error)
+            went.left += error.places
+            removed = [_without(one, known[one.entry], set(error.places)) for one in removed]
+            aside = [one for one in gone if not set(error.places).isdisjoint(known[one].places)]
+            went.is_found_again &= _put_aside(shared, aside)
+        went.removed += removed
+    return went
+
+
+def _without(one: Removal, measured: Measured, left: Collection[str]) -> Removal:
+    """Return a removal that frees less, as some files are left."""
+    freed = sum(
+        size for files in measured.files for place, size in files.items() if place not in left
+    )
+    return replace(one, size_bytes=min(one.size_bytes, freed))
+
+
+def _put_aside(shared: SharedEntries, entries: Sequence[CacheEntry]) -> bool:
+    """Keep removed entries so that a later call finds their files, and return whether it does."""
+    try:
+        shared.put_aside(entries)
+    except EngineError:
+        return False
+    return True
+
+
+def _told(report: SyncReport, went: _Went) -> str:
+    first = went.errors[0].__cause__ or went.errors[0]
+    gone = counted(len(report.removed), "entry", "entries")
+    again = (
+        "The next sync tries them again"
+        if went.is_found_again
+        else "Nothing refers to them any more; remove them yourself"
+    )
+    return f"{first}. Of {gone} that went, {told_places(report.left)} could not be removed. {again}"

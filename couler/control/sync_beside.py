@@ -11,7 +11,7 @@ EVERY_S = 60.0
 """So long the next time comes at the earliest after the last."""
 
 _SHARE = 0.1
-"""What part of the time it takes at most: to ask for each file of a large cache takes minutes."""
+"""What part of the time it takes at most: to list the files of a large cache may take minutes."""
 
 
 class SyncBeside:

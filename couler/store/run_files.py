@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import contextlib
-import typing as t
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from couler.errors import StoreError
+from couler.errors import FilesLeftError, StoreError
+from couler.ir.wording import counted
 from couler.store.filesystems import open_filesystem, reported
+
+_MOST_TOLD = 10
+"""How many files a message names."""
 
 
 class RunFiles:
@@ -24,41 +27,114 @@ class RunFiles:
     ------
     ConfigurationError
         Nothing that is installed knows such an address, or the options are wrong.
+
+    Attributes
+    ----------
+    url
+        The address; of a folder on this machine its absolute path.
     """
 
     def __init__(self, url: str, **options: object) -> None:
         self._what = f"the repository {url}"
         self._filesystem, self._root = open_filesystem(url, options, what=self._what)
+        is_here = "://" not in url or url.startswith("file://")
+        self.url = self._root if is_here else url
 
-    def sizes(self, location: str) -> Mapping[str, int]:
-        """Return the bytes of each object that a file or folder is made of, by its place.
+    def sizes(self, locations: Collection[str]) -> Mapping[str, Mapping[str, int]]:
+        """Return the bytes of each object that files and folders are made of.
+
+        Parameters
+        ----------
+        locations
+            Of files or folders.
+
+        Returns
+        -------
+        mapping
+            For each location the bytes of its objects by their places; empty if it has none.
 
         Raises
         ------
         StoreError
             The repository cannot be asked.
-        """
-        with reported(self._what):
-            self._filesystem.invalidate_cache()
-            found = self._filesystem.find(f"{self._root}/{location}", detail=True)
-        return {str(place): int(facts["size"]) for place, facts in found.items()}
 
-    def remove(self, places: t.Iterable[str]) -> int:
+        Notes
+        -----
+        One listing for all locations of a run, which is the first name in a location: of the
+        folder that they have in common. A storage gives such a listing in pages.
+        """
+        found: dict[str, dict[str, int]] = {one: {} for one in locations}
+        wanted: dict[str, list[str]] = {}
+        for one in found:
+            wanted.setdefault(one.strip("/"), []).append(one)
+        self._filesystem.invalidate_cache()
+        for folder in _folders(wanted):
+            with reported(self._what):
+                listed = self._filesystem.find(f"{self._root}/{folder}", detail=True)
+            for place, facts in listed.items():
+                for above in _above(str(place).removeprefix(f"{self._root}/")):
+                    for location in wanted.get(above, ()):
+                        found[location][str(place)] = int(facts["size"])
+        return found
+
+    def remove(self, places: Iterable[str]) -> int:
         """Remove objects by their places and return how many there were.
 
         Raises
         ------
-        StoreError
-            Not all could be removed.
+        FilesLeftError
+            Not all could be removed; each was tried.
         """
         count = 0
+        left: list[str] = []
+        first: StoreError | None = None
         for place in places:
             try:
                 with reported(self._what), contextlib.suppress(FileNotFoundError):
                     self._filesystem.rm_file(place)
                     count += 1
             except StoreError as error:
-                raise StoreError(
-                    f"{error}. Nothing refers to {place} any more; remove it yourself"
-                ) from error
+                first = first or error
+                left.append(place)
+        if first is not None:
+            raise FilesLeftError(
+                f"{first}. {told_places(left)} could not be removed", tuple(left)
+            ) from first
         return count
+
+
+def told_places(places: Collection[str]) -> str:
+    """Return how many files there are, and the names of the first.
+
+    Examples
+    --------
+    >>> told_places(["a", "b"])
+    '2 files (a, b)'
+    >>> told_places(["a"] * 12)
+    '12 files (a, a, a, a, a, a, a, a, a, a and 2 more)'
+    """
+    named = ", ".join(list(places)[:_MOST_TOLD])
+    more = len(places) - _MOST_TOLD
+    return f"{counted(len(places), 'file')} ({named}{f' and {more} more' if more > 0 else ''})"
+
+
+def _folders(locations: Iterable[str]) -> Iterator[str]:
+    """Yield what to list, so that all locations of a run are found in one go."""
+    runs: dict[str, list[list[str]]] = {}
+    for one in locations:
+        parts = one.split("/")
+        runs.setdefault(parts[0], []).append(parts)
+    for of_run in runs.values():
+        first, last = min(of_run), max(of_run)  # what these have in common, all have
+        common = 0
+        while common < min(len(first), len(last)) and first[common] == last[common]:
+            common += 1
+        yield "/".join(first[:common])
+
+
+def _above(place: str) -> Iterator[str]:
+    """Yield a place, and all folders that it is in."""
+    place = place.strip("/")
+    while place:
+        yield place
+        place = place.rpartition("/")[0]

@@ -9,11 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from couler.backends.shared_entries import repository_mark
+from couler.store.run_files import RunFiles
 from tests.cli.conftest import GREET
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS, Json
 from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
 
 LONG_AGO = "2024-01-01T00:00:00Z"
+
+KEPT = """
+import couler
+
+with couler.Workflow("kept"):
+    out = couler.File("/tmp/f")
+    couler.run_container("busybox:1", ["true"], output=out, step_name="make", cache=couler.Cache())
+"""
 
 
 @pytest.fixture
@@ -135,6 +145,19 @@ def test_the_target_says_where_its_files_are(
     monkeypatch.chdir(folder / "deeper")
     told = couler("cache", "sync", "prod", "--budget", "0", "--format", "json")
     assert [one["size_bytes"] for one in told.json["removed"]] == [2048]
+
+
+def test_entries_of_runs_for_a_target_tell_that_they_are_of_its_repository(
+    couler: Callable, folder: Path, cluster: EmulatedCluster
+) -> None:
+    (folder / "kept.py").write_text(KEPT)
+    told = couler("compile", "kept.py", "--target", "prod")
+    assert told.code == 0, told.err
+    mark = repository_mark(RunFiles(str(folder / "files")).url)
+    assert f"name: couler_repository\n        value: {mark}\n" in told.out.replace('"', "")
+    assert "couler_repository" not in couler("compile", "kept.py", "--target", "bare").out
+    told = couler("compile", "kept.py", "--target", "prod", "--option", "repository=s3://others")
+    assert str(repository_mark("s3://others")) in told.out
 
 
 @pytest.fixture

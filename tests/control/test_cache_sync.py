@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import typing as t
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,111 +16,11 @@ from couler.backends.shared_entries import CacheView
 from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.caching.policies.next_use import NextUseDensity
 from couler.caching.policies.none import KeepNone
-from couler.caching.policy import CachePolicy
-from couler.control.cache_sync import SyncReport, sync_entries
+from couler.control.cache_sync import SyncReport
 from couler.errors import EngineError, StoreError
 from couler.store.run_files import RunFiles
-from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
-from tests.support.argo_cluster import NAMESPACE, EmulatedCluster, emulated_cluster
-
-NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
-MAP = "couler-w-0"
-
-
-class Place:
-    """A cluster, and a repository of files that its entries are of."""
-
-    def __init__(self, cluster: EmulatedCluster, folder: Path) -> None:
-        self.cluster = cluster
-        self.folder = folder
-
-    def entry(
-        self,
-        key: str,
-        size: int,
-        *,
-        hours_ago: float = 5,
-        used: float | None = None,
-        place: str = MAP,
-    ) -> None:
-        """Make an entry and its file, of a run of its own."""
-        location = f"run-{key}/make/f"
-        file = self.folder / location
-        file.parent.mkdir(parents=True)
-        file.write_bytes(b"x" * size)
-        made = NOON - timedelta(hours=hours_ago)
-        hit = made if used is None else NOON - timedelta(hours=used)
-        self.put(place, {key: text_of(key, location, made, hit)})
-
-    def put(self, place: str, data: Mapping[str, str], label: str = "Cache") -> None:
-        """Add to a config map."""
-        labels = {"workflows.argoproj.io/configmap-type": label}
-        if place not in self.names():
-            metadata = {"name": place, "labels": labels}
-            found = {"metadata": metadata, "data": dict(data)}
-            self.cluster.store.create(CONFIG_MAPS, NAMESPACE, found)
-        else:
-            self.cluster.store.change(
-                CONFIG_MAPS, NAMESPACE, place, lambda found: found["data"].update(data)
-            )
-
-    def names(self) -> set[str]:
-        return {one["metadata"]["name"] for one in self.cluster.objects("ConfigMap")}
-
-    def keys(self) -> set[str]:
-        """The keys of all entries."""
-        maps = self.cluster.objects("ConfigMap")
-        return {key for found in maps for key in found.get("data") or {}}
-
-    def files(self) -> set[str]:
-        """The keys whose files are there."""
-        runs = self.folder.glob("run-*/make/f")
-        return {run.parts[-3].removeprefix("run-") for run in runs}
-
-    def workflow(self, name: str, nodes: Mapping[str, t.Any], *, ended: bool) -> None:
-        """Make a Workflow with nodes."""
-        labels = {"workflows.argoproj.io/completed": "true"} if ended else {}
-        found = {
-            "apiVersion": "argoproj.io/v1alpha1",
-            "kind": "Workflow",
-            "metadata": {"name": name, "labels": labels},
-            "spec": {},
-            "status": {"nodes": dict(nodes)},
-        }
-        self.cluster.store.create(WORKFLOWS, NAMESPACE, found)
-
-    def shared(self) -> MemoEntries:
-        return MemoEntries(self.cluster.api())
-
-    def sync(
-        self,
-        budget: int,
-        policy: CachePolicy | None = None,
-        *,
-        shared: MemoEntries | None = None,
-        files: RunFiles | None = None,
-        **options: t.Any,
-    ) -> SyncReport:
-        return sync_entries(
-            shared or self.shared(),
-            files or RunFiles(str(self.folder)),
-            policy or LeastRecentlyUsed(),
-            budget_bytes=budget,
-            now=NOON,
-            **options,
-        )
-
-
-def text_of(key: str, location: str, made: datetime, hit: datetime) -> str:
-    artifact = {"name": "f", "path": "/tmp/f", "s3": {"key": location}}
-    outputs = {"parameters": [{"name": "f", "value": location}], "artifacts": [artifact]}
-    entry = {
-        "nodeID": f"run-{key}-1",
-        "outputs": outputs,
-        "creationTimestamp": made.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "lastHitTimestamp": hit.strftime("%Y-%m-%dT%H:%M:%SZ"),
-    }
-    return json.dumps(entry)
+from tests.support.argo_cluster import emulated_cluster
+from tests.support.shared_cache import MAP, NOON, Place, keys_of, text_of
 
 
 @pytest.fixture
@@ -129,10 +29,6 @@ def place(tmp_path: Path) -> Iterator[Place]:
     folder.mkdir()
     with emulated_cluster(tmp_path) as cluster:
         yield Place(cluster, folder)
-
-
-def keys_of(report: SyncReport) -> list[str]:
-    return [one.entry.key for one in report.removed]
 
 
 def test_what_was_used_longest_ago_goes_until_the_budget_is_kept(place: Place) -> None:
@@ -182,9 +78,9 @@ def test_what_was_used_a_moment_ago_stays(place: Place) -> None:
     assert keys_of(place.sync(0, grace=timedelta(minutes=1))) == ["hit"]
 
 
-def test_an_entry_without_its_files_goes_in_any_case(place: Place) -> None:
+def test_an_entry_without_its_files_goes_of_this_repository_goes_in_any_case(place: Place) -> None:
     place.entry("a", 10)
-    place.entry("b", 10, used=0)
+    place.entry("b", 10, used=0, repository=place.mark())
     (place.folder / "run-b/make/f").unlink()
     report = place.sync(1000)
     assert [(one.entry.key, one.reason) for one in report.removed] == [("b", "its files are gone")]

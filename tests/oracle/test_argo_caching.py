@@ -13,6 +13,7 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.base import Target
 from couler.backends.remote import Connection
+from couler.backends.shared_entries import repository_mark
 from couler.caching.policies.lru import LeastRecentlyUsed
 from couler.control.cache_sync import sync_entries
 from couler.control.restarting import Changes, prepare, restart
@@ -69,8 +70,8 @@ def _reads(name: str, value: object, **fields: t.Any) -> Step:
     return sh(name, script, inputs=[given("data", value, "file")], **fields)
 
 
-def _run(argo: argo_oracle.Session, workflow: Workflow) -> argo_oracle.OracleRun:
-    text = ArgoBackend().compile(resolve_defaults(workflow), Target()).to_text()
+def _run(argo: argo_oracle.Session, workflow: Workflow, **options: object) -> argo_oracle.OracleRun:
+    text = ArgoBackend().compile(resolve_defaults(workflow), Target(options=options)).to_text()
     assert argo.lint(text) == ()
     return argo.run(text)
 
@@ -82,12 +83,14 @@ def _said(argo: argo_oracle.Session, run: argo_oracle.OracleRun, template: str) 
     return sorted(line for pod in of_template for line in pod.stdout.splitlines())
 
 
-def _twice(argo: argo_oracle.Session, workflow: Workflow, reader: str, *said: str) -> None:
+def _twice(
+    argo: argo_oracle.Session, workflow: Workflow, reader: str, *said: str, **options: object
+) -> None:
     """Run a workflow twice: the second run must take what is memoized, and read the same."""
-    first = _run(argo, workflow)
+    first = _run(argo, workflow, **options)
     assert first.phase == "Succeeded", _messages(first)
     assert _said(argo, first, reader) == sorted(said)
-    again = _run(argo, workflow)
+    again = _run(argo, workflow, **options)
     nodes = [node for run in argo.family(again) for node in run.nodes]
     hits = [node for node in nodes if node.memoized is not None]
     assert hits
@@ -199,6 +202,22 @@ def test_entries_are_in_the_config_map_that_their_key_tells(argo: argo_oracle.Se
             keys[key] = json.loads(entry)["outputs"]["exitCode"]
     assert len(keys) == 7
     assert set(keys.values()) == {"0"}
+
+
+@pytest.mark.parametrize("part", [None, "run"])
+def test_entries_tell_their_repository(argo: argo_oracle.Session, part: str | None) -> None:
+    name = f"told-{part or 'whole'}"
+    make = _makes("make", item(), foreach=[name, "y"])
+    read = _reads("read", item(), foreach=ref("make", "f"))
+    if part is not None:
+        make = make.model_copy(update={"part": Part(run="first")})
+        read = read.model_copy(update={"part": Part(run="second")})
+    url = "s3://artifacts"
+    _twice(argo, flow(name, make, read), "read", f"read {name}", "read y", repository=url)
+    connection = Connection("argo", Target(), {"kubeconfig": str(argo.kubeconfig)})
+    found = ArgoBackend().entries(connection, {}).view().entries
+    marks = {one.repository for one in found if one.place.startswith(f"couler-{name}-")}
+    assert marks == {repository_mark(url)}
 
 
 def test_what_a_sync_removes_is_made_again(argo: argo_oracle.Session) -> None:

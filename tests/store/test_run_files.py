@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.errors import StoreError
+from couler.errors import FilesLeftError
 from couler.store.run_files import RunFiles
 
 
@@ -36,16 +36,61 @@ def test_files_and_folders_are_measured_and_removed(
     repository: tuple[RunFiles, dict[str, object], str],
 ) -> None:
     files, options, url = repository
-    assert list(files.sizes("run/a/f").values()) == [5]
-    assert sorted(files.sizes("run/b/d").values()) == [1, 2]
-    assert files.sizes("run/none") == {}
-    assert files.sizes("run/a/") == files.sizes("run/a/f")
-    places = [*files.sizes("run/b/d"), *files.sizes("run/a/f")]
+    assert list(files.sizes(["run/a/f"])["run/a/f"].values()) == [5]
+    assert sorted(files.sizes(["run/b/d"])["run/b/d"].values()) == [1, 2]
+    assert files.sizes(["run/none"])["run/none"] == {}
+    assert files.sizes(["run/a/"])["run/a/"] == files.sizes(["run/a/f"])["run/a/f"]
+    places = [*files.sizes(["run/b/d"])["run/b/d"], *files.sizes(["run/a/f"])["run/a/f"]]
     assert files.remove(places) == 3
-    assert RunFiles(url, **options).sizes("run") == {}
+    assert RunFiles(url, **options).sizes(["run"])["run"] == {}
 
 
 def test_what_cannot_be_removed_is_named(tmp_path: Path) -> None:
-    (tmp_path / "d").mkdir()
-    with pytest.raises(StoreError, match=r"Nothing refers to .*/d any more; remove it yourself"):
-        RunFiles(f"file://{tmp_path}").remove([f"{tmp_path}/d"])
+    for name in "df":
+        (tmp_path / name).mkdir()
+    (tmp_path / "e").write_bytes(b"1")
+    places = [f"{tmp_path}/{name}" for name in "def"]
+    told = rf"Is a directory: .*\. 2 files \({tmp_path}/d, {tmp_path}/f\) could not be removed$"
+    with pytest.raises(FilesLeftError, match=told) as failed:
+        RunFiles(f"file://{tmp_path}").remove(places)
+    assert failed.value.places == (places[0], places[2])
+    assert not (tmp_path / "e").exists()
+
+
+def test_the_files_of_a_run_are_listed_in_one_go(
+    repository: tuple[RunFiles, dict[str, object], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, _, _ = repository
+    listed: list[str] = []
+    find = files._filesystem.find
+
+    def counted(path: str, **options: object) -> object:
+        listed.append(path)
+        return find(path, **options)
+
+    monkeypatch.setattr(files._filesystem, "find", counted)
+    wanted = [
+        "run/a/f",
+        "run/b/d",
+        "run/b/d/x",
+        "run/b/d/",
+        "run/b",
+        "run/a/",
+        "run/none",
+        "gone/f",
+    ]
+    sizes = {one: sorted(of.values()) for one, of in files.sizes(wanted).items()}
+    assert sizes == {
+        "run/a/f": [5],
+        "run/a/": [5],
+        "run/b": [1, 2],
+        "run/b/d": [1, 2],
+        "run/b/d/": [1, 2],
+        "run/b/d/x": [2],
+        "run/none": [],
+        "gone/f": [],
+    }
+    assert [path.removeprefix(files._root) for path in listed] == ["/run", "/gone/f"]
+    many = [f"run/b/d/{number}" for number in range(3_000)]
+    assert [one for one, of in files.sizes(many).items() if of] == ["run/b/d/0", "run/b/d/1"][:1]
+    assert len(listed) == 3

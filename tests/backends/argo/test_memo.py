@@ -10,8 +10,9 @@ import pytest
 from couler.backends.argo import ArgoBackend
 from couler.backends.argo.memo_limits import entry_bytes
 from couler.backends.base import Target
+from couler.backends.shared_entries import repository_mark
 from couler.errors import EngineOptionError
-from couler.ir.artifacts import FileRemoval, FileSettings, RunFileRemoval
+from couler.ir.artifacts import FileRemoval, FileSettings, RepositoryRef, RunFileRemoval
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Cache
 from couler.ir.workflow import Output, Step, Workflow
@@ -96,6 +97,33 @@ def test_the_first_digits_of_a_key_tell_its_config_map(maps: int, digits: int) -
     expression = template(workflow, "each")["memoize"]["key"].removeprefix("{{=")[:-2]
     suffix = f"-{{{{={expression}[0:{digits}]}}}}" if digits else ""
     assert config_map(workflow, "each", memo_maps=str(maps)) == f"couler-w{suffix}"
+
+
+def marks(workflow: Workflow, name: str, **options: object) -> list[str]:
+    outputs = template(workflow, name, **options).get("outputs", {}).get("parameters", ())
+    return [one["value"] for one in outputs if one["name"] == "couler_repository"]
+
+
+def test_an_entry_tells_which_repository_its_files_are_in() -> None:
+    plain = flow("w", made(), made("other", cache=None), sh("value", "echo 1", cache=Cache()))
+    assert [marks(plain, name) for name in ("make", "other", "value")] == [[], [], []]
+    url = "s3://artifacts"
+    [mark] = marks(plain, "make", repository=url)
+    assert mark == repository_mark(f"{url}/")
+    assert [marks(plain, name, repository=url) for name in ("other", "value")] == [[], []]
+    assert marks(plain, "make", repository="s3://others") != [mark]
+    chosen = FileSettings(repository=RepositoryRef(config_map="repositories", key="team-a"))
+    [stated] = marks(flow("w", made(), files=chosen), "make")
+    [both] = marks(flow("w", made(), files=chosen), "make", repository=url)
+    assert len({mark, stated, both}) == 3
+
+
+def test_the_repository_is_no_part_of_a_key() -> None:
+    plain, marked = (
+        template(flow("w", made()), "make", **options)["memoize"]
+        for options in ({}, {"repository": "s3://artifacts"})
+    )
+    assert plain == marked
 
 
 def test_a_cache_with_a_name_is_the_config_map_of_that_name() -> None:
