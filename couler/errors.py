@@ -198,13 +198,16 @@ class LostArtifactError(ArtifactError):
 
     Attributes
     ----------
+    what
+        Which object it is, what is wrong with it, and where.
     digest
         Of the object, as hexadecimal.
     """
 
-    def __init__(self, message: str, digest: str) -> None:
+    def __init__(self, what: str, digest: str) -> None:
+        self.what = what
         self.digest = digest
-        super().__init__(message)
+        super().__init__(f"{what}: the step that made it must run again")
 
 
 class BudgetError(CoulerError, ValueError):

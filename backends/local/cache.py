@@ -307,7 +307,7 @@ def _usable() -> Iterator[None]:
     try:
         yield
     except LostArtifactError as error:
-        raise _UnusableError(str(error).partition(":")[0]) from None
+        raise _UnusableError(error.what) from None
     except (ArtifactError, OSError) as error:
         raise _UnusableError(str(error)) from None
 

@@ -9,7 +9,7 @@ import click
 
 
 class DurationType(click.ParamType):  # type: ignore[type-arg]  # not generic before click 8.2
-    """A duration such as 30d or 1h30m; 0 is none."""
+    """A duration such as 30d or 1h30m; 0, 0s and the like are none."""
 
     name = "duration"
 
@@ -21,9 +21,7 @@ class DurationType(click.ParamType):  # type: ignore[type-arg]  # not generic be
 
         if isinstance(value, timedelta):
             return value
-        if value == "0":
-            return timedelta(0)
         try:
-            return timedelta(seconds=parse_duration(value))
+            return timedelta(seconds=parse_duration(value, may_be_zero=True))
         except (ValueError, OverflowError) as error:
             self.fail(str(error), param, ctx)

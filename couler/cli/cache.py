@@ -11,6 +11,7 @@ import click
 
 from couler.budget.cleaning import Cleaned, clean_cache
 from couler.budget.courses import latest_under_way
+from couler.budget.held import Held, measure_held
 from couler.budget.judging import Budget, Judge
 from couler.cli import _cache_simulate, _cache_sync
 from couler.cli._budget import AskedBudget, budget_options
@@ -21,7 +22,13 @@ from couler.cli._session import Session, pass_session, session_options
 from couler.ir.wording import counted
 from couler.stages import SCHEMA_VERSION
 from couler.state import Database
-from couler.state.cache import find_entries, list_entries, pin_entries, stats_of_cache
+from couler.state.cache import (
+    find_entries,
+    list_entries,
+    pin_entries,
+    remove_entries,
+    stats_of_cache,
+)
 from couler.state.entries import Entry
 from couler.state.garbage import GRACE
 from couler.state.ledger import read_ledger
@@ -96,20 +103,26 @@ def ls(
 @pass_session
 def stats(session: Session, asked: AskedBudget, format_: str | None) -> None:
     """Show what the cache holds and what it saved."""
+    from couler.store import ObjectStore
+
     budget = asked.choose(session)
-    with open_home(session, None) as (database, _):
+    with open_home(session, None) as (database, home):
         found = stats_of_cache(database)
+        held = measure_held(database, ObjectStore(home.store_url))
     if session.settings.choose("format", format_, FORMATS) == "json":
         limits = {
             "budget_bytes": budget.total_bytes,
             "run_budget_bytes": budget.run_bytes,
             "policy": budget.name,
         }
-        _echo_json({**limits, **found._asdict()})
+        _echo_json({**limits, **found._asdict(), **held._asdict()})
         return
     click.echo(f"entries   {found.entries}, of which {found.pinned} pinned")
     click.echo(f"size      {bytes_text(found.size_bytes)}")
     click.echo(f"budget    {_budget_text(budget, found.size_bytes)}")
+    if (told := _pinned_text(budget, found.pinned_bytes)) is not None:
+        click.echo(f"pinned    {told}")
+    click.echo(f"held      {_held_text(held)}")
     click.echo(f"hits      {found.hits} of {found.hits + found.misses}")
     click.echo(f"passed    {found.passed}, of which nothing was kept and nobody read anything")
     click.echo(f"saved     {seconds_text(found.saved_s)}")
@@ -132,7 +145,8 @@ def stats(session: Session, asked: AskedBudget, format_: str | None) -> None:
     type=DurationType(),
     default=f"{GRACE.total_seconds() / 3600:g}h",
     show_default=True,
-    help="Keep files that were written so recently; less is for when nothing runs.",
+    help="Keep files that were written so recently and that nobody gave up; less is for when "
+    "nothing runs. What was evicted, or held by a deleted run, goes at once.",
 )
 @click.option("--dry-run", is_flag=True, help="Remove nothing and say what would be.")
 @click.option(
@@ -172,11 +186,34 @@ def gc(
         cleaned = clean_cache(
             *(database, store, Judge(budget)), unused_for=unused_for, grace=grace, dry_run=dry_run
         )
+        pinned_bytes = stats_of_cache(database).pinned_bytes
     if session.settings.choose("format", format_, FORMATS) == "json":
-        _echo_json({"dry_run": dry_run, **_cleaned_json(cleaned)})
+        told = {"dry_run": dry_run, **_cleaned_json(cleaned), "pinned_bytes": pinned_bytes}
+        _echo_json(told)
         return
     for line in _told(cleaned, budget, dry_run):
         click.echo(line)
+    if (too_much := _pinned_text(budget, pinned_bytes)) is not None:
+        click.echo(too_much)
+
+
+@command.command()
+@click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
+@session_options
+@pass_session
+def rm(session: Session, names: tuple[str, ...]) -> None:
+    """Remove entries, so that their steps run again; pinned ones stay.
+
+    Their files go when nobody needs them: with `couler cache gc`, or with what a run evicts.
+    """
+    with open_home(session, None) as (database, _):
+        entries = _named(database, names)
+        removed = remove_entries(database, [entry.key for entry in entries])
+    for entry in entries:
+        if entry.key in removed:
+            session.info(f"removed {_name(entry)}")
+        elif entry.pinned:
+            session.info(f"kept {_name(entry)}, which is pinned")
 
 
 @command.command()
@@ -200,10 +237,16 @@ def unpin(session: Session, names: tuple[str, ...]) -> None:
 def _pin(session: Session, names: tuple[str, ...], *, pinned: bool) -> None:
     with open_home(session, None) as (database, _):
         entries = _named(database, names)
-        pin_entries(database, [entry.key for entry in entries], pinned=pinned)
+        there = pin_entries(database, [entry.key for entry in entries], pinned=pinned)
     for entry in entries:
-        word = "pinned" if pinned else "unpinned"
-        session.info(f"{word} {entry.key[:_KEY_LETTERS]} {entry.workflow}/{entry.step}")
+        if entry.key in there:
+            session.info(f"{'pinned' if pinned else 'unpinned'} {_name(entry)}")
+        else:
+            session.info(f"{_name(entry)} has just been removed")
+
+
+def _name(entry: Entry) -> str:
+    return f"{entry.key[:_KEY_LETTERS]} {entry.workflow}/{entry.step}"
 
 
 def _named(database: Database, names: Iterable[str]) -> list[Entry]:
@@ -222,6 +265,30 @@ def _budget_text(budget: Budget, used_bytes: int) -> str:
     if budget.run_bytes is not None:
         told.append(f"{bytes_text(budget.run_bytes)} a run")
     return f"{', '.join(told)}, by {budget.name}"
+
+
+def _pinned_text(budget: Budget, pinned_bytes: int) -> str | None:
+    """Return that what is pinned is too much for the budget; None if it is not."""
+    if budget.total_bytes is None or pinned_bytes <= budget.total_bytes:
+        return None
+    return (
+        f"what is pinned takes {bytes_text(pinned_bytes)}, more than the budget of "
+        f"{bytes_text(budget.total_bytes)}: nothing else can be kept"
+    )
+
+
+def _held_text(held: Held) -> str:
+    """Return what no budget bounds, and how to be rid of it."""
+    if not held.held_runs:
+        return "nothing outside of the entries"
+    size = "files" if held.held_bytes is None else bytes_text(held.held_bytes)
+    told = f"{size} outside of the entries by {counted(held.held_runs, 'run')}"
+    if held.held_unsucceeded_runs:
+        part = held.held_unsucceeded_bytes
+        size = "some of them" if part is None else f"{bytes_text(part)} of it"
+        have = "has" if held.held_unsucceeded_runs == 1 else "have"
+        told += f", {size} by {held.held_unsucceeded_runs} that {have} not succeeded"
+    return f"{told}; `couler delete RUN` frees what a run holds"
 
 
 def _row(entry: Entry, worths: Mapping[str, float]) -> tuple[str, ...]:

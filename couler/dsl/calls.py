@@ -37,7 +37,7 @@ def http(
     timeout: objects.Duration | None = None,
     retry: int | objects.Retry | None = None,
     step_name: str | None = None,
-    cache: bool | objects.Cache | None = None,
+    cache: bool | str | objects.Cache | None = None,
     *,
     name: str | None = None,
     success_condition: Condition | None = None,

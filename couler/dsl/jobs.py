@@ -55,7 +55,7 @@ def run_job(
     env: Mapping[str, object] | None = None,
     action: t.Literal["get", "create", "apply", "replace", "patch", "delete"] = "create",
     set_owner_reference: bool = True,
-    cache: bool | objects.Cache | None = None,
+    cache: bool | str | objects.Cache | None = None,
     *,
     name: str | None = None,
     outputs: Mapping[str, str | Jq] | None = None,

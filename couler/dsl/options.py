@@ -166,12 +166,22 @@ def _add_cache(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None
     if value is True:
         fields["cache"] = policies.Cache()
         return
-    expect(value, objects.Cache, "couler.Cache; write cache=True, or a couler.Cache")
+    if isinstance(value, str):
+        fields["cache"] = policies.Cache(max_age_s=_max_age(value))
+        return
+    expect(value, objects.Cache, "couler.Cache; write cache=True, cache='7d', or a couler.Cache")
     fields["cache"] = policies.Cache(
         name=value.name,
         salt=None if value.key is None else text_of(value.key),
         max_age_s=units.parse_duration(value.max_age) if value.max_age else None,
     )
+
+
+def _max_age(text: str) -> float:
+    try:
+        return units.parse_duration(text)
+    except ValueError as error:
+        raise OptionError(f"{error}, or cache=True") from None
 
 
 def _add_pull_policy(builder: Builder, fields: dict[str, t.Any], value: t.Any) -> None:

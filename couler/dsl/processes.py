@@ -49,7 +49,7 @@ def run_container(
     volume_mounts: Sequence[objects.VolumeMount] | None = None,
     working_dir: str | None = None,
     node_selector: Mapping[str, str] | None = None,
-    cache: bool | objects.Cache | None = None,
+    cache: bool | str | objects.Cache | None = None,
     parallelism: int | None = None,
     *,
     name: str | None = None,
@@ -86,7 +86,8 @@ def run_container(
     image_pull_policy, daemon, volume_mounts, working_dir, node_selector
         As in a pod.
     cache
-        Take the outputs of an earlier run with the same inputs: True, or a `Cache`.
+        Take the outputs of an earlier run with the same inputs: True, how old they may be, such as
+        "7d", or a `Cache`.
     parallelism, pool, enable_ulogfs
         Kept for programs of the ancestor.
     options
@@ -169,7 +170,7 @@ def run_script(
     volume_mounts: Sequence[objects.VolumeMount] | None = None,
     working_dir: str | None = None,
     node_selector: Mapping[str, str] | None = None,
-    cache: bool | objects.Cache | None = None,
+    cache: bool | str | objects.Cache | None = None,
     *,
     name: str | None = None,
     packages: Sequence[str] = (),

@@ -135,7 +135,7 @@ class StepOptions(ScriptOptions, total=False):
     resources: Mapping[str, object] | policies.Resources | None
     retry: int | objects.Retry | None
     timeout: objects.Duration | None
-    cache: bool | objects.Cache | None
+    cache: bool | str | objects.Cache | None
     working_dir: str | None
     image_pull_policy: str | ImagePullPolicy | None
     daemon: bool

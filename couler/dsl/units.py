@@ -10,13 +10,15 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d)")
 _DURATION = re.compile(rf"(?:{_PART.pattern})+")
 
 
-def parse_duration(value: object) -> float:
+def parse_duration(value: object, *, may_be_zero: bool = False) -> float:
     """Return a duration in seconds.
 
     Parameters
     ----------
     value
         Seconds (> 0), or text of numbers with the units ms, s, m, h and d.
+    may_be_zero
+        Whether no time at all is a duration, too.
 
     Raises
     ------
@@ -27,6 +29,8 @@ def parse_duration(value: object) -> float:
     --------
     >>> parse_duration("1h30m"), parse_duration(90), parse_duration("10")
     (5400.0, 90.0, 10.0)
+    >>> parse_duration("0s", may_be_zero=True)
+    0.0
     """
     seconds: float
     if isinstance(value, bool) or not isinstance(value, int | float | str):
@@ -41,7 +45,8 @@ def parse_duration(value: object) -> float:
             raise ValueError(f"{value!r} is no duration; write '90s', '20m', '1h30m' or '2d'")
     else:
         seconds = float(value)
-    if not seconds > 0 or math.isinf(seconds):
+    is_enough = seconds >= 0 if may_be_zero else seconds > 0
+    if not is_enough or math.isinf(seconds):
         raise ValueError(f"{value!r} is no duration; it must be more than 0 seconds")
     return seconds
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import sqlalchemy as sa
 
 from couler.state.database import Database
+from couler.state.decisions import record_decisions
 from couler.state.entries import Entry, Offer
 from couler.state.holds import add_holds, lock_cache, note_garbage, portions
 from couler.state.ledger import Kept, Ledger, read_clock, read_ledger
@@ -22,7 +23,6 @@ from couler.state.records import CacheDecision
 from couler.state.remembered import Remembered, of_offer, read_made
 from couler.state.tables import (
     cache_clock,
-    cache_decisions,
     cache_entries,
     cache_gone,
     cache_objects,
@@ -84,7 +84,8 @@ def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
     """Let an offer be judged, and do what is said.
 
     Whatever becomes of it, its run holds its objects from now on. A key that was pinned stays
-    pinned, and keeps the count of its hits.
+    pinned, and keeps the count of its hits; the offer is kept for it whatever the verdict, as the
+    outputs that were there could not be used.
 
     Parameters
     ----------
@@ -108,6 +109,8 @@ def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
         verdict = judge(Ledger(connection, clock, age), offer)
         gone = _evict(connection, verdict.evict)
         connection.execute(sa.update(cache_clock).values(age=verdict.age))
+        if not verdict.admit and _is_pinned(connection, offer.key):
+            verdict = replace(verdict, admit=True, reason=f"it is pinned, though {verdict.reason}")
         if verdict.admit:
             _keep(connection, offer, clock, verdict.credit)
         else:
@@ -119,7 +122,7 @@ def settle_offer(database: Database, offer: Offer, judge: Judge) -> Settled:
             (kept, CacheDecision(offer.path, kept.key, "evicted", reasons[kept.key], offer.made))
             for kept in gone
         )
-        _record(connection, offer.run_id, [decision, *(told for _, told in evicted)])
+        record_decisions(connection, offer.run_id, [decision, *(told for _, told in evicted)])
     return Settled(decision, evicted, verdict.failure)
 
 
@@ -234,7 +237,8 @@ def evict_entries(
     choose
         Says which go, and why; it may look at the ledger only until it returns.
     run_id
-        The run at whose end this is, among whose decisions it is recorded; None if there is none.
+        The run at whose end this is, among whose decisions it is recorded; None if there is none:
+        then it is recorded as a decision of no run.
 
     Returns
     -------
@@ -244,8 +248,7 @@ def evict_entries(
     with database.write() as connection:
         lock_cache(connection)
         evicted = evict_chosen(connection, choose)
-        if run_id is not None and evicted:
-            _record(connection, run_id, [told for _, told in evicted])
+        record_decisions(connection, run_id, [told for _, told in evicted])
     return evicted
 
 
@@ -334,11 +337,20 @@ def _evict(connection: sa.Connection, evictions: Sequence[Eviction]) -> list[Kep
 
 
 def remove_rows(connection: sa.Connection, keys: Collection[str]) -> None:
-    """Remove entries and note their objects, which the transaction's end may leave to nobody."""
+    """Remove entries and note their objects, which the transaction's end may leave to nobody.
+
+    The transaction has locked the cache; what is pinned stays all the same.
+    """
     for some in portions(keys):
         of_them = cache_objects.c.key.in_(some)
         note_garbage(connection, sa.select(cache_objects.c.digest).where(of_them))
-        connection.execute(sa.delete(cache_entries).where(cache_entries.c.key.in_(some)))
+        going = cache_entries.c.key.in_(some), ~cache_entries.c.pinned
+        connection.execute(sa.delete(cache_entries).where(*going))
+
+
+def _is_pinned(connection: sa.Connection, key: str) -> bool:
+    query = sa.select(cache_entries.c.pinned).filter_by(key=key)
+    return bool(connection.execute(query).scalar())
 
 
 def _rows(connection: sa.Connection, keys: Collection[str]) -> list[Kept]:
@@ -409,21 +421,6 @@ def _refuse(connection: sa.Connection, offer: Offer, clock: int) -> None:
         **of_offer(offer),
     }
     connection.execute(upsert(cache_gone, connection.dialect).values(row))
-
-
-def _record(connection: sa.Connection, run_id: str, decisions: Iterable[CacheDecision]) -> None:
-    rows = [
-        {
-            "run_id": run_id,
-            "path": decision.path,
-            "key": decision.key,
-            "decision": decision.decision,
-            "reason": decision.reason,
-            "at": decision.at,
-        }
-        for decision in decisions
-    ]
-    connection.execute(sa.insert(cache_decisions), rows)
 
 
 _OF_OFFER = (

@@ -17,11 +17,11 @@ import sqlalchemy as sa
 from couler.errors import CacheEntryNotFoundError
 from couler.state.admission import remove_rows
 from couler.state.database import Database
+from couler.state.decisions import count_decisions
 from couler.state.entries import Entry
-from couler.state.holds import is_needed, portions
+from couler.state.holds import is_needed, lock_cache, portions
 from couler.state.remembered import forget_outputs
 from couler.state.tables import (
-    cache_decisions,
     cache_entries,
     cache_garbage,
     cache_gone,
@@ -36,13 +36,16 @@ class Stats(t.NamedTuple):
     pinned: int
     size_bytes: int
     """Sum over the entries; files that several share count for each."""
+    pinned_bytes: int
+    """What those take of it that are pinned."""
     hits: int
-    """Of all runs that are still known, as are the following up to `evicted`."""
+    """Of all runs, those too that were deleted, as are the following up to `rejected`."""
     passed: int
     """How often a step was passed whose outputs were not kept, as nothing that ran read them."""
     misses: int
     rejected: int
     evicted: int
+    """By runs, and between them."""
     saved_s: float
     """How long what was hit or passed had taken to make, in seconds, each time."""
     lost_s: float
@@ -81,6 +84,7 @@ def remove_entries(
         The keys that were removed.
     """
     with database.write() as connection:
+        lock_cache(connection)
         removed = _named_steps(connection, list(keys)) if unused_since is None else []
         for workflow, place in removed:
             of_step = cache_gone.c.workflow == workflow, cache_gone.c.place == place
@@ -88,13 +92,23 @@ def remove_entries(
         return _remove(connection, list(keys), unused_since)
 
 
-def pin_entries(database: Database, keys: Iterable[str], *, pinned: bool) -> None:
-    """Pin entries, so that nothing removes them, or unpin them."""
+def pin_entries(database: Database, keys: Iterable[str], *, pinned: bool) -> tuple[str, ...]:
+    """Pin entries, so that nothing removes them, or unpin them.
+
+    Returns
+    -------
+    tuple of str
+        The keys of those that are still there.
+    """
+    table = cache_entries.c
+    found: list[str] = []
     with database.write() as connection:
+        lock_cache(connection)
         for some in portions(list(keys)):
-            connection.execute(
-                sa.update(cache_entries).where(cache_entries.c.key.in_(some)).values(pinned=pinned)
-            )
+            named = table.key.in_(some)
+            connection.execute(sa.update(cache_entries).where(named).values(pinned=pinned))
+            found += connection.execute(sa.select(table.key).where(named)).scalars()
+    return tuple(found)
 
 
 def list_entries(
@@ -169,26 +183,27 @@ def find_entries(database: Database, text: str) -> list[Entry]:
 def stats_of_cache(database: Database) -> Stats:
     """Return what the cache holds and what it was good for."""
     table = cache_entries.c
-    pinned = sa.func.sum(sa.case((table.pinned, 1), else_=0))
+    of_pinned = (
+        sa.func.sum(sa.case((table.pinned, value), else_=0)) for value in (1, table.size_bytes)
+    )
     of_places = (sa.func.sum(cache_places.c.saved_s), sa.func.sum(cache_places.c.lost_s))
-    told = cache_decisions.c.decision
     with database.read() as connection:
-        row = connection.execute(sa.select(sa.func.count(), pinned, sa.func.sum(table.size_bytes)))
-        entries, pinned_count, size_bytes = row.one()
+        sums = sa.select(sa.func.count(), sa.func.sum(table.size_bytes), *of_pinned)
+        entries, size_bytes, pinned, pinned_bytes = connection.execute(sums).one()
         left = sa.select(sa.func.count()).select_from(cache_garbage).where(~is_needed())
         garbage = connection.execute(left).scalar()
         saved_s, lost_s = connection.execute(sa.select(*of_places)).one()
-        counts = connection.execute(sa.select(told, sa.func.count()).group_by(told)).all()
-    by_kind = {kind: count for kind, count in counts}  # noqa: C416  # rows, which dict() is not typed for
+        by_kind = count_decisions(connection)
     return Stats(
         entries=entries,
-        pinned=pinned_count or 0,
+        pinned=pinned or 0,
         size_bytes=int(size_bytes or 0),
-        hits=by_kind.get("hit", 0),
-        passed=by_kind.get("passed", 0),
-        misses=by_kind.get("miss", 0),
-        rejected=by_kind.get("rejected", 0),
-        evicted=by_kind.get("evicted", 0),
+        pinned_bytes=int(pinned_bytes or 0),
+        hits=by_kind["hit"],
+        passed=by_kind["passed"],
+        misses=by_kind["miss"],
+        rejected=by_kind["rejected"],
+        evicted=by_kind["evicted"],
         saved_s=float(saved_s or 0),
         lost_s=float(lost_s or 0),
         garbage=garbage or 0,

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from couler.errors import ArtifactError, StoreError
 from couler.state.cache import list_entries, remove_entries
 from couler.state.database import Database
-from couler.state.holds import strike_off
+from couler.state.holds import needed_objects, strike_off
 from couler.state.records import Json
 from couler.state.tables import cache_entries, cache_objects, runs, steps
 
@@ -77,10 +77,10 @@ def collect_garbage(
 ) -> Collected:
     """Remove what nobody needs: entries of the cache first, then objects of the store.
 
-    Pinned entries stay. So do objects that an entry, or a step or a parameter of any run, refers
-    to, and those that were stored or taken from the cache within the grace period, since their step
-    may not be recorded yet: runs may go on meanwhile. If this is interrupted, what is left are
-    objects that nothing refers to, and the next call finds them.
+    Pinned entries stay. So do objects that an entry or a run needs, or a step or a parameter of any
+    run refers to, and those that were stored or taken from the cache within the grace period, since
+    their step may not be recorded yet: runs may go on meanwhile. If this is interrupted, what is
+    left are objects that nothing refers to, and the next call finds them.
 
     Parameters
     ----------
@@ -155,13 +155,10 @@ def _needs_of_entries(database: Database) -> dict[str, tuple[bool, set[str]]]:
 
 
 def _live(database: Database, store: Store, *, leave_out: set[str]) -> set[str]:
-    """Return the digests that entries, but for some, and runs with their steps refer to."""
-    live: set[str] = set()
-    for key, (_, digests) in _needs_of_entries(database).items():
-        if key not in leave_out:
-            live |= digests
+    """Return the digests that entries, but for some, and runs need or refer to."""
     references: set[str] = set()
     with database.read() as connection:
+        live = needed_objects(connection, leave_out=leave_out)
         for column in (steps.c.outputs, runs.c.parameters):
             # `"file"` and `"directory"` are the types of what the store holds.
             json = sa.type_coerce(column, sa.Text)

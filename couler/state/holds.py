@@ -30,10 +30,14 @@ MANY = 500
 def hold_objects(
     database: Database, run_id: str, digests: Iterable[str], *, of_cache: bool
 ) -> None:
-    """Record that a run needs objects, in a transaction of its own; see `add_holds`."""
+    """Record that a run needs objects, in a transaction of its own; see `add_holds`.
+
+    What is there after this stays: who deletes does so in transactions that lock the cache, too.
+    """
     listed = tuple(digests)
     if listed:
         with database.write() as connection:
+            lock_cache(connection)
             add_holds(connection, run_id, listed, of_cache=of_cache)
 
 
@@ -154,14 +158,49 @@ def strike_needed(connection: sa.Connection) -> None:
     connection.execute(sa.delete(cache_garbage).where(is_needed()))
 
 
+_NEEDED = cache_objects, run_objects
+"""Who needs an object has a row in one of these: an entry, or a run."""
+
+
 def is_needed() -> sa.ColumnElement[bool]:
     """Return whether an entry or a run needs what is noted as garbage."""
-    return sa.or_(
-        *(
-            sa.exists().where(table.c.digest == cache_garbage.c.digest)
-            for table in (cache_objects, run_objects)
-        )
+    garbage = cache_garbage.c.digest
+    return sa.or_(*(sa.exists().where(table.c.digest == garbage) for table in _NEEDED))
+
+
+def needed_objects(connection: sa.Connection, *, leave_out: Collection[str] = ()) -> set[str]:
+    """Return the objects that an entry or a run needs.
+
+    Parameters
+    ----------
+    connection
+        Of the database.
+    leave_out
+        Keys of entries that do not count.
+    """
+    of_entries = connection.execute(sa.select(cache_objects.c.key, cache_objects.c.digest))
+    needed = {digest for key, digest in of_entries if key not in leave_out}
+    return needed.union(connection.execute(sa.select(run_objects.c.digest)).scalars())
+
+
+class HeldObject(t.NamedTuple):
+    """An object that a run needs and that no entry has."""
+
+    run_id: str
+    has_succeeded: bool
+    digest: str
+
+
+def held_beside_entries(database: Database) -> list[HeldObject]:
+    """Return what runs need that no entry has."""
+    is_kept = sa.exists().where(cache_objects.c.digest == run_objects.c.digest)
+    query = (
+        sa.select(runs.c.id, runs.c.status == "succeeded", run_objects.c.digest)
+        .join_from(run_objects, runs)
+        .where(~is_kept)
     )
+    with database.read() as connection:
+        return list(map(HeldObject._make, connection.execute(query)))
 
 
 def strike_off(database: Database, digests: Collection[str]) -> None:

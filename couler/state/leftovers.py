@@ -81,7 +81,7 @@ def sweep_garbage(database: Database, store: Objects, *, host: str) -> Swept:
             lock_cache(connection)
             if not last:
                 strike_needed(connection)
-            noted = _noted(connection, last)
+            noted = _noted(connection, last, ~is_needed())  # since the last transaction, too
             before = _deletable_before(connection, store, host)
             gone = []
             for digest in noted:
@@ -119,8 +119,10 @@ def _is_empty(database: Database, last: str) -> bool:
         return not _noted(connection, last, limit=1)
 
 
-def _noted(connection: sa.Connection, last: str, *, limit: int = _AT_ONCE) -> list[str]:
-    query = sa.select(cache_garbage.c.digest).where(cache_garbage.c.digest > last)
+def _noted(
+    connection: sa.Connection, last: str, *wanted: sa.ColumnElement[bool], limit: int = _AT_ONCE
+) -> list[str]:
+    query = sa.select(cache_garbage.c.digest).where(cache_garbage.c.digest > last, *wanted)
     return list(connection.execute(query.order_by(cache_garbage.c.digest).limit(limit)).scalars())
 
 

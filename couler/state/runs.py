@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from couler.errors import RunBusyError, RunExistsError, RunNotFoundError
 from couler.ir.source_map import NO_CHANGE, SourceMap
 from couler.state.database import Database
+from couler.state.decisions import keep_counts
 from couler.state.holds import lock_cache, note_garbage
 from couler.state.records import (
     AttemptRecord,
@@ -407,6 +408,8 @@ def cache_decisions_of(database: Database, run_id: str) -> list[CacheDecision]:
 def delete_run(database: Database, run_id: str) -> None:
     """Delete a run and what is known of it; its folder and what it left in the cache stay.
 
+    How often the cache decided what in it still counts among the statistics.
+
     Objects that it alone needed are noted as garbage, for who decides next what the cache keeps.
 
     Raises
@@ -419,6 +422,7 @@ def delete_run(database: Database, run_id: str) -> None:
         lock_cache(connection)
         held = sa.select(run_objects.c.digest).where(run_objects.c.run_id == run_id)
         note_garbage(connection, held)
+        keep_counts(connection, run_id)
         connection.execute(sa.delete(runs).where(runs.c.id == run_id))
         unused = sa.and_(
             ~sa.exists().where(runs.c.workflow_digest == workflows.c.digest),

@@ -183,13 +183,22 @@ cache_decisions = sa.Table(
     metadata,
     # A row has no key of its own: a step is looked up, stored and evicted more than once.
     sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
-    sa.Column("run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE"), nullable=False),
+    # Null if it was decided between runs.
+    sa.Column("run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE")),
     sa.Column("path", PathText, nullable=False),
     sa.Column("key", DIGEST, nullable=False),
     sa.Column("decision", sa.String(16), nullable=False),
     sa.Column("reason", Sentence, nullable=False),
     sa.Column("at", UtcTime, nullable=False),
     sa.Index(None, "run_id", "path"),
+)
+
+cache_counts = sa.Table(
+    "cache_counts",
+    metadata,
+    # How often what was decided in runs that were deleted, whose decisions went with them.
+    sa.Column("decision", sa.String(16), primary_key=True),
+    sa.Column("times", sa.BigInteger, nullable=False),
 )
 
 cache_clock = sa.Table(

@@ -47,7 +47,7 @@ class JobOptions:
     """Of the step."""
     timeout: objects.Duration | None = None
     retry: int | objects.Retry | None = None
-    cache: bool | objects.Cache | None = None
+    cache: bool | str | objects.Cache | None = None
     local: Local = True
     model_path: object = None
     success_condition: str | None = None

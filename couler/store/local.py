@@ -15,6 +15,7 @@ import typing as t
 from collections.abc import Iterator
 from pathlib import Path
 
+from couler.errors import StoreError
 from couler.store.places import BLOCK_BYTES, Object, altered, digest_of, missing, parts_of
 
 _FICLONE = 0x40049409
@@ -113,7 +114,7 @@ class LocalPlace:
         """Delete an object that was last touched before a time; return whether it did."""
         path = self._path(digest)
         try:
-            with self._locked(fcntl.LOCK_EX):
+            with self._deleting(), self._locked(fcntl.LOCK_EX):
                 if before is not None and os.stat(path).st_mtime >= before:
                     return False
                 os.unlink(path)
@@ -136,7 +137,7 @@ class LocalPlace:
         """Delete what interrupted writers left before a time; return how many files."""
         count = 0
         for entry in _entries(f"{self._root}/tmp"):
-            with contextlib.suppress(FileNotFoundError):
+            with self._deleting(), contextlib.suppress(FileNotFoundError):
                 if entry.stat(follow_symlinks=False).st_mtime < before:
                     os.unlink(entry.path)
                     count += 1
@@ -202,6 +203,19 @@ class LocalPlace:
             # A clone has the time of its content; its age as an object begins here.
             os.utime(target)
             _make(lambda: os.replace(temporary, path), path)
+
+    @contextlib.contextmanager
+    def _deleting(self) -> Iterator[None]:
+        """Say of which store it is that something cannot be deleted."""
+        try:
+            yield
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise StoreError(
+                f"the artifact store {self._root}: nothing can be deleted: {error}. Let the user "
+                "who deletes write to it and to all folders in it"
+            ) from error
 
     @contextlib.contextmanager
     def _locked(self, how: int) -> Iterator[None]:

@@ -29,8 +29,8 @@ class ObjectStore:
 
     Several threads and processes may use it at once. Every method raises `ArtifactError` where
     a text is no reference, `LostArtifactError` where an object that it needs is missing or altered,
-    and `StoreError` where the store cannot be reached. Errors of this machine's own disk are
-    `OSError`.
+    and `StoreError` where the store cannot be reached, or refuses to delete. Other errors of this
+    machine's own disk are `OSError`.
 
     Parameters
     ----------

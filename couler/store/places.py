@@ -73,19 +73,12 @@ class Place(t.Protocol):
 
 def missing(digest: str, url: str) -> LostArtifactError:
     """Return the error for an object that is not there."""
-    return LostArtifactError(
-        f"the stored object {digest[:12]} is missing ({url}): the step that made it must run again",
-        digest,
-    )
+    return LostArtifactError(f"the stored object {digest[:12]} is missing ({url})", digest)
 
 
 def altered(digest: str, url: str) -> LostArtifactError:
     """Return the error for an object with another content than its digest says."""
-    return LostArtifactError(
-        f"the stored object {digest[:12]} was altered ({url}): the step that made it must run "
-        "again",
-        digest,
-    )
+    return LostArtifactError(f"the stored object {digest[:12]} was altered ({url})", digest)
 
 
 def parts_of(digest: str) -> tuple[str, str]:

@@ -24,6 +24,7 @@ from couler.state import (
 )
 from couler.state.cache import list_entries
 from couler.state.entries import Entry
+from couler.state.holds import hold_objects
 from couler.store import ObjectStore
 from tests.corpus.build import flow, sh
 from tests.support.cache_entries import add_entry
@@ -115,6 +116,77 @@ def test_stats(couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch) ->
     assert told[-1] == "garbage   no files"
 
 
+def test_stats_tell_what_runs_hold_outside_of_the_entries(
+    couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One file that two runs hold, one of a run that has succeeded, and one that an entry has."""
+    assert "held      nothing outside of the entries" in couler("cache", "stats").out.splitlines()
+    store = ObjectStore(home.store_url)
+    digests = {item.size: item.digest for item in store.objects()}
+    (home.root / "more").write_text("x" * 1024)
+    more = store.digests(store.put(home.root / "more"))
+    with open_database(home.database_url) as database:
+        for run_id, status in (("r1", "failed"), ("r2", "cancelled"), ("r3", "succeeded")):
+            record = RunRecord(run_id, "train", "w", "local", created=NOW, status=status)
+            create_run(database, record, "{}")
+            held = [digests[7], digests[2400]] if status != "succeeded" else more
+            hold_objects(database, run_id, held, of_cache=status != "succeeded")
+    assert (
+        "held      1.0 KiB outside of the entries by 3 runs, 7 B of it by 2 that have not "
+        "succeeded; `couler delete RUN` frees what a run holds"
+    ) in couler("cache", "stats").out.splitlines()
+    shown = couler("cache", "stats", "--format", "json").json
+    assert (shown["held_runs"], shown["held_bytes"]) == (3, 1031)
+    assert (shown["held_unsucceeded_runs"], shown["held_unsucceeded_bytes"]) == (2, 7)
+    monkeypatch.setenv("COULER_STORE_URL", "nowhere://store")
+    told = couler("cache", "stats")
+    assert told.code == 0
+    assert "held      files outside of the entries by 3 runs, some of them by 2 that" in told.out
+    assert couler("cache", "stats", "--format", "json").json["held_bytes"] is None
+
+
+def test_pins_that_are_too_much_are_told_of(couler: Callable, home: Home) -> None:
+    couler("cache", "pin", "load")
+    budget = ["--cache-budget", "2kB"]
+    too_much = (
+        "what is pinned takes 2.3 KiB, more than the budget of 2.0 KiB: nothing else can be kept"
+    )
+    assert f"pinned    {too_much}" in couler("cache", "stats", *budget).out.splitlines()
+    assert couler("cache", "gc", *budget, "--dry-run").out.splitlines()[-1] == too_much
+    assert couler("cache", "gc", *budget).out.splitlines()[-1] == too_much
+    assert keys(home) == "a"
+    enough = ["--cache-budget", "2400"]
+    assert "nothing else" not in couler("cache", "stats", *enough).out
+    assert couler("cache", "gc", *enough, "--format", "json").json["pinned_bytes"] == 2400
+
+
+def test_what_gc_evicts_is_counted(couler: Callable, home: Home) -> None:
+    couler("cache", "gc", "--cache-budget", "0", "--unused-for", "999d")
+    assert "evicted   2" in couler("cache", "stats").out.splitlines()
+
+
+def test_rm_removes_what_is_not_pinned(couler: Callable, home: Home) -> None:
+    couler("cache", "pin", "load")
+    told = couler("cache", "rm", "train/load", "bbb")
+    assert (told.code, told.out) == (0, "")
+    assert told.err.splitlines() == [
+        f"kept {'a' * 12} train/load, which is pinned",
+        f"removed {'b' * 12} train/fit",
+    ]
+    assert keys(home) == "a"
+    assert couler("cache", "rm", "fit").code == 2
+
+
+def test_a_store_that_cannot_be_written_has_its_exit_code(couler: Callable, home: Home) -> None:
+    store = home.root / "store"
+    (store / "lock").unlink()
+    (store / "lock").mkdir()  # nobody can open it to write, root neither
+    told = couler("cache", "gc")
+    assert told.code == 4
+    assert f"the artifact store {store}: nothing can be deleted" in told.err
+    assert "Traceback" not in told.err
+
+
 def test_gc_removes_what_is_old_and_what_nothing_refers_to(couler: Callable, home: Home) -> None:
     foreseen = couler("cache", "gc", "--dry-run").out
     assert foreseen == (
@@ -127,6 +199,14 @@ def test_gc_removes_what_is_old_and_what_nothing_refers_to(couler: Callable, hom
     assert keys(home) == "b"
     told = couler("cache", "gc", "--unused-for", "0", "--format", "json").json
     assert (told["entries"], told["objects"], told["kept_objects"]) == (1, 1, 0)
+    assert keys(home) == ""
+
+
+@pytest.mark.parametrize("zero", ["0", "0s", "0.0", "0h0m", "0 d"])
+def test_no_time_is_a_duration_however_it_is_written(
+    couler: Callable, home: Home, zero: str
+) -> None:
+    assert couler("cache", "gc", "--unused-for", zero, "--grace", zero).code == 0
     assert keys(home) == ""
 
 

@@ -277,7 +277,8 @@ def test_the_ancestors_resources_are_limits_as_well() -> None:
         ({"secret": "nobody"}, 'no secret "nobody"'),
         ({"image_pull_policy": "Sometimes"}, "none of IfNotPresent"),
         ({"volume_mounts": ["/x"]}, "volume_mounts"),
-        ({"cache": "yes"}, "cache"),
+        ({"cache": "yes"}, "cache=True"),
+        ({"cache": "0d"}, "more than 0 seconds"),
         ({"labels": "x"}, "labels"),
     ],
 )
@@ -288,6 +289,21 @@ def test_wrong_options_are_reported_with_their_name(options, message: str) -> No
     assert problem.code == "CLR105"
     assert problem.message.startswith(f'step "a": {"cpu: " if "cpu" in options else ""}')
     assert message in problem.message
+
+
+@pytest.mark.parametrize(
+    ("cache", "meant"),
+    [
+        (True, Cache()),
+        (False, None),
+        ("7d", Cache(max_age_s=7 * 86400)),
+        ("90", Cache(max_age_s=90)),
+    ],
+)
+def test_a_cache_is_yes_or_how_old_it_may_be(cache: bool | str, meant: Cache | None) -> None:
+    with couler.Workflow("w") as wf:
+        box("a", cache=cache)
+    assert only(wf).cache == meant
 
 
 def test_unknown_options_and_those_without_effect() -> None:

@@ -18,7 +18,7 @@ class Split(NamedTuple):
     train: File
     size: int
 
-@couler.step(memory="1Gi", retry=couler.Retry(2))
+@couler.step(memory="1Gi", retry=couler.Retry(2), cache="7d")
 def split(dataset: str, fraction: float = 0.2) -> Split: ...
 
 @couler.step
@@ -42,7 +42,7 @@ with couler.Workflow("w", dataset="digits") as wf:
     with couler.when(data.size > 3) as branch, branch.otherwise():
         couler.chain(data, [train("a", data.train)])
 
-    couler.run_container("busybox", cpu=2, labels={"a": "b"}, step_name="c")
+    couler.run_container("busybox", cpu=2, labels={"a": "b"}, step_name="c", cache="7d")
     couler.run_container("busybox", memroy="1Gi")  # error: Unexpected keyword argument "memroy"
     couler.run_container("busybox", gpu="a100")  # error: Argument "gpu" to "run_container" has
     couler.run_script("busybox", source="pass", env_from={"secret": "s"}, gpu=1)

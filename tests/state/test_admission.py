@@ -23,7 +23,7 @@ from couler.state.admission import (
 from couler.state.cache import list_entries, look_up, pin_entries, stats_of_cache
 from couler.state.entries import Offer
 from couler.state.ledger import Ledger, Uses, read_ledger
-from couler.state.tables import cache_garbage, run_objects
+from couler.state.tables import cache_decisions, cache_garbage, cache_objects, run_objects
 from tests.state.samples import JSON, NOON
 
 A, B, C = ("a" * 64, "b" * 64, "c" * 64)
@@ -250,3 +250,30 @@ def test_what_a_run_holds_goes_with_it(database: Database) -> None:
     settle(database, offer(A))
     delete_run(database, "r1")
     assert rows(database, run_objects) == []
+
+
+def test_what_is_evicted_between_runs_is_recorded_and_counted(database: Database) -> None:
+    settle(database, offer(A))
+    evict_entries(database, lambda _: [Eviction(A, "all is too much")])
+    table = cache_decisions.c
+    query = sa.select(table.run_id, table.path, table.key, table.decision, table.reason)
+    with database.read() as connection:
+        told = connection.execute(query.where(table.run_id.is_(None))).all()
+    assert told == [(None, "fit[0]", A, "evicted", "all is too much")]
+    assert [told.decision for told in cache_decisions_of(database, "r1")] == ["stored"]
+    assert stats_of_cache(database).evicted == 1
+
+
+def test_what_is_pinned_is_made_whole_whatever_the_verdict(database: Database) -> None:
+    """Its files were lost, or its step would not have run."""
+    settle(database, offer(A))
+    take(database, A)
+    pin_entries(database, [A], pinned=True)
+    again = offer(A, digests=(TWO,), size_bytes=20, useless=1, run_id="r2")
+    settled = settle(database, again, admit=False)
+    assert settled.decision.decision == "stored"
+    assert settled.decision.reason == "it is pinned, though so it is"
+    found = look_up(database, A)
+    assert found is not None
+    assert (found.size_bytes, found.pinned, found.hits) == (20, True, 1)
+    assert rows(database, cache_objects) == [(A, TWO)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from couler.errors import CacheEntryNotFoundError, StoreError
-from couler.state import Database, Journal, StepRecord, create_run, delete_run
+from couler.state import Database, Journal, RunRecord, StepRecord, create_run, delete_run
 from couler.state.cache import (
     find_entries,
     list_entries,
@@ -22,6 +22,7 @@ from couler.state.cache import (
 )
 from couler.state.entries import Entry
 from couler.state.garbage import collect_garbage
+from couler.state.holds import hold_objects
 from couler.state.records import CacheDecision
 from couler.store import ObjectStore, parse_reference
 from tests.state.samples import IR, JSON, NOON, RUN
@@ -117,7 +118,7 @@ def test_entries_are_found_by_key_beginning_and_step(database: Database) -> None
 
 @pytest.mark.usefixtures("session")
 def test_statistics(database: Database) -> None:
-    assert stats_of_cache(database) == (0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
+    assert stats_of_cache(database) == (0, 0, 0, 0, 0, 0, 0, 0, 0, 0.0, 0.0, 0)
     add_entry(database, entry("a", pinned=True), [])
     add_entry(database, entry("b", size_bytes=2**40), ["1" * 64])
     remove_entries(database, ["b" * 64])
@@ -136,7 +137,10 @@ def test_statistics(database: Database) -> None:
         ):
             journal.cache_decided(CacheDecision("fit", "a" * 64, kind, "", NOON))  # type: ignore[arg-type]  # one of the kinds
         journal.flush()
-    assert stats_of_cache(database) == (2, 1, 2**40 + 10, 3, 2, 1, 1, 1, 0.0, 0.0, 1)
+    found = stats_of_cache(database)
+    assert found == (2, 1, 2**40 + 10, 10, 3, 2, 1, 1, 1, 0.0, 0.0, 1)
+    delete_run(database, "r1")
+    assert stats_of_cache(database) == found
 
 
 # garbage -------------------------------------------------------------------------------------
@@ -217,6 +221,24 @@ def test_what_entries_and_steps_refer_to_stays(
     delete_run(database, "r1")
     assert len(collect_garbage(database, store).objects) == 5
     assert [store.exists(reference) for reference in kept] == [True, True, False, False, False]
+
+
+def test_what_a_run_has_taken_stays_though_its_entry_is_gone(
+    database: Database,
+    store: ObjectStore,
+    put: Callable[..., str],
+    add_run: Callable[..., RunRecord],
+) -> None:
+    reference = put("taken")
+    add_files(database, store, entry("a"), reference)
+    add_run("r2", status="running")
+    hold_objects(database, "r2", store.digests(reference), of_cache=True)
+    for dry_run in (True, False):
+        collected = collect_garbage(database, store, unused_for=NONE, dry_run=dry_run)
+        assert collected[:2] == ({"a" * 64}, frozenset())
+    store.verify(reference)
+    delete_run(database, "r2")
+    assert len(collect_garbage(database, store).objects) == 1
 
 
 def test_files_that_a_run_was_started_with_stay(

@@ -234,6 +234,7 @@ def test_a_lost_file_is_a_miss_and_the_next_offer_mends_it(
     found = cache.find(KEY, "fit", outputs)
     assert (found.outputs, found.source_run, found.decision.decision) == (None, None, "miss")
     assert what in found.decision.reason
+    assert found.decision.reason.endswith(f"(file://{path})")
 
     store.put(tmp_path / "model.bin")  # as running the step does
     store.put(tmp_path / "folder")
