@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import typing as t
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from couler.cluster.earlier import INSTANCE_TYPE_LABEL, keep_earlier
 from couler.cluster.model import Cluster, ClusterNode, Effect, Gpus, Taint
 from couler.cluster.values import ARCHITECTURES, CPU, EFFECTS, GROUP, MEMORY, MOST
 from couler.ir.quantity import parse_quantity
@@ -20,7 +22,6 @@ GROUP_LABEL = "couler.io/group"
 """The label that names the performance group of a node."""
 
 ARCHITECTURE_LABEL = "kubernetes.io/arch"
-INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 
 _ARCHITECTURES = (ARCHITECTURE_LABEL, "beta.kubernetes.io/arch")
 _SYSTEM_LABEL = "kubernetes.io/os"
@@ -38,6 +39,8 @@ _TYPES = (
     "karpenter.k8s.aws/instance-gpu-name",
 )
 """Labels that name the model of GPUs whose resource has no label `RESOURCE.product`."""
+
+_MOST_NAMES = 4
 
 _MEBIBYTES = ("karpenter.k8s.aws/instance-gpu-memory",)
 _QUANTITIES = ("amd.com/gpu.vram",)
@@ -79,7 +82,11 @@ class LiveNodes:
 
 
 def read_live_nodes(
-    items: Sequence[Json], *, name: str = "", group_label: str = GROUP_LABEL
+    items: Sequence[Json],
+    *,
+    name: str = "",
+    group_label: str = GROUP_LABEL,
+    earlier: Cluster | None = None,
 ) -> LiveNodes:
     """Return the machines that live nodes are.
 
@@ -91,6 +98,8 @@ def read_live_nodes(
         What the cluster is called.
     group_label
         The label that names the performance group of a node.
+    earlier
+        What was known before: what live nodes do not tell is taken from there (`keep_earlier`).
 
     Returns
     -------
@@ -125,11 +134,11 @@ def read_live_nodes(
     >>> node.cpu, node.memory_bytes == 15842252 * 1024, node.architecture
     (3.92, True, 'arm64')
     >>> found.remarks[0]
-    'no prices: a cluster does not know them; state price_usd_per_h of nodes (no instance type)'
+    'no prices, which a cluster does not know: state price_usd_per_h, for no instance type (1 node)'
     """
     nodes: list[ClusterNode] = []
     left_out: list[LeftOut] = []
-    remarks: list[str] = []
+    remarks: dict[str, list[str]] = {}
     for item in sorted(items, key=_name):
         reason = _not_usable(item)
         if reason is not None:
@@ -141,9 +150,13 @@ def read_live_nodes(
         except ValueError as error:
             left_out.append(LeftOut(_name(item), str(error)))
             continue
-        remarks += found.remarks
+        for remark in found.remarks:
+            remarks.setdefault(remark, []).append(_name(item))
     cluster = Cluster(tuple(nodes), name)
-    return LiveNodes(cluster, tuple(left_out), (*_unknown(cluster, group_label), *remarks))
+    if earlier is not None:
+        cluster = keep_earlier(cluster, earlier)
+    told = (f"{_listed(names)}: {remark}" for remark, names in remarks.items())
+    return LiveNodes(cluster, tuple(left_out), (*_unknown(cluster, group_label), *told))
 
 
 def _not_usable(item: Json) -> str | None:
@@ -253,28 +266,32 @@ class _Node:
         return count or None
 
     def _say(self, text: str) -> None:
-        self.remarks.append(f"{_name(self._item)}: {text}")
+        self.remarks.append(text)
 
 
 def _unknown(cluster: Cluster, group_label: str) -> Iterator[str]:
-    """Yield what a cluster does not tell."""
-    if not cluster.nodes:
-        return
-    types: dict[str, int] = {}
-    for node in cluster.nodes:
-        kind = node.labels.get(INSTANCE_TYPE_LABEL, "no instance type")
-        types[kind] = types.get(kind, 0) + 1
-    told = ", ".join(
-        kind + (f": {counted(count, 'node')}" if len(types) > 1 else "")
-        for kind, count in sorted(types.items())
-    )
-    yield (f"no prices: a cluster does not know them; state price_usd_per_h of nodes ({told})")
-    without = sum(not node.group for node in cluster.nodes)
-    if without:
-        yield (
-            f"no group for {counted(without, 'node')} of {len(cluster.nodes):,}: they have no label "
-            f"{group_label}; label them, or state group"
+    """Yield what is not known of nodes."""
+    priceless = [node for node in cluster.nodes if node.price_usd_per_h is None]
+    if priceless:
+        types = Counter(
+            node.labels.get(INSTANCE_TYPE_LABEL, "no instance type") for node in priceless
         )
+        told = ", ".join(f"{kind} ({counted(types[kind], 'node')})" for kind in sorted(types))
+        yield f"no prices, which a cluster does not know: state price_usd_per_h, for {told}"
+    without = [node.name for node in cluster.nodes if not node.group]
+    if without:
+        yield f"{_listed(without)}: no group, as no label {group_label} names one; state group"
+    untyped = [node.name for node in cluster.nodes if node.gpus is not None and not node.gpus.type]
+    if untyped:
+        yield f"{_listed(untyped)}: no label tells the type of the GPUs; state gpus.type"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return names, the first ones if there are many."""
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    shown = _MOST_NAMES - 1
+    return f"{', '.join(names[:shown])} and {len(names) - shown:,} more"
 
 
 def _name(item: Json) -> str:
