@@ -15,42 +15,61 @@ from couler.cli._session import Session
 from couler.cluster.model import Cluster, ClusterNode, Gpus
 from couler.ir.wording import counted
 
-_HEADER = ("machine", "count", "group", "cpu", "memory", "arch", "GPUs", "USD/h", "taints")
-_RIGHT = frozenset({1, 3, 4, 7})
-_GROUP = 2
+_HEADER = (
+    "machine",
+    "count",
+    "group",
+    "cpu",
+    "memory",
+    "arch",
+    "GPUs",
+    "USD/h",
+    "taints",
+    "labels",
+)
+_RIGHT = frozenset({"count", "cpu", "memory", "USD/h"})
+_LONG = frozenset({"machine", "GPUs", "taints", "labels"})
+"""Columns whose cells may have several lines on a terminal."""
 
 
 def show_cluster(session: Session, cluster: Cluster) -> None:
-    """Write the table: a line for each machine, or for machines of a pool that are alike."""
+    """Write the table: a line for each machine, or for machines of a pool that are alike.
+
+    Columns without any text are left out.
+    """
     rows = [_row(nodes, with_labels=session.verbose) for nodes in _alike(cluster.nodes)]
-    header = (*_HEADER, "labels") if session.verbose else _HEADER
+    used = [index for index in range(len(_HEADER)) if any(row[index] for row in rows)]
+    header = [_HEADER[index] for index in used]
+    cells = [[row[index] for index in used] for row in rows]
     width = session.width_of_terminal()
-    if width is None:
-        for line in aligned((header, *rows), right=_RIGHT):
-            click.echo(line)
-    else:
-        _show_rich(session, header, rows, width)
+    if width is not None:
+        _show_rich(session, header, cells, width)
+        return
+    right = {index for index, name in enumerate(header) if name in _RIGHT}
+    for line in aligned((header, *cells), right=right):
+        click.echo(line)
 
 
 def _show_rich(
     session: Session, header: Sequence[str], rows: Sequence[Sequence[str]], width: int
 ) -> None:
-    from rich import box
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for index, name in enumerate(header):
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in header:
         table.add_column(
             name,
-            justify="right" if index in _RIGHT else "left",
+            justify="right" if name in _RIGHT else "left",
+            no_wrap=name not in _LONG,
             overflow="fold",
-            style="cyan" if index == _GROUP else None,
+            style="cyan" if name == "group" else None,
         )
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     colour = session.has_colour(sys.stdout)
-    console = Console(file=sys.stdout, no_color=not colour, width=width, markup=False)
+    console = Console(file=sys.stdout, no_color=not colour, width=width)
     with console.capture() as capture:
         console.print(table)
     lines = (line.rstrip() for line in capture.get().splitlines())
@@ -114,7 +133,7 @@ def _row(nodes: Sequence[ClusterNode], *, with_labels: bool) -> tuple[str, ...]:
         "" if node.gpus is None else _gpus_text(node.gpus),
         price,
         taints,
-        *((labels,) if with_labels else ()),
+        labels if with_labels else "",
     )
 
 
@@ -125,6 +144,8 @@ def _gpus_text(gpus: Gpus) -> str:
 
 def _number(value: float) -> str:
     """Return a number without the digits that sums of floats have too many of."""
+    if 0 < value < 0.001:
+        return f"{value:.2g}"
     return f"{value:,.4f}".rstrip("0").rstrip(".")
 
 

@@ -100,7 +100,8 @@ def import_(
     from couler.cli._targets import connect_to
     from couler.cluster.kubernetes_nodes import read_live_nodes
 
-    file = None if output in (None, "-") else Path(t.cast(str, output))
+    _check_key(group_label)
+    file = None if output is None or output == "-" else Path(output)
     earlier = _earlier(file, update=update)
     connection = connect_to(session, engine, target_name)
     items = _nodes_of(session, connection)
@@ -126,6 +127,15 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=2))
 
 
+def _check_key(group_label: str) -> None:
+    from couler.cluster.values import check_label_key
+
+    try:
+        check_label_key(group_label)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--group-label") from error
+
+
 def _earlier(file: Path | None, *, update: bool) -> Cluster | None:
     """Return what the file to be written states already; it is not written over by accident."""
     if file is None:
@@ -134,8 +144,8 @@ def _earlier(file: Path | None, *, update: bool) -> Cluster | None:
         return None
     if file.exists() and not update:
         raise click.UsageError(
-            f"{file} is there. Give --update to write it anew and keep the prices, groups and types "
-            "of GPUs that it states, or another -o OUT"
+            f"{file} is there. Give --update to write it anew and keep the prices, groups and "
+            "types of GPUs that it states, or another -o OUT"
         )
     if not file.exists():
         return None

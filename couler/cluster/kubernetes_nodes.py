@@ -221,16 +221,13 @@ class _Node:
         others = [name for name in counts if name != resource]
         if others:
             self._say(f"of its GPUs only {resource} are taken, not {', '.join(others)}")
-        shares = self._labels.get(f"{resource}.replicas", "1")
+        base = resource.removesuffix(".shared")  # its labels are those of the whole GPUs
+        shares = self._labels.get(f"{base}.replicas", "1")
         if shares not in ("0", "1"):
             self._say(f"{resource} are shares, {shares} of each GPU: memory is that of a whole one")
-        kind = next(
-            (self._labels[one] for one in (f"{resource}.product", *_TYPES) if one in self._labels),
-            "",
-        )
-        if not kind:
-            self._say("no label tells the type of its GPUs; state gpus.type")
-        return Gpus(kind, counts[resource], self._gpu_memory(resource), resource)
+        names = (f"{base}.product", *_TYPES)
+        kind = next((self._labels[one] for one in names if one in self._labels), "")
+        return Gpus(kind, counts[resource], self._gpu_memory(base), resource)
 
     def _gpu_counts(self) -> Iterator[tuple[str, int]]:
         for resource, amount in self._allocatable.items():

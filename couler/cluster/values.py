@@ -161,7 +161,8 @@ def _architecture(text: str) -> str:
         return text
     known = _OTHERS_SAY.get(text.lower())
     hint = f' Did you mean "{known}"?' if known else did_you_mean(text, ARCHITECTURES)
-    raise ValueError(f'"{text}" is no architecture: {", ".join(ARCHITECTURES)}.{hint}')
+    told = f".{hint}" if hint else f"; these are: {', '.join(ARCHITECTURES)}"
+    raise ValueError(f'"{text}" is no architecture{told}')
 
 
 def _effect(text: str) -> str:

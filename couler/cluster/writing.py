@@ -95,7 +95,7 @@ def _machine(node: ClusterNode) -> dict[str, Json]:
 
 
 def _entries(node: ClusterNode) -> Iterator[tuple[str, Json]]:
-    yield "cpu", int(node.cpu) if node.cpu == int(node.cpu) else node.cpu
+    yield "cpu", int(node.cpu) if node.cpu < 2**53 and node.cpu == int(node.cpu) else node.cpu
     yield "memory", memory_text(node.memory_bytes)
     if node.architecture != "amd64":
         yield "architecture", node.architecture
