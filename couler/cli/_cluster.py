@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from couler.cli._session import Session
+from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
 from couler.errors import ConfigurationError
 
 if t.TYPE_CHECKING:
     from couler.cli._load import Source
     from couler.cluster.model import Cluster
-
-_DEFAULT = "cluster.yaml"
 
 cluster_option = click.option(
     "--cluster",
@@ -57,7 +56,9 @@ def find_cluster_file(
     folders = [Path()]
     if program is not None and program.path != "-":
         folders.insert(0, Path(program.path).parent)
-    return next((folder / _DEFAULT for folder in folders if (folder / _DEFAULT).is_file()), None)
+    return next(
+        (folder / CLUSTER_FILE for folder in folders if (folder / CLUSTER_FILE).is_file()), None
+    )
 
 
 def find_cluster(
@@ -75,7 +76,5 @@ def find_cluster(
     file = find_cluster_file(session, flag, program)
     if file is None:
         return None
-    from couler.cluster.reading import read_cluster_file
-
     session.detail(f"the cluster of {file}")
     return read_cluster_file(file)

@@ -12,6 +12,9 @@ from couler.cli._cluster import find_cluster_file
 from couler.cli._options import engine_option, target_option
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
+from couler.cluster.kubernetes_nodes import GROUP_LABEL, read_live_nodes
+from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
+from couler.cluster.values import check_label_key
 from couler.errors import ConfigurationError, EngineError, EngineOptionError
 from couler.stages import SCHEMA_VERSION
 
@@ -19,8 +22,6 @@ if t.TYPE_CHECKING:
     from couler.backends.remote import Connection
     from couler.cluster.kubernetes_nodes import LiveNodes
     from couler.cluster.model import Cluster
-
-_GROUP_LABEL = "couler.io/group"
 
 
 @click.group()
@@ -43,7 +44,6 @@ def show(session: Session, file: Path | None, format_: str | None) -> None:
     FILE is by default the setting cluster, else cluster.yaml in this folder. -v adds labels.
     """
     from couler.cli._cluster_table import cluster_json, show_cluster, totals
-    from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
 
     found = find_cluster_file(session, file)
     if found is None:
@@ -70,7 +70,7 @@ def show(session: Session, file: Path | None, format_: str | None) -> None:
 )
 @click.option(
     "--group-label",
-    default=_GROUP_LABEL,
+    default=GROUP_LABEL,
     show_default=True,
     metavar="KEY",
     help="The label of nodes that names their group.",
@@ -98,7 +98,6 @@ def import_(
     What takes no pods now is left out.
     """
     from couler.cli._targets import connect_to
-    from couler.cluster.kubernetes_nodes import read_live_nodes
 
     _check_key(group_label)
     file = None if output is None or output == "-" else Path(output)
@@ -128,8 +127,6 @@ def schema() -> None:
 
 
 def _check_key(group_label: str) -> None:
-    from couler.cluster.values import check_label_key
-
     try:
         check_label_key(group_label)
     except ValueError as error:
@@ -149,8 +146,6 @@ def _earlier(file: Path | None, *, update: bool) -> Cluster | None:
         )
     if not file.exists():
         return None
-    from couler.cluster.reading import read_cluster_file
-
     return read_cluster_file(file)
 
 

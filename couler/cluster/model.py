@@ -19,7 +19,7 @@ class Gpus:
     Attributes
     ----------
     type
-        The model, such as `a100`.
+        The model, such as `a100`; empty if it is not known.
     count
         How many, at least 1.
     memory_bytes
