@@ -335,6 +335,30 @@ class KnowsPaths(t.Protocol):
 
 
 @t.runtime_checkable
+class ListsNodes(t.Protocol):
+    """A backend whose engine runs on a cluster that tells of its nodes."""
+
+    def nodes(
+        self, connection: Connection, environment: Mapping[str, str]
+    ) -> Sequence[Mapping[str, Json]]:
+        """Return the nodes of the cluster, as the Kubernetes API has them in `items`.
+
+        Parameters
+        ----------
+        connection, environment
+            As of `RemoteBackend.connect`.
+
+        Raises
+        ------
+        ConfigurationError
+            As of `RemoteBackend.connect`, or the connection does not lead to Kubernetes.
+        EngineError
+            They cannot be told, or the account may not ask for them.
+        """
+        ...
+
+
+@t.runtime_checkable
 class Scheduling(t.Protocol):
     """A `Remote` that runs workflows by a schedule; its methods raise what those of it do."""
 

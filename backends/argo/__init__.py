@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from couler.backends.argo.capabilities import CAPABILITIES
 from couler.backends.base import (
@@ -151,6 +151,17 @@ class ArgoBackend:
         from couler.backends.argo.connect import memo_entries
 
         return memo_entries(connection, environment)
+
+    def nodes(
+        self, connection: Connection, environment: Mapping[str, str]
+    ) -> Sequence[Mapping[str, t.Any]]:
+        """Return the nodes of the cluster, as the Kubernetes API has them.
+
+        The parameters and errors are those of `connect`; an Argo Server knows no nodes.
+        """
+        from couler.backends.argo.connect import cluster_nodes
+
+        return cluster_nodes(connection, environment)
 
     def _manifest(self, workflow: Workflow, options: ManifestOptions) -> Manifest:
         """The manifest; kept, as checking and compiling ask for the same one."""

@@ -279,6 +279,18 @@ class ClusterApi:
         params = _params(fieldManager=FIELD_MANAGER)
         return self._client.call("PUT", path, send=found, params=params, expect=_OBJECT)
 
+    def nodes(self) -> Sequence[Json]:
+        """Return the nodes of the cluster, which are in no namespace."""
+        try:
+            return _all(self._client, "/api/v1/nodes", expect=_VERSIONS)
+        except RestError as error:
+            if error.code != 403:
+                raise
+            raise RefusedError(
+                f"{error}. Nodes belong to no namespace: the account needs a ClusterRole that "
+                "allows `list` of `nodes`"
+            ) from error
+
     def cron_workflow(self, name: str) -> Json | None:
         """Return a CronWorkflow; None if there is none."""
         path = self._path("CronWorkflow", name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from couler.backends.argo.following import AWAY
@@ -48,6 +48,28 @@ def memo_entries(connection: Connection, environment: Mapping[str, str]) -> Memo
             "Use a target without `server`, which asks the cluster itself"
         )
     return MemoEntries(cluster_api(connection, environment))
+
+
+def cluster_nodes(
+    connection: Connection, environment: Mapping[str, str]
+) -> Sequence[Mapping[str, t.Any]]:
+    """Return the nodes of a cluster.
+
+    Raises
+    ------
+    ConfigurationError
+        As of `cluster_api`, or the target is an Argo Server.
+    EngineError
+        The cluster cannot be asked, or the account may not list its nodes.
+    """
+    refuse_unknown_fields(connection, FIELDS)
+    if "server" in connection.fields:
+        raise ConfigurationError(
+            f"{_target(connection)}: an Argo Server does not tell of nodes. Use a target without "
+            "`server`, which asks the cluster itself"
+        )
+    _refuse_others(connection, CLUSTER_FIELDS, "that names no server")
+    return cluster_api(connection, environment).nodes()
 
 
 def _away(connection: Connection) -> Patience:

@@ -44,6 +44,7 @@ COMMANDS = {
     "engines": "Show what each engine can do.",
     "failures": "Show what failures of engines mean, and what helps.",
     "cache": "Show and clean what steps can reuse.",
+    "cluster": "Show the machines that steps can be placed on.",
     "zoo": "Show the ready-made steps that are installed.",
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",

@@ -20,6 +20,7 @@ NAMES = (
     "home",
     "jobs",
     "runtime",
+    "cluster",
     "cache.budget",
     "cache.run-budget",
     "cache.policy",
@@ -51,7 +52,7 @@ _NAMES_OF_OURS = ("default", "none")
 _NUMBERS = ("jobs", "cache.budget", "cache.run-budget")
 """Those that a file may write as a number."""
 
-_PATHS = ("home",)
+_PATHS = ("home", "cluster")
 """Those that are paths: in a file they start at its folder."""
 
 

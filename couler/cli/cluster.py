@@ -1,0 +1,190 @@
+"""`couler cluster`: the machines that steps can be placed on."""
+
+from __future__ import annotations
+
+import json
+import typing as t
+from pathlib import Path
+
+import click
+
+from couler.cli._cluster import find_cluster_file
+from couler.cli._options import engine_option, target_option
+from couler.cli._runs import FORMATS, format_option
+from couler.cli._session import Session, pass_session, session_options
+from couler.cluster.kubernetes_nodes import GROUP_LABEL, read_live_nodes
+from couler.cluster.reading import CLUSTER_FILE, read_cluster_file
+from couler.cluster.values import check_label_key
+from couler.errors import ConfigurationError, EngineError, EngineOptionError
+from couler.stages import SCHEMA_VERSION
+
+if t.TYPE_CHECKING:
+    from couler.backends.remote import Connection
+    from couler.cluster.kubernetes_nodes import LiveNodes
+    from couler.cluster.model import Cluster
+
+
+@click.group()
+@session_options
+def command() -> None:
+    """Show the machines that steps can be placed on.
+
+    They are described in a file, cluster.yaml: by hand, or written from what a live cluster tells.
+    """
+
+
+@command.command()
+@click.argument("file", type=click.Path(path_type=Path), metavar="[FILE]", required=False)
+@format_option
+@session_options
+@pass_session
+def show(session: Session, file: Path | None, format_: str | None) -> None:
+    """Check the description of a cluster, and show it.
+
+    FILE is by default the setting cluster, else cluster.yaml in this folder. -v adds labels.
+    """
+    from couler.cli._cluster_table import cluster_json, show_cluster, totals
+
+    found = find_cluster_file(session, file)
+    if found is None:
+        raise click.UsageError(
+            f"no cluster is described. Give FILE, set cluster in [tool.couler], or write "
+            f"{CLUSTER_FILE}, with `couler cluster import` or by hand"
+        )
+    cluster = read_cluster_file(found)
+    if session.settings.choose("format", format_, FORMATS) == "json":
+        _echo_json({"file": str(found), **cluster_json(cluster)})
+        return
+    show_cluster(session, cluster)
+    session.info(totals(cluster))
+
+
+@command.command("import")
+@engine_option
+@target_option
+@click.option(
+    "-o",
+    "--output",
+    metavar="OUT",
+    help="The file to write; - is standard output, the default.",
+)
+@click.option(
+    "--group-label",
+    default=GROUP_LABEL,
+    show_default=True,
+    metavar="KEY",
+    help="The label of nodes that names their group.",
+)
+@click.option("--name", default="", metavar="NAME", help="What to call the cluster.")
+@click.option(
+    "--update",
+    is_flag=True,
+    help="OUT is there: keep the prices, groups and types of GPUs that it states.",
+)
+@session_options
+@pass_session
+def import_(
+    session: Session,
+    engine: str | None,
+    target_name: str | None,
+    output: str | None,
+    group_label: str,
+    name: str,
+    update: bool,
+) -> None:
+    """Describe a live cluster: write what its nodes tell.
+
+    Asks the Kubernetes API for the nodes, as `couler submit` gets in, and changes nothing there.
+    What takes no pods now is left out.
+    """
+    from couler.cli._targets import connect_to
+
+    _check_key(group_label)
+    file = None if output is None or output == "-" else Path(output)
+    earlier = _earlier(file, update=update)
+    connection = connect_to(session, engine, target_name)
+    items = _nodes_of(session, connection)
+    found = read_live_nodes(items, name=name, group_label=group_label, earlier=earlier)
+    for one in found.left_out:
+        session.info(f"left out {one.name}: {one.reason}")
+    if not found.cluster.nodes:
+        raise EngineError(
+            f"{connection.engine}: the cluster has no node that takes pods, of {len(items)}; there "
+            "is nothing to describe"
+        )
+    _write(session, _text(found, connection), file)
+    for remark in found.remarks:
+        session.info(f"note: {remark}")
+
+
+@command.command()
+@session_options
+def schema() -> None:
+    """Print the JSON schema of cluster.yaml, for editors."""
+    from couler.cluster.schema import json_schema
+
+    click.echo(json.dumps(json_schema(), ensure_ascii=False, indent=2))
+
+
+def _check_key(group_label: str) -> None:
+    try:
+        check_label_key(group_label)
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--group-label") from error
+
+
+def _earlier(file: Path | None, *, update: bool) -> Cluster | None:
+    """Return what the file to be written states already; it is not written over by accident."""
+    if file is None:
+        if update:
+            raise click.UsageError("--update wants -o OUT, the file that is written anew")
+        return None
+    if file.exists() and not update:
+        raise click.UsageError(
+            f"{file} is there. Give --update to write it anew and keep the prices, groups and "
+            "types of GPUs that it states, or another -o OUT"
+        )
+    if not file.exists():
+        return None
+    return read_cluster_file(file)
+
+
+def _nodes_of(session: Session, connection: Connection) -> t.Sequence[t.Any]:
+    from couler.backends.registry import get_backend
+    from couler.backends.remote import ListsNodes
+
+    backend: object = get_backend(connection.engine)
+    if not isinstance(backend, ListsNodes):
+        raise EngineOptionError(
+            f"targets of {connection.engine} do not lead to the Kubernetes API, which tells of "
+            "nodes. Use a target of argo, or -e argo for the cluster of KUBECONFIG"
+        )
+    return backend.nodes(connection, session.environment)
+
+
+def _text(found: LiveNodes, connection: Connection) -> str:
+    from couler.cluster.writing import to_yaml
+
+    place = f"the target {connection.name}" if connection.name else connection.engine
+    left_out = f", without {len(found.left_out):,} that took none" if found.left_out else ""
+    head = (
+        f"# The nodes of {place} that took pods{left_out}; `couler cluster import` wrote this.\n"
+        "# Processors and memory are what pods may have (allocatable).\n"
+    )
+    return head + to_yaml(found.cluster)
+
+
+def _write(session: Session, text: str, file: Path | None) -> None:
+    if file is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"-o {file} cannot be written: {error.strerror}") from error
+    session.info(f"wrote {file}")
+
+
+def _echo_json(tree: dict[str, object]) -> None:
+    told = {"schema_version": SCHEMA_VERSION, **tree}
+    click.echo(json.dumps(told, ensure_ascii=False, indent=2))

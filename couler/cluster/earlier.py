@@ -1,0 +1,89 @@
+"""What was known of machines before, for what a live cluster does not tell."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+
+from couler.cluster.model import Cluster, ClusterNode
+
+__all__ = ["INSTANCE_TYPE_LABEL", "keep_earlier"]
+
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+"""The label that names what a provider of machines calls their kind."""
+
+T = t.TypeVar("T")
+
+
+def keep_earlier(cluster: Cluster, earlier: Cluster) -> Cluster:
+    """Return a cluster with prices, groups and types of GPUs that were known before.
+
+    Parameters
+    ----------
+    cluster
+        What is there now.
+    earlier
+        What was known.
+
+    Returns
+    -------
+    Cluster
+        What is known now stays. The rest is that of the earlier node of the same name, or else of
+        the earlier nodes of the same instance type if they all say the same. The name of the
+        cluster, if it has none, is the earlier one.
+
+    Examples
+    --------
+    >>> known = ClusterNode("n1", 4.0, 2**34, labels={INSTANCE_TYPE_LABEL: "m5"}, group="low")
+    >>> now = Cluster(tuple(replace(known, name=f"n{i}", group="") for i in (1, 2)))
+    >>> [node.group for node in keep_earlier(now, Cluster((known,), "lab")).nodes]
+    ['low', 'low']
+    """
+    prices = _Known(earlier.nodes, lambda node: node.price_usd_per_h)
+    groups = _Known(earlier.nodes, lambda node: node.group or None)
+    types = _Known(earlier.nodes, lambda node: (node.gpus and node.gpus.type) or None)
+    nodes = []
+    for node in cluster.nodes:
+        price = node.price_usd_per_h
+        gpus = node.gpus
+        if gpus is not None and not gpus.type:
+            gpus = replace(gpus, type=types.of(node) or "")
+        nodes.append(
+            replace(
+                node,
+                price_usd_per_h=prices.of(node) if price is None else price,
+                group=node.group or groups.of(node) or "",
+                gpus=gpus,
+            )
+        )
+    return Cluster(tuple(nodes), cluster.name or earlier.name)
+
+
+class _Known(t.Generic[T]):
+    """One thing that is known of some nodes."""
+
+    def __init__(
+        self, nodes: Iterable[ClusterNode], get: Callable[[ClusterNode], T | None]
+    ) -> None:
+        self._by_name: dict[str, T] = {}
+        by_type: dict[str, list[T]] = {}
+        for node in nodes:
+            value = get(node)
+            if value is not None:
+                self._by_name[node.name] = value
+                by_type.setdefault(_type_of(node), []).append(value)
+        self._by_type: Mapping[str, T] = {
+            kind: values[0]
+            for kind, values in by_type.items()
+            if kind and all(value == values[0] for value in values)
+        }
+
+    def of(self, node: ClusterNode) -> T | None:
+        """Return it for a node, if it is known."""
+        found = self._by_name.get(node.name)
+        return self._by_type.get(_type_of(node)) if found is None else found
+
+
+def _type_of(node: ClusterNode) -> str:
+    return node.labels.get(INSTANCE_TYPE_LABEL, "")

@@ -1,0 +1,244 @@
+"""Read `cluster.yaml`: every problem of the file at once, each with its line."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from couler.cluster import fields
+from couler.cluster.fields import Field, Rows, Table, Texts
+from couler.cluster.model import Cluster, ClusterNode, Gpus, Taint
+from couler.cluster.values import Kind, check_label_key
+from couler.cluster.yaml_text import Problems, compose, is_quoted, line_of
+from couler.errors import ConfigurationError
+from couler.ir.verify.kubernetes import is_subdomain
+
+if t.TYPE_CHECKING:
+    import yaml
+
+__all__ = ["CLUSTER_FILE", "read_cluster", "read_cluster_file"]
+
+CLUSTER_FILE = "cluster.yaml"
+"""The name of the file where no other is given."""
+
+_ITEMS = {"nodes": "node", "pools": "pool"}
+
+
+def read_cluster_file(path: Path) -> Cluster:
+    """Read the description of a cluster from a file.
+
+    Raises
+    ------
+    ConfigurationError
+        The file cannot be read, or is wrong; the message lists every problem with its line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(
+            f"the cluster file {path} cannot be read: {error.strerror}"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigurationError(f"{path}: it is no text in UTF-8: {error}") from error
+    return read_cluster(text, file=str(path))
+
+
+def read_cluster(text: str, *, file: str = CLUSTER_FILE) -> Cluster:
+    r"""Read the description of a cluster.
+
+    Parameters
+    ----------
+    text
+        YAML with `nodes`, `pools` or both, and `name`; see `couler.cluster.fields` for their keys.
+        Processors and memory are quantities of Kubernetes.
+    file
+        Its name, for messages.
+
+    Returns
+    -------
+    Cluster
+        Its nodes are in the order of the file. A pool of `count` nodes gives `NAME-1` to
+        `NAME-count`, all alike.
+
+    Raises
+    ------
+    ConfigurationError
+        The text is no YAML, or wrong; the message lists every problem with its line.
+
+    Notes
+    -----
+    Where YAML takes something for another thing than a text that has to be one (`yes`, `1.20`,
+    `2024-01-01`), quotes are asked for: readers of YAML disagree about what it is.
+
+    Examples
+    --------
+    >>> cluster = read_cluster('''
+    ... pools:
+    ...   - {name: small, count: 2, cpu: 3920m, memory: 15Gi, group: low}
+    ... nodes:
+    ...   - {name: big, cpu: 64, memory: 256Gi, gpus: {type: a100, count: 4}}
+    ... ''')
+    >>> [(node.name, node.cpu, node.group) for node in cluster.nodes]
+    [('small-1', 3.92, 'low'), ('small-2', 3.92, 'low'), ('big', 64.0, '')]
+    >>> cluster.nodes[2].gpus
+    Gpus(type='a100', count=4, memory_bytes=None, resource='nvidia.com/gpu')
+    >>> read_cluster("nodes:\n- name: big\n  cpu: 64\n  memroy: 256Gi\n")
+    Traceback (most recent call last):
+    couler.errors.ConfigurationError: cluster.yaml: 2 problems
+      cluster.yaml:2: node "big": memory is missing
+      cluster.yaml:4: node "big": there is no key "memroy". Did you mean "memory"?
+    """
+    root = compose(text, file)
+    if root is None:
+        raise ConfigurationError(f"{file}: it is empty. Describe machines below nodes or pools")
+    problems = Problems(file)
+    cluster = _Reader(problems).cluster(root)
+    problems.refuse()
+    return cluster
+
+
+class _Reader:
+    """Reads one file; what is wrong is noted, and left out of what it returns."""
+
+    def __init__(self, problems: Problems) -> None:
+        self._problems = problems
+        self._nodes: dict[str, int] = {}
+        self._pools: dict[str, int] = {}
+
+    def cluster(self, root: yaml.Node) -> Cluster:
+        """Return the whole."""
+        table = self._problems.table(root, fields.FILE.fields)
+        nodes: list[ClusterNode] = []
+        name = ""
+        for key, (_, value) in table.items():  # the order of the file is that of the nodes
+            if key in _ITEMS:
+                nodes += self._machines(key, value)
+            else:
+                name = self._value(key, fields.FILE.fields[key], value) or ""
+        if not nodes and not self._problems:
+            self._problems.add(root, "no machine is described. Give nodes, pools or both")
+        return Cluster(tuple(nodes), name)
+
+    def _machines(self, key: str, value: yaml.Node) -> Iterator[ClusterNode]:
+        rows = fields.FILE.fields[key].shape
+        assert isinstance(rows, Rows)
+        for number, item in enumerate(self._problems.row(value, key), start=1):
+            with self._problems.inside(f"{_ITEMS[key]} {_called(item) or number}"):
+                found = self._table(rows.table, item)
+                yield from self._pool(found, item) if key == "pools" else self._node(found, item)
+
+    def _node(self, found: Mapping[str, t.Any], item: yaml.Node) -> Iterator[ClusterNode]:
+        name = found.get("name")
+        if name is not None and self._is_new(name, item):
+            yield _machine(found, name, found.get("pool") or "")
+
+    def _pool(self, found: Mapping[str, t.Any], item: yaml.Node) -> Iterator[ClusterNode]:
+        name, count = found.get("name"), found.get("count")
+        if name is None or count is None:
+            return
+        if name in self._pools:
+            self._problems.add(
+                item, f"another pool is called so, in line {self._pools[name]}; names are unique"
+            )
+            return
+        self._pools[name] = line_of(item)
+        if not is_subdomain(f"{name}-{count}"):
+            self._problems.add(item, f'"{name}-{count}" is too long for the name of a node')
+            return
+        for number in range(1, count + 1):
+            if not self._is_new(f"{name}-{number}", item):
+                return
+            yield _machine(found, f"{name}-{number}", name)
+
+    def _is_new(self, name: str, item: yaml.Node) -> bool:
+        """Take a name, or note that another node has it."""
+        if name in self._nodes:
+            self._problems.add(
+                item,
+                f'another node is called "{name}", in line {self._nodes[name]}; names are unique',
+            )
+            return False
+        self._nodes[name] = line_of(item)
+        return True
+
+    def _table(self, table: Table, node: yaml.Node) -> dict[str, t.Any]:
+        """Return the values of a table that are right."""
+        found = self._problems.table(node, table.fields, table.required)
+        values = {
+            key: self._value(key, table.fields[key], value) for key, (_, value) in found.items()
+        }
+        return {key: value for key, value in values.items() if value is not None}
+
+    def _value(self, key: str, field: Field, node: yaml.Node) -> t.Any:
+        match field.shape:
+            case Kind() as kind:
+                return self._scalar(key, kind, node)
+            case Table() as table:
+                with self._problems.inside(key):
+                    return self._table(table, node)
+            case Rows(table):
+                return [
+                    self._item(f"{key} {number}", table, item)
+                    for number, item in enumerate(self._problems.row(node, key), start=1)
+                ]
+            case Texts(_, kind):
+                return self._texts(key, kind, node)
+        t.assert_never(field.shape)
+
+    def _item(self, place: str, table: Table, node: yaml.Node) -> dict[str, t.Any]:
+        with self._problems.inside(place):
+            return self._table(table, node)
+
+    def _texts(self, place: str, kind: Kind, node: yaml.Node) -> dict[str, str]:
+        with self._problems.inside(place):
+            found = {}
+            for name, (key, value) in self._problems.table(node, None).items():
+                try:
+                    check_label_key(name)
+                except ValueError as error:
+                    self._problems.add(key, str(error))
+                found[name] = self._scalar(name, kind, value)
+        return {name: text for name, text in found.items() if text is not None}
+
+    def _scalar(self, key: str, kind: Kind, node: yaml.Node) -> t.Any:
+        if kind.is_number and is_quoted(node):
+            self._problems.add(node, f"{key} must be a number: write it without quotes")
+            return None
+        return self._problems.scalar(node, key, kind.read, is_text=kind.is_text)
+
+
+def _called(item: yaml.Node) -> str:
+    """Return the name of a node or pool for messages, in quotes; empty if it has none."""
+    pairs = item.value if item.tag.endswith(":map") else ()
+    for key, value in pairs:
+        if key.value == "name" and isinstance(value.value, str) and value.value:
+            return f'"{value.value}"'
+    return ""
+
+
+def _machine(found: Mapping[str, t.Any], name: str, pool: str) -> ClusterNode:
+    """Return a node; what is missing was noted, so that any value will do."""
+    gpus = found.get("gpus")
+    return ClusterNode(
+        name,
+        found.get("cpu", 1.0),
+        found.get("memory", 1),
+        group=found.get("group", ""),
+        pool=pool,
+        architecture=found.get("architecture", "amd64"),
+        gpus=None if gpus is None else _gpus(gpus),
+        labels=found.get("labels", {}),
+        taints=tuple(Taint(**one) for one in found.get("taints", ()) if "key" in one),
+        price_usd_per_h=found.get("price_usd_per_h"),
+        cpu_flags=found.get("cpu_flags"),
+    )
+
+
+def _gpus(found: Mapping[str, t.Any]) -> Gpus:
+    return Gpus(
+        found.get("type", ""),
+        found.get("count", 1),
+        found.get("memory"),
+        found.get("resource", "nvidia.com/gpu"),
+    )
