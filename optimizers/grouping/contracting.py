@@ -7,10 +7,10 @@ import random
 from collections.abc import Iterable, Sequence
 
 from couler.optimizers.grouping.problem import Problem
-from couler.optimizers.grouping.timing import lost_seconds
+from couler.optimizers.grouping.timing import group_seconds, longest_path_s, work_seconds
 
-MOST_PARTNERS = 4
-"""How many partners of a group are tried where each of them takes a look at the whole graph."""
+MOST_PARTNERS = 8
+"""How many partners of a group are tried where not all of them pay."""
 
 
 class Contracting:
@@ -45,7 +45,8 @@ class Contracting:
                 self.before[other][one] = self.before[other].get(one, 0.0) + weight
         self.is_ordered = problem.mode == "batch"
         self.place = self._places() if self.is_ordered else {}
-        self.lost_s = self._lost() if problem.costs.per_lost_s else 0.0
+        self.clock = GroupClock(self) if problem.costs.per_lost_s else None
+        self.may_lose = True
         # Then one group never costs more than the two that it is made of.
         self.always_pays = not problem.costs.per_lost_s and len(set(problem.image_costs)) <= 1
 
@@ -59,18 +60,24 @@ class Contracting:
                     order.append(after)
         return {number: place for place, number in enumerate(order)}
 
-    def groups(self) -> list[list[int]]:
-        """Return the operators of each group."""
+    def run(self, draw: random.Random | None = None) -> list[list[int]]:
+        """Merge what can be merged, first what loses no time; return the groups.
+
+        Parameters
+        ----------
+        draw
+            None: what comes first of equals is fixed. Else it is drawn.
+        """
+        for may_lose in (True,) if self.clock is None else (False, True):
+            self.may_lose = may_lose
+            self.contract_edges(draw)
+            self.merge_others(draw)
         return list(self.members.values())
 
     def contract_edges(self, draw: random.Random | None = None) -> None:
         """Merge the ends of edges, first those with the fewest images in common.
 
-        Parameters
-        ----------
-        draw
-            None: of edges with equally many images, the one that counts most. Else the order is
-            disturbed at random.
+        Of edges with equally many, that one comes first that counts most.
         """
         queue: list[tuple[float, float, float, int, int]] = []
 
@@ -189,28 +196,16 @@ class Contracting:
         """Return whether merging costs no more than it saves."""
         if self.always_pays:
             return True
+        lost_s = self.clock.more_lost_s(one, other) if self.clock is not None else 0.0
+        if lost_s > 1e-9 and not self.may_lose:
+            return False
         costs = self.problem.costs
         weight = self.after[one].get(other, 0.0) + self.before[one].get(other, 0.0)
         image_of, price_of = self.problem.cheapest_image, self.problem.image_costs
         both = price_of[image_of(self.mask[one] & self.mask[other])]
         saved = (costs.inter - costs.intra) * weight - both
         saved += price_of[image_of(self.mask[one])] + price_of[image_of(self.mask[other])]
-        if costs.per_lost_s:
-            saved -= costs.per_lost_s * (self._lost(one, other) - self.lost_s)
-        return saved >= -1e-9
-
-    def _lost(self, one: int | None = None, other: int | None = None) -> float:
-        """Return the seconds that are lost, as if two groups were one."""
-        dense: dict[int, int] = {}
-        groups: list[list[int]] = []
-        for number, some in self.members.items():
-            if number != other or one is None:
-                dense[number] = len(groups)
-                groups.append(some)
-        if one is not None and other is not None:
-            dense[other] = dense[one]
-            groups[dense[one]] = self.members[one] + self.members[other]
-        return lost_seconds(self.problem, [dense[group] for group in self.group_of], groups)
+        return saved - costs.per_lost_s * lost_s >= -1e-9
 
     def merge(self, one: int, other: int) -> int:
         """Merge two groups that may, and return the number of what they are now."""
@@ -230,8 +225,8 @@ class Contracting:
         self.members[one] += self.members.pop(other)
         self.mask[one] &= self.mask.pop(other)
         self.held[one] = [*map(sum, zip(self.held[one], self.held.pop(other), strict=True))]
-        if self.problem.costs.per_lost_s:
-            self.lost_s = self._lost()
+        if self.clock is not None:
+            self.clock.merged(one, other)
         return one
 
     def _degree(self, number: int) -> int:
@@ -252,6 +247,63 @@ class Contracting:
         del places[len(sooner)]  # two groups become one: a place stays empty from now on
         self.place.update(zip(moved, places, strict=True))
         return self.place.pop(one)
+
+
+class GroupClock:
+    """When groups end, kept up to date while they merge.
+
+    Of a merged group all that leads to it and all that it leads to runs as before: no path goes
+    through it twice. So the longest path through it is known before it is made, in the time that
+    its operators and neighbours take to look at. After merging all groups are looked at.
+    """
+
+    def __init__(self, groups: Contracting) -> None:
+        self.groups = groups
+        problem = groups.problem
+        self.least_s = longest_path_s(problem)
+        self.seconds = {number: self._seconds(some) for number, some in groups.members.items()}
+        self.ends: dict[int, float] = {}
+        self.tails: dict[int, float] = {}
+        self.most_s = 0.0
+        self._time()
+
+    def _seconds(self, members: Sequence[int]) -> float:
+        problem = self.groups.problem
+        is_batch = problem.mode == "batch"
+        return group_seconds(problem, members) if is_batch else work_seconds(problem, members)
+
+    def more_lost_s(self, one: int, other: int) -> float:
+        """Return the seconds that merging two groups loses; 0 where it saves some."""
+        groups, pair = self.groups, {one, other}
+        through = self._seconds(groups.members[one] + groups.members[other])
+        if groups.is_ordered:
+            befores = (groups.before[one].keys() | groups.before[other].keys()) - pair
+            afters = (groups.after[one].keys() | groups.after[other].keys()) - pair
+            through += max((self.ends[near] for near in befores), default=0.0)
+            through += max((self.tails[near] for near in afters), default=0.0)
+        return max(0.0, through - max(self.most_s, self.least_s))
+
+    def merged(self, one: int, other: int) -> None:
+        """Note that a group has become part of another one."""
+        del self.seconds[other]
+        self.seconds[one] = self._seconds(self.groups.members[one])
+        self._time()
+
+    def _time(self) -> None:
+        groups, seconds = self.groups, self.seconds
+        if not groups.is_ordered:
+            self.most_s = max(seconds.values(), default=0.0)
+            return
+        order = sorted(groups.members, key=groups.place.__getitem__)
+        self.ends, self.tails = {}, {}
+        for near, found, ordered in (
+            (groups.before, self.ends, order),
+            (groups.after, self.tails, order[::-1]),
+        ):
+            for number in ordered:
+                longest = max((found[one] for one in near[number]), default=0.0)
+                found[number] = longest + seconds[number]
+        self.most_s = max(self.ends.values(), default=0.0)
 
 
 def common_images(problem: Problem, members: Sequence[int]) -> int:

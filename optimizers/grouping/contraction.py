@@ -17,6 +17,9 @@ __all__ = ["ContractedGroups"]
 MOST_RESTARTS, SMALL = 40, 100
 """How many restarts there are for up to so many operators, and fewer for more of them."""
 
+SLOWER = 5
+"""By how many times fewer restarts are made where lost seconds cost."""
+
 
 @dataclass(frozen=True, slots=True)
 class ContractedGroups:
@@ -33,15 +36,15 @@ class ContractedGroups:
     ----------
     restarts
         How many contractions there are, at least 1; None: as many as keep the whole work about
-        proportional to the operators, from 40 for up to 100 to 4 for 1,000.
+        proportional to the operators, from 40 for up to 100 to 4 for 1,000; and a fifth of that
+        where lost seconds cost.
     seed
         Of the generator.
 
     Notes
     -----
-    A contraction is near-linear where edges are short and O(m (n + m)) at worst; where lost seconds
-    cost, each merge looks at the whole graph, O(m (n + m)) always, and only one restart is made
-    above 100 operators unless more are asked for.
+    A contraction is near-linear where edges are short and O(m (n + m)) at worst, and so it always
+    is where lost seconds cost, as each merge then looks at all groups.
     """
 
     restarts: int | None = None
@@ -63,9 +66,7 @@ class ContractedGroups:
     def _restarts(self, problem: Problem) -> int:
         if self.restarts is not None:
             return self.restarts
-        count = max(1, len(problem.operators))
-        if problem.costs.per_lost_s and count > SMALL:
-            return 1
+        count = max(1, len(problem.operators)) * (SLOWER if problem.costs.per_lost_s else 1)
         return max(1, min(MOST_RESTARTS, MOST_RESTARTS * SMALL // count))
 
 
@@ -75,11 +76,5 @@ def contracted(
     """Return groups that are merged and improved, from some or from each operator by itself."""
     groups: Sequence[Sequence[int]] | None = start
     for _ in range(2):  # moving leaves groups that can be merged, but seldom more than once
-        contracting = Contracting(problem, groups)
-        contracting.contract_edges(draw)
-        contracting.merge_others(draw)
-        groups = move_operators(problem, contracting.groups())
-    contracting = Contracting(problem, groups)
-    contracting.contract_edges()
-    contracting.merge_others()
-    return contracting.groups()
+        groups = move_operators(problem, Contracting(problem, groups).run(draw))
+    return Contracting(problem, groups).run()

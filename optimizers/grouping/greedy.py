@@ -77,11 +77,8 @@ def greedy_groups(problem: Problem) -> list[list[int]]:
             costs=costs,
         )
     )
-    contracting = Contracting(free)
-    contracting.contract_edges()
-    contracting.merge_others()
     found = [
-        move_operators(free, groups) for groups in (contracting.groups(), largest_coverage(free))
+        move_operators(free, groups) for groups in (Contracting(free).run(), largest_coverage(free))
     ]
     return min(found, key=lambda groups: price(free, assemble_members(free, groups)).total)
 

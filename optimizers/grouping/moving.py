@@ -12,6 +12,9 @@ from couler.optimizers.grouping.timing import lost_seconds
 
 MOST_PASSES = 10
 
+MOST_LOOKS = 200
+"""Up to so many operators, moves are tried that save nothing but time."""
+
 
 def move_operators(problem: Problem, groups: Sequence[Sequence[int]]) -> list[list[int]]:
     """Move operators to the groups of their neighbours until no move saves anything.
@@ -28,7 +31,7 @@ def move_operators(problem: Problem, groups: Sequence[Sequence[int]]) -> list[li
     A move must keep images and limits and, in batch mode, the groups out of circles, and must save
     edges, images and lost seconds in sum. At most `MOST_PASSES` over the operators; each takes
     O(m) and the groups that it looks into, and O(n + m) more for each move in batch mode that
-    would save edges, or for each move at all if seconds cost.
+    would save edges, and for each move at all if seconds cost and operators are few.
     """
     moving = _Moving(problem, groups)
     for _ in range(MOST_PASSES):
@@ -51,6 +54,9 @@ class _Moving:
             self.near[before].append((after, weight))
             self.near[after].append((before, weight))
         self.lost_s = self._lost()
+        self.looks_for_time = 0 < len(problem.operators) <= MOST_LOOKS and (
+            problem.costs.per_lost_s > 0
+        )
 
     def move(self, node: int) -> bool:
         """Make the best move of an operator, if any saves; return whether."""
@@ -74,7 +80,7 @@ class _Moving:
                 gains.append((-gain, group))
         gains.sort()
         for negative, group in gains:
-            if problem.costs.per_lost_s == 0 and -negative <= 1e-9:
+            if -negative <= 1e-9 and not self.looks_for_time:
                 return False
             if self._try(node, group, -negative):
                 self.masks[home] = rest_mask
