@@ -71,7 +71,9 @@ class ContractedGroups:
 
 
 def contracted(
-    problem: Problem, start: Sequence[Sequence[int]] | None, draw: random.Random | None
+    problem: Problem,
+    start: Sequence[Sequence[int]] | None = None,
+    draw: random.Random | None = None,
 ) -> list[list[int]]:
     """Return groups that are merged and improved, from some or from each operator by itself."""
     groups: Sequence[Sequence[int]] | None = start

@@ -84,7 +84,7 @@ def problems(
     images = [Image("all", frozenset(SPECIAL), setup_s=draw(st.sampled_from([0.0, 30.0])))]
     images += [Image(f"i{at}", some) for at, some in enumerate(draw(tags))]
     one_tag = st.sampled_from([frozenset[str](), *(frozenset({name}) for name in SPECIAL)])
-    mode = mode or draw(st.sampled_from(t.get_args(Mode)))
+    chosen_mode: Mode = mode or draw(st.sampled_from(t.get_args(Mode)))
     operators = tuple(
         Operator(
             f"o{at}",
@@ -111,7 +111,7 @@ def problems(
     edges = tuple(
         Edge(f"o{before}", f"o{after}", draw(st.integers(0, 300))) for before, after in pairs
     )
-    return Problem(operators, tuple(images), edges, costs, limits, mode)
+    return Problem(operators, tuple(images), edges, costs, limits, chosen_mode)
 
 
 def partitions(count: int) -> Iterator[list[list[int]]]:

@@ -41,7 +41,8 @@ def parse(text: str) -> Tree:
 
 def typed(words: Sequence[str]) -> list[tuple[str, str]]:
     """Return names with their types, of a list such as `a b - type c - other`."""
-    found, names = [], []
+    found: list[tuple[str, str]] = []
+    names: list[str] = []
     rest = iter(words)
     for word in rest:
         if word == "-":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import subprocess
 import sys
 from collections.abc import Callable
@@ -237,6 +238,13 @@ def test_a_missing_planner_is_named(fake: Callable[[object], None]) -> None:
         PlannedGroups(python="/no/where").solve(problem_of("rb"))
     with pytest.raises(ConfigurationError, match='no planner "enshp"; choose of enhsp'):
         PlannedGroups("enshp").solve(problem_of("rb"))
+
+
+def test_the_program_says_that_unified_planning_is_missing() -> None:
+    if importlib.util.find_spec("unified_planning") is not None:
+        pytest.skip("unified-planning is installed")
+    with pytest.raises(ConfigurationError, match="No module named 'unified_planning'"):
+        group_operators(problem_of("rb"), "planner")
 
 
 def has_enhsp() -> bool:
