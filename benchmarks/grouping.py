@@ -63,8 +63,10 @@ from couler.optimizers.grouping.solution import numbers_of
 from couler.optimizers.grouping.timing import lost_seconds
 
 LOST_COST = 20.0
-DRAWS, DRAWS_QUICK = 10, 2
-SIZES, SIZES_QUICK = (50, 200, 1000), (50,)
+DRAWS, DRAWS_QUICK = 5, 2
+LAYERS, LAYERS_QUICK = {50: 3, 200: 3, 1000: 1}, {50: 1}
+"""How many random layers of each size are drawn."""
+
 EXACT_SIZE = 50
 """Up to so many operators CP-SAT is asked."""
 
@@ -230,8 +232,8 @@ def paper_rows(options: Options) -> list[Row]:
 def layered_rows(options: Options) -> list[Row]:
     rows = []
     for mode in ("streaming", "batch"):
-        for count in SIZES_QUICK if options.quick else SIZES:
-            for draw in range(1 if options.quick else 3):
+        for count, draws in (LAYERS_QUICK if options.quick else LAYERS).items():
+            for draw in range(draws):
                 some = methods(mode, count, options.seed + draw)
                 problem = pipelines.layered(count, random.Random(f"{options.seed} {count} {draw}"))
                 if mode == "batch":
