@@ -1,0 +1,122 @@
+"""The methods by name, behind one small interface."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import types
+import typing as t
+from collections.abc import Callable, Mapping
+
+from couler.errors import ConfigurationError
+from couler.optimizers.grouping.baselines import NoGroups, RandomGroups
+from couler.optimizers.grouping.contraction import ContractedGroups
+from couler.optimizers.grouping.cp_sat import ConvexGroups
+from couler.optimizers.grouping.greedy import GreedyGroups
+from couler.optimizers.grouping.milp import OptimalGroups
+from couler.optimizers.grouping.planner import PlannedGroups
+from couler.optimizers.grouping.problem import CONNECTION, NODE, Problem
+from couler.optimizers.grouping.solution import Solution
+from couler.optimizers.grouping.tree import TreeGroups
+
+__all__ = ["METHODS", "GroupingMethod", "group_operators", "grouping_method"]
+
+
+@t.runtime_checkable
+class GroupingMethod(t.Protocol):
+    """A way to group operators: a frozen dataclass whose fields are its options."""
+
+    def solve(self, problem: Problem) -> Solution:
+        """Return a valid grouping of a problem, with its cost and, if it is known, a bound."""
+
+
+METHODS: Mapping[str, Callable[..., GroupingMethod]] = types.MappingProxyType(
+    {
+        "none": NoGroups,
+        "random": RandomGroups,
+        "connection": lambda: GreedyGroups(CONNECTION),
+        "node": lambda: GreedyGroups(NODE),
+        "greedy": GreedyGroups,
+        "contraction": ContractedGroups,
+        "tree-dp": TreeGroups,
+        "milp": OptimalGroups,
+        "cp-sat": ConvexGroups,
+        "planner": PlannedGroups,
+    }
+)
+"""What each method is called; `connection` and `node` weigh as the paper does, whatever the costs
+of a problem."""
+
+
+def grouping_method(name: str, **options: object) -> GroupingMethod:
+    """Return a method by name.
+
+    Parameters
+    ----------
+    name
+        One of `METHODS`.
+    options
+        Fields of its class; `connection` and `node` have none.
+
+    Raises
+    ------
+    ConfigurationError
+        There is no method of that name, or it has no such option.
+
+    Examples
+    --------
+    >>> grouping_method("random", seed=7)
+    RandomGroups(seed=7)
+    """
+    if name not in METHODS:
+        close = difflib.get_close_matches(name, METHODS, 1)
+        hint = f'did you mean "{close[0]}"?' if close else f"choose of {', '.join(METHODS)}"
+        raise ConfigurationError(f'grouping: there is no method "{name}"; {hint}')
+    make = METHODS[name]
+    known = [*inspect.signature(make).parameters]
+    for option in options:
+        if option not in known:
+            there = f"it has {', '.join(known)}" if known else "it has none"
+            raise ConfigurationError(f'grouping: method "{name}" has no option "{option}"; {there}')
+    return make(**options)
+
+
+def group_operators(problem: Problem, method: str | None = None, **options: object) -> Solution:
+    """Group the operators of a problem.
+
+    Parameters
+    ----------
+    problem
+        What is grouped.
+    method
+        One of `METHODS`; None: `greedy` in streaming mode and `contraction` in batch mode, which
+        need no extra.
+    options
+        Of the method.
+
+    Raises
+    ------
+    ConfigurationError
+        The method or an option is unknown, or its extra is missing.
+    GroupingError
+        The method cannot solve such a problem.
+
+    Examples
+    --------
+    >>> from couler.optimizers.grouping import Edge, Image, Operator
+    >>> problem = Problem(
+    ...     operators=(
+    ...         Operator("load"),
+    ...         Operator("clean"),
+    ...         Operator("train", frozenset({"torch"})),
+    ...     ),
+    ...     images=(Image("plain"), Image("torch", frozenset({"torch"}))),
+    ...     edges=(Edge("load", "clean"), Edge("clean", "train")),
+    ... )
+    >>> solution = group_operators(problem)
+    >>> solution.cost, solution.grouping
+    (60.0, (Group(image='torch', operators=('load', 'clean', 'train')),))
+    """
+    if method is None:
+        method = "greedy" if problem.mode == "streaming" else "contraction"
+    return grouping_method(method, **options).solve(problem)

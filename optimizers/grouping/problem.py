@@ -1,0 +1,467 @@
+"""What is grouped: operators, the images that can run them, what costs, and what a pod holds."""
+
+from __future__ import annotations
+
+import difflib
+import heapq
+import math
+import typing as t
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from couler.errors import CoulerError
+
+__all__ = [
+    "CONNECTION",
+    "NODE",
+    "Costs",
+    "Edge",
+    "Group",
+    "Grouping",
+    "GroupingError",
+    "Image",
+    "Limits",
+    "Mode",
+    "Operator",
+    "Problem",
+]
+
+Mode: t.TypeAlias = t.Literal["streaming", "batch"]
+"""`streaming`: all operators run at once and pass messages on. `batch`: each runs once and ends."""
+
+
+class GroupingError(CoulerError, ValueError):
+    """A problem makes no sense, or a grouping does not solve its problem.
+
+    Attributes
+    ----------
+    violations
+        All that is wrong, one sentence each.
+    """
+
+    def __init__(self, what: str, violations: Iterable[str]) -> None:
+        self.violations = tuple(violations)
+        super().__init__(
+            "\n".join((f"grouping: {what}:", *(f"  {one}" for one in self.violations)))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """A node of the graph.
+
+    Attributes
+    ----------
+    name
+        Unique in its problem.
+    tags
+        What an image must have to run it.
+    cpu
+        Processors that it keeps busy, at least 0.
+    memory_bytes
+        Memory that it takes, at least 0.
+    gpus
+        GPUs that it takes, at least 0.
+    seconds
+        How long it runs by itself (streaming: for each message), at least 0.
+    """
+
+    name: str
+    tags: frozenset[str] = frozenset()
+    cpu: float = 1.0
+    memory_bytes: int = 0
+    gpus: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image of containers.
+
+    Attributes
+    ----------
+    name
+        Unique in its problem.
+    tags
+        What it has.
+    setup_s
+        Seconds until a pod has it, at least 0.
+    """
+
+    name: str
+    tags: frozenset[str] = frozenset()
+    setup_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Data that goes from an operator to another one.
+
+    Attributes
+    ----------
+    before, after
+        Names of operators.
+    size_bytes
+        How much it is, at least 0.
+    """
+
+    before: str
+    after: str
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What a grouping costs, in a unit of the user's own.
+
+    Attributes
+    ----------
+    intra, inter
+        An edge inside of a group, and one between groups; `0 <= intra <= inter`.
+    group
+        A group, at least 0.
+    per_bytes
+        None: each edge counts once, as in the paper. Else an edge counts once for each so many
+        bytes, as a fraction.
+    per_setup_s
+        A second of setting up the image of a group, at least 0.
+    per_lost_s
+        A second that is lost as less runs in parallel, at least 0: see
+        `couler.optimizers.grouping.timing`.
+    """
+
+    intra: float = 5.0
+    inter: float = 20.0
+    group: float = 50.0
+    per_bytes: int | None = None
+    per_setup_s: float = 0.0
+    per_lost_s: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse costs for which two groups could be better than one in all respects."""
+        wrong = []
+        if not 0 <= self.intra <= self.inter < math.inf:
+            wrong.append(
+                f"intra {self.intra} and inter {self.inter}: 0 <= intra <= inter is needed"
+            )
+        if self.per_bytes is not None and self.per_bytes <= 0:
+            wrong.append(f"per_bytes is {self.per_bytes}: at least 1, or None")
+        wrong += [
+            f"{name} is {getattr(self, name)}: at least 0, and finite"
+            for name in ("group", "per_setup_s", "per_lost_s")
+            if not 0 <= getattr(self, name) < math.inf
+        ]
+        if wrong:
+            raise GroupingError("these costs make no sense", wrong)
+
+
+CONNECTION = Costs(intra=5.0, inter=20.0, group=50.0)
+"""The connection heuristic of the paper (4.1), which calls the cost of a group "medium"; 50 is our
+reading: a group more pays off if it saves four edges between groups."""
+
+NODE = Costs(intra=5.0, inter=5.0, group=1000.0)
+"""The node heuristic of the paper (4.2), which calls the cost of a group "very high"; 1000 is our
+reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a pod has at most; None is no limit.
+
+    Attributes
+    ----------
+    cpu
+        Processors. They are shared: what a group holds waits for a processor, so that this limits
+        how much of it runs at a time, and each operator by itself.
+    memory_bytes, gpus
+        In streaming mode all operators of a group hold theirs at once, and the sum must fit. In
+        batch mode a step starts when there is room for it in its pod, so that each by itself must
+        fit, and what does not fit together runs in turn.
+    """
+
+    cpu: float | None = None
+    memory_bytes: int | None = None
+    gpus: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Operators that share a pod.
+
+    Attributes
+    ----------
+    image
+        Name of the image.
+    operators
+        Names, in a topological order of the problem.
+    """
+
+    image: str
+    operators: tuple[str, ...]
+
+
+Grouping: t.TypeAlias = tuple[Group, ...]
+"""Groups; where no two wait for each other, in a topological order."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """n operators in a directed acyclic graph of m edges, and images that can run them.
+
+    Attributes
+    ----------
+    operators, images, edges
+        Names are unique, and each operator has an image with all of its tags.
+    costs
+        What is to be small.
+    limits
+        Of a pod.
+    mode
+        In batch mode a group starts when all groups that it reads from have ended, so that groups
+        must not wait for each other in a circle; in streaming mode they may.
+
+    Raises
+    ------
+    GroupingError
+        All that is wrong with it.
+
+    Examples
+    --------
+    >>> problem = Problem(
+    ...     operators=(Operator("load"), Operator("train", frozenset({"torch"}))),
+    ...     images=(Image("plain"), Image("torch", frozenset({"torch"}))),
+    ...     edges=(Edge("load", "train"),),
+    ... )
+    >>> problem.allowed
+    ((0, 1), (1,))
+    """
+
+    operators: tuple[Operator, ...]
+    images: tuple[Image, ...]
+    edges: tuple[Edge, ...] = ()
+    costs: Costs = CONNECTION
+    limits: Limits = Limits()
+    mode: Mode = "streaming"
+
+    def __post_init__(self) -> None:
+        """Check everything, in O(n i + m) for i images."""
+        wrong = [*self._wrong_names(), *self._wrong_numbers()]
+        if not wrong:
+            wrong += [*self._wrong_order(), *self._without_image(), *self._over_limits()]
+        if wrong:
+            raise GroupingError("the problem makes no sense", wrong)
+
+    def _wrong_names(self) -> list[str]:
+        wrong = []
+        for what, names in (
+            ("operators", [one.name for one in self.operators]),
+            ("images", [one.name for one in self.images]),
+        ):
+            wrong += [
+                f'{count} {what} are called "{name}"; rename them'
+                for name, count in Counter(names).items()
+                if count > 1
+            ]
+        known = [one.name for one in self.operators]
+        there = set(known)
+        for edge in self.edges:
+            for name in (edge.before, edge.after):
+                if name not in there:
+                    close = difflib.get_close_matches(name, known, 1)
+                    hint = f'; did you mean "{close[0]}"?' if close else ""
+                    wrong.append(
+                        f'edge "{edge.before}" to "{edge.after}": there is no "{name}"{hint}'
+                    )
+        counted = Counter((edge.before, edge.after) for edge in self.edges)
+        for (before, after), count in counted.items():
+            if count > 1:
+                wrong.append(f'"{before}" to "{after}": {count} edges; add their bytes to make one')
+        return wrong
+
+    def _wrong_numbers(self) -> list[str]:
+        wrong = []
+        amounts: list[tuple[str, float]] = []
+        for one in self.operators:
+            amounts += [
+                (f'operator "{one.name}": {name}', getattr(one, name))
+                for name in ("cpu", "memory_bytes", "gpus", "seconds")
+            ]
+        amounts += [(f'image "{one.name}": setup_s', one.setup_s) for one in self.images]
+        amounts += [
+            (f'edge "{one.before}" to "{one.after}": size_bytes', one.size_bytes)
+            for one in self.edges
+        ]
+        for what, amount in amounts:
+            if not 0 <= amount < math.inf:
+                wrong.append(f"{what} is {amount}: at least 0, and finite")
+        for name in ("cpu", "memory_bytes", "gpus"):
+            limit = getattr(self.limits, name)
+            if limit is not None and not limit >= 0:
+                wrong.append(f"the limit of {name} is {limit}: at least 0, or None")
+        return wrong
+
+    def _wrong_order(self) -> list[str]:
+        if len(self.order) == len(self.operators):
+            return []
+        behind = set(range(len(self.operators))) - set(self.order)
+        name = self.operators[min(behind)].name
+        return [f'the edges have a cycle at or above "{name}"; remove an edge of it']
+
+    def _without_image(self) -> list[str]:
+        return [
+            f'operator "{one.name}": no image has all of its tags, {", ".join(sorted(one.tags))}'
+            for one, images in zip(self.operators, self.allowed, strict=True)
+            if not images
+        ]
+
+    def _over_limits(self) -> list[str]:
+        return [
+            f'operator "{one.name}": {name} is {getattr(one, name)}, a pod has {limit}'
+            for name in ("cpu", "memory_bytes", "gpus")
+            if (limit := getattr(self.limits, name)) is not None
+            for one in self.operators
+            if getattr(one, name) > limit
+        ]
+
+    @cached_property
+    def index(self) -> dict[str, int]:
+        """The number of each operator."""
+        return {one.name: number for number, one in enumerate(self.operators)}
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int, float], ...]:
+        """For each edge the numbers of its operators, and how often it counts."""
+        per = self.costs.per_bytes
+        return tuple(
+            (
+                self.index[edge.before],
+                self.index[edge.after],
+                1.0 if per is None else edge.size_bytes / per,
+            )
+            for edge in self.edges
+        )
+
+    @cached_property
+    def successors(self) -> tuple[tuple[int, ...], ...]:
+        """For each operator those that read from it."""
+        found: list[list[int]] = [[] for _ in self.operators]
+        for before, after, _ in self.pairs:
+            found[before].append(after)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def predecessors(self) -> tuple[tuple[int, ...], ...]:
+        """For each operator those that it reads from."""
+        found: list[list[int]] = [[] for _ in self.operators]
+        for before, after, _ in self.pairs:
+            found[after].append(before)
+        return tuple(map(tuple, found))
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The operators in a topological order, of ready ones the first; without cycles."""
+        waiting = [len(befores) for befores in self.predecessors]
+        ready = [node for node, count in enumerate(waiting) if not count]
+        order = []
+        while ready:
+            node = heapq.heappop(ready)
+            order.append(node)
+            for after in self.successors[node]:
+                waiting[after] -= 1
+                if not waiting[after]:
+                    heapq.heappush(ready, after)
+        return tuple(order)
+
+    @cached_property
+    def rank(self) -> tuple[int, ...]:
+        """For each operator its place in `order`."""
+        found = [0] * len(self.operators)
+        for place, node in enumerate(self.order):
+            found[node] = place
+        return tuple(found)
+
+    @cached_property
+    def levels(self) -> tuple[int, ...]:
+        """For each operator how many edges the longest path to it has."""
+        found = [0] * len(self.operators)
+        for node in self.order:
+            found[node] = max((found[one] + 1 for one in self.predecessors[node]), default=0)
+        return tuple(found)
+
+    @cached_property
+    def allowed(self) -> tuple[tuple[int, ...], ...]:
+        """For each operator the images that can run it."""
+        return tuple(
+            tuple(number for number, image in enumerate(self.images) if one.tags <= image.tags)
+            for one in self.operators
+        )
+
+    @cached_property
+    def masks(self) -> tuple[int, ...]:
+        """For each operator the images that can run it and are of use, as bits.
+
+        An image is of no use if another one can run all that it can and costs no more: whatever
+        the grouping, the other can take its place.
+        """
+        useful = 0
+        for image in self.useful_images:
+            useful |= 1 << image
+        return tuple(sum(1 << image for image in images) & useful for images in self.allowed)
+
+    @cached_property
+    def useful_images(self) -> tuple[int, ...]:
+        """The images that no other one makes superfluous."""
+        runs = [0] * len(self.images)
+        for node, images in enumerate(self.allowed):
+            for image in images:
+                runs[image] |= 1 << node
+        worth = sorted(
+            range(len(self.images)),
+            key=lambda image: (-runs[image].bit_count(), self.image_costs[image], image),
+        )
+        kept: list[int] = []
+        for image in worth:
+            covered = any(
+                runs[image] | runs[other] == runs[other]
+                and self.image_costs[other] <= self.image_costs[image]
+                for other in kept
+            )
+            if runs[image] and not covered:
+                kept.append(image)
+        return tuple(sorted(kept))
+
+    @cached_property
+    def image_costs(self) -> tuple[float, ...]:
+        """For each image what a group of it costs."""
+        costs = self.costs
+        return tuple(costs.group + costs.per_setup_s * image.setup_s for image in self.images)
+
+    @cached_property
+    def held(self) -> tuple[tuple[tuple[float, ...], float], ...]:
+        """What the operators of a group hold at once: amounts of all operators, and the limit.
+
+        Left out is what never reaches its limit. Nothing is held in batch mode.
+        """
+        if self.mode == "batch":
+            return ()
+        found = []
+        for name in ("memory_bytes", "gpus"):
+            limit = getattr(self.limits, name)
+            amounts = tuple(getattr(one, name) for one in self.operators)
+            if limit is not None and sum(amounts) > limit:
+                found.append((amounts, limit))
+        return tuple(found)
+
+    def cheapest_image(self, mask: int) -> int:
+        """Return of some images, given as bits, the one of which a group costs least."""
+        return min(bits(mask), key=lambda image: (self.image_costs[image], image))
+
+
+def bits(mask: int) -> Iterable[int]:
+    """Yield the numbers of the bits that are set, the lowest first."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low

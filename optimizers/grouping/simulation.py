@@ -1,0 +1,372 @@
+"""A run of grouped operators, event by event.
+
+The model, in both modes:
+
+* Each group has a pod. Setting it up takes `pod_s` and, unless images are there already, the set-up
+  seconds of its image. At most `setups_at_once` are set up at a time, the first of them first.
+* An operator keeps its processors busy for its seconds. Of the operators of a pod that are ready,
+  those start in topological order that the free processors of the pod allow (list scheduling); the
+  limit is that of the problem.
+* What goes along an edge arrives `inside_s`, or between pods `between_s`, after it is sent, plus
+  its bytes by the bandwidth. Nobody waits for a link that others use.
+
+Batch mode. A group is ready when all groups that it reads from have ended, and then gets a pod, the
+first ready first; at most `most_pods` are there at a time. Its inputs from other pods are sent when
+the pod is set up. Steps hold memory and GPUs, too, only while they run, and wait for them as for
+processors. A pod ends with its last step.
+
+Streaming mode. All pods are there from the start to the end, and nothing runs before all are set
+up. Operators without predecessors handle `messages` one after the other; any other operator handles
+a message when it has come from all of its predecessors. Those of earlier messages start first.
+
+Nothing fails, and nodes are not modelled: pods do not compete for processors with each other.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass
+
+from couler.optimizers.grouping.problem import Grouping, GroupingError, Problem
+from couler.optimizers.grouping.solution import check, numbers_of
+
+__all__ = ["Platform", "SimulatedRun", "Span", "simulate"]
+
+EPSILON = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Platform:
+    """What groups run on.
+
+    Attributes
+    ----------
+    pod_s
+        Seconds until a pod is there, without its image.
+    is_warm
+        Whether images are there already.
+    inside_s, between_s
+        Seconds that data takes along an edge inside of a pod, and between pods.
+    inside_bytes_per_s, between_bytes_per_s
+        Bandwidth of an edge inside of a pod, and between pods.
+    most_pods
+        How many pods there are at a time; None for any number.
+    setups_at_once
+        How many pods are set up at a time; None for any number.
+    messages
+        How many messages go through a streaming problem, at least 1.
+    """
+
+    pod_s: float = 0.0
+    is_warm: bool = False
+    inside_s: float = 0.0
+    between_s: float = 0.0
+    inside_bytes_per_s: float = math.inf
+    between_bytes_per_s: float = math.inf
+    most_pods: int | None = None
+    setups_at_once: int | None = None
+    messages: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse what no run would end on."""
+        wrong = [
+            f"{name} is {getattr(self, name)}: at least 0"
+            for name in ("pod_s", "inside_s", "between_s")
+            if not getattr(self, name) >= 0
+        ]
+        wrong += [
+            f"{name} is {getattr(self, name)}: above 0"
+            for name in ("inside_bytes_per_s", "between_bytes_per_s", "messages")
+            if not getattr(self, name) > 0
+        ]
+        wrong += [
+            f"{name} is {count}: at least 1, or None"
+            for name in ("most_pods", "setups_at_once")
+            if (count := getattr(self, name)) is not None and count < 1
+        ]
+        if wrong:
+            raise GroupingError("this platform makes no sense", wrong)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """When an operator ran: from its first message to its last."""
+
+    operator: str
+    group: int
+    begins_s: float
+    ends_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedRun:
+    """What came of a run.
+
+    Attributes
+    ----------
+    total_s
+        Seconds until the last operator has ended.
+    started_s
+        Seconds until the first operator starts. In streaming mode all pods are set up then: the
+        paper's setup time.
+    setup_s
+        Seconds that pods spend being set up, in sum.
+    pods_s
+        Seconds that pods are there, in sum, set-up included.
+    spans
+        When each operator ran, in the order of the problem.
+    """
+
+    total_s: float
+    started_s: float
+    setup_s: float
+    pods_s: float
+    spans: tuple[Span, ...]
+
+    @property
+    def execution_s(self) -> float:
+        """Seconds from the first operator's start to the end: the paper's execution time."""
+        return self.total_s - self.started_s
+
+
+def simulate(problem: Problem, grouping: Grouping, platform: Platform) -> SimulatedRun:
+    """Return what a run of a grouping does.
+
+    Parameters
+    ----------
+    problem
+        n operators and m edges, with the seconds of each operator.
+    grouping
+        Valid for the problem.
+    platform
+        What it runs on.
+
+    Raises
+    ------
+    GroupingError
+        The grouping does not solve the problem, there are too few pods for the groups of a
+        streaming problem, or a batch problem is given several messages.
+
+    Notes
+    -----
+    O(k (n + m) log n) for k messages, and at most n more for each start where pods have less than
+    their operators ask for.
+
+    Examples
+    --------
+    >>> from couler.optimizers.grouping import Edge, Group, Image, Operator
+    >>> problem = Problem(
+    ...     operators=(Operator("a", seconds=2.0), Operator("b", seconds=3.0)),
+    ...     images=(Image("i", setup_s=10.0),),
+    ...     edges=(Edge("a", "b"),),
+    ...     mode="batch",
+    ... )
+    >>> one = (Group("i", ("a", "b")),)
+    >>> two = (Group("i", ("a",)), Group("i", ("b",)))
+    >>> [simulate(problem, some, Platform(between_s=1.0)).total_s for some in (one, two)]
+    [15.0, 26.0]
+    """
+    check(problem, grouping)
+    wrong = []
+    if problem.mode == "batch" and platform.messages != 1:
+        wrong.append(f"there are {platform.messages} messages, and batch steps run once")
+    if problem.mode == "streaming" and len(grouping) > (platform.most_pods or math.inf):
+        wrong.append(f"{len(grouping)} groups run at once, and there are {platform.most_pods} pods")
+    if wrong:
+        raise GroupingError("this run cannot be simulated", wrong)
+    return _Run(problem, grouping, platform).report()
+
+
+class _Run:
+    """The state of a run; events are functions of what happens, in the order of their times."""
+
+    def __init__(self, problem: Problem, grouping: Grouping, platform: Platform) -> None:
+        self.problem, self.platform = problem, platform
+        self.group_of = numbers_of(problem, grouping)
+        self.is_batch = problem.mode == "batch"
+        self.now = 0.0
+        self.events: list[tuple[float, int, str, int, int]] = []
+        setup = {image.name: 0.0 if platform.is_warm else image.setup_s for image in problem.images}
+        self.setup_s = [platform.pod_s + setup[group.image] for group in grouping]
+        self.left = [len(group.operators) * platform.messages for group in grouping]
+        self.ready: list[list[tuple[int, int, int]]] = [[] for _ in grouping]
+        self.is_up = [False] * len(grouping)
+        self.begun = [0.0] * len(grouping)
+        self.ended = [0.0] * len(grouping)
+        self.free = [
+            [
+                math.inf if limit is None else float(limit)
+                for limit in (
+                    problem.limits.cpu,
+                    *(problem.limits.memory_bytes, problem.limits.gpus)[: 2 * self.is_batch],
+                )
+            ]
+            for _ in grouping
+        ]
+        self.sizes = {(edge.before, edge.after): edge.size_bytes for edge in problem.edges}
+        # What each operator waits for before each message: predecessors, and its message before.
+        self.waits = {
+            (node, message): len(problem.predecessors[node]) + (message > 0)
+            for node in range(len(problem.operators))
+            for message in range(platform.messages)
+        }
+        self.first: dict[int, float] = {}
+        self.last: dict[int, float] = {}
+        self.groups_before = self._groups_before(len(grouping))
+        self.pods: list[tuple[float, int]] = []  # groups that wait for a pod
+        self.setups: list[int] = []  # pods that wait for their turn to be set up
+        self.used_pods = self.used_setups = self.counted = 0
+        self.touched: set[int] = set()  # groups in which an operator may start
+
+    def _groups_before(self, count: int) -> list[set[int]]:
+        found: list[set[int]] = [set() for _ in range(count)]
+        for before, after, _ in self.problem.pairs:
+            if self.group_of[before] != self.group_of[after]:
+                found[self.group_of[after]].add(self.group_of[before])
+        return found
+
+    def report(self) -> SimulatedRun:
+        """Run to the end."""
+        self.pods = [
+            (0.0, group)
+            for group, befores in enumerate(self.groups_before)
+            if not (self.is_batch and befores)
+        ]
+        self._take_pods()
+        while self.events:
+            self.now = self.events[0][0]
+            # All that happens at a time does, before anything starts: else the order would decide.
+            while self.events and self.events[0][0] == self.now:
+                _, _, kind, group, task = heapq.heappop(self.events)
+                if kind == "up":
+                    self._up(group)
+                elif kind == "arrival":
+                    self._count(*divmod(task, self.platform.messages))
+                else:
+                    self._end(*divmod(task, self.platform.messages))
+            touched, self.touched = sorted(self.touched), set()
+            for group in touched:
+                self._start(group)
+        names = [one.name for one in self.problem.operators]
+        total = max(self.last.values(), default=0.0)
+        ends = self.ended if self.is_batch else [total] * len(self.ended)
+        return SimulatedRun(
+            total,
+            min(self.first.values(), default=0.0),
+            sum(self.setup_s),
+            sum(end - begin for begin, end in zip(self.begun, ends, strict=True)),
+            tuple(
+                Span(name, self.group_of[node], self.first[node], self.last[node])
+                for node, name in enumerate(names)
+            ),
+        )
+
+    def _after(
+        self, seconds: float, kind: str, group: int, node: int = 0, message: int = 0
+    ) -> None:
+        task = node * self.platform.messages + message
+        self.counted += 1
+        heapq.heappush(self.events, (self.now + seconds, self.counted, kind, group, task))
+
+    def _take_pods(self) -> None:
+        while self.pods and self.used_pods < (self.platform.most_pods or math.inf):
+            _, group = heapq.heappop(self.pods)
+            self.used_pods += 1
+            self.begun[group] = self.now
+            self.setups.append(group)
+        self._take_setups()
+
+    def _take_setups(self) -> None:
+        while self.setups and self.used_setups < (self.platform.setups_at_once or math.inf):
+            group = self.setups.pop(0)
+            self.used_setups += 1
+            self._after(self.setup_s[group], "up", group)
+
+    def _up(self, group: int) -> None:
+        self.used_setups -= 1
+        self.is_up[group] = True
+        self._take_setups()
+        if self.is_batch:
+            self._begin(group)
+        elif all(self.is_up):
+            for one in range(len(self.is_up)):
+                self._begin(one)
+
+    def _begin(self, group: int) -> None:
+        """Make operators without inputs ready, and send those from other pods (batch mode)."""
+        for node in self.problem.order:
+            if self.group_of[node] != group:
+                continue
+            if not self.problem.predecessors[node]:
+                self._make_ready(node, 0)
+            if self.is_batch:
+                for before in self.problem.predecessors[node]:
+                    if self.group_of[before] != group:
+                        self._send(before, node, 0)
+
+    def _send(self, before: int, after: int, message: int) -> None:
+        platform, names = self.platform, self.problem.operators
+        size = self.sizes[names[before].name, names[after].name]
+        if self.group_of[before] == self.group_of[after]:
+            seconds = platform.inside_s + size / platform.inside_bytes_per_s
+        else:
+            seconds = platform.between_s + size / platform.between_bytes_per_s
+        if seconds:
+            self._after(seconds, "arrival", self.group_of[after], after, message)
+        else:
+            self._count(after, message)
+
+    def _count(self, node: int, message: int) -> None:
+        self.waits[node, message] -= 1
+        if not self.waits[node, message]:
+            self._make_ready(node, message)
+
+    def _make_ready(self, node: int, message: int) -> None:
+        group = self.group_of[node]
+        heapq.heappush(self.ready[group], (message, self.problem.rank[node], node))
+        self.touched.add(group)
+
+    def _needs(self, node: int) -> tuple[float, ...]:
+        one = self.problem.operators[node]
+        return one.cpu, *(float(one.memory_bytes), float(one.gpus))[: 2 * self.is_batch]
+
+    def _start(self, group: int) -> None:
+        """Start what there is room for."""
+        free, left = self.free[group], []
+        while self.ready[group]:
+            message, rank, node = heapq.heappop(self.ready[group])
+            needs = self._needs(node)
+            if any(need > there + EPSILON for need, there in zip(needs, free, strict=True)):
+                left.append((message, rank, node))
+                continue
+            for at, need in enumerate(needs):
+                free[at] -= need
+            self.first.setdefault(node, self.now)
+            self._after(self.problem.operators[node].seconds, "end", group, node, message)
+        self.ready[group] = left  # popped in order: still a heap
+
+    def _end(self, node: int, message: int) -> None:
+        group = self.group_of[node]
+        self.last[node] = self.now
+        for at, need in enumerate(self._needs(node)):
+            self.free[group][at] += need
+        if message + 1 < self.platform.messages:
+            self._count(node, message + 1)
+        self.touched.add(group)
+        for after in self.problem.successors[node]:
+            if not self.is_batch or self.group_of[after] == group:
+                self._send(node, after, message)
+        self.left[group] -= 1
+        if not self.left[group] and self.is_batch:
+            self._end_pod(group)
+
+    def _end_pod(self, group: int) -> None:
+        self.ended[group] = self.now
+        self.used_pods -= 1
+        for other, befores in enumerate(self.groups_before):
+            if group in befores:
+                befores.remove(group)
+                if not befores:
+                    heapq.heappush(self.pods, (self.now, other))
+        self._take_pods()

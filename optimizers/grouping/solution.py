@@ -1,0 +1,260 @@
+"""Groupings: made of numbers, judged and priced."""
+
+from __future__ import annotations
+
+import graphlib
+import typing as t
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from couler.optimizers.grouping.problem import Group, Grouping, GroupingError, Problem
+from couler.optimizers.grouping.timing import lost_seconds
+
+__all__ = ["Price", "Solution", "check", "is_acyclic", "price", "violations"]
+
+
+class Price(t.NamedTuple):
+    """What a grouping costs, in parts.
+
+    Attributes
+    ----------
+    intra, inter
+        Edges inside of groups, and between them.
+    groups
+        Groups, without images.
+    setup
+        Setting up their images.
+    lost
+        What runs less in parallel.
+    """
+
+    intra: float
+    inter: float
+    groups: float
+    setup: float
+    lost: float
+
+    @property
+    def total(self) -> float:
+        """The cost."""
+        return sum(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What a method found.
+
+    Attributes
+    ----------
+    grouping
+        Valid for its problem.
+    cost
+        By the costs of the problem.
+    bound
+        A cost that no valid grouping is below, as far as the method knows one.
+    """
+
+    grouping: Grouping
+    cost: float
+    bound: float | None = None
+
+    @property
+    def is_optimal(self) -> bool:
+        """Whether the method has proved that nothing costs less."""
+        return self.bound is not None and self.cost <= self.bound + 1e-6 * max(1.0, abs(self.bound))
+
+
+def violations(problem: Problem, grouping: Grouping) -> tuple[str, ...]:
+    """Return all that keeps a grouping from solving a problem, one sentence each.
+
+    Each operator must be in exactly one group, in an order that the edges allow, and its image
+    must have the operator's tags; what a group holds must fit into a pod; and in batch mode no
+    groups wait for each other in a circle.
+
+    Examples
+    --------
+    >>> from couler.optimizers.grouping import Image, Operator
+    >>> tag = frozenset({"x"})
+    >>> problem = Problem((Operator("a", tag), Operator("b")), (Image("i", tag),))
+    >>> violations(problem, (Group("i", ("a",)), Group("j", ("a",))))
+    ('group 1: there is no image "j"', 'operator "a" is in 2 groups', 'operator "b" is in no group')
+    """
+    images = {image.name: image for image in problem.images}
+    wrong = []
+    for number, group in enumerate(grouping):
+        image = images.get(group.image)
+        if image is None:
+            wrong.append(f'group {number}: there is no image "{group.image}"')
+        if not group.operators:
+            wrong.append(f"group {number} has no operators")
+        for name in group.operators:
+            if name not in problem.index:
+                wrong.append(f'group {number}: there is no operator "{name}"')
+                continue
+            missing = (
+                () if image is None else problem.operators[problem.index[name]].tags - image.tags
+            )
+            if missing:
+                tags = ", ".join(sorted(missing))
+                wrong.append(
+                    f'group {number}: image "{group.image}" lacks {tags} of operator "{name}"'
+                )
+    counted = Counter(name for group in grouping for name in group.operators)
+    for one in problem.operators:
+        if counted[one.name] != 1:
+            times = f"{counted[one.name]} groups" if counted[one.name] else "no group"
+            wrong.append(f'operator "{one.name}" is in {times}')
+    if wrong:
+        return tuple(wrong)
+    return (*_over_limits(problem, grouping), *_out_of_order(problem, grouping))
+
+
+def _over_limits(problem: Problem, grouping: Grouping) -> list[str]:
+    wrong = []
+    for name in ("memory_bytes", "gpus") if problem.mode == "streaming" else ():
+        limit = getattr(problem.limits, name)
+        for number, group in enumerate(grouping):
+            total = sum(
+                getattr(problem.operators[problem.index[one]], name) for one in group.operators
+            )
+            if limit is not None and total > limit:
+                wrong.append(f"group {number}: {name} is {total}, a pod has {limit}")
+    return wrong
+
+
+def _out_of_order(problem: Problem, grouping: Grouping) -> list[str]:
+    wrong = []
+    place = {
+        name: (number, at)
+        for number, group in enumerate(grouping)
+        for at, name in enumerate(group.operators)
+    }
+    for edge in problem.edges:
+        before, after = place[edge.before], place[edge.after]
+        if before[0] == after[0] and before[1] > after[1]:
+            wrong.append(f'group {before[0]}: "{edge.after}" stands before "{edge.before}"')
+    if problem.mode == "batch" and not is_acyclic(problem, grouping):
+        wrong.append("groups wait for each other in a circle")
+    return wrong
+
+
+def check(problem: Problem, grouping: Grouping) -> None:
+    """Raise if a grouping does not solve a problem.
+
+    Raises
+    ------
+    GroupingError
+        With all violations.
+    """
+    wrong = violations(problem, grouping)
+    if wrong:
+        raise GroupingError("the grouping does not solve its problem", wrong)
+
+
+def is_acyclic(problem: Problem, grouping: Grouping) -> bool:
+    """Return whether no groups wait for each other in a circle, in O(n + m)."""
+    return order_of_groups(problem, numbers_of(problem, grouping), len(grouping)) is not None
+
+
+def price(problem: Problem, grouping: Grouping) -> Price:
+    """Return what a valid grouping costs by the costs of its problem, in O((n + m) log n).
+
+    Notes
+    -----
+    ::
+
+        cost = sum of w_e (intra if both ends of e share a group, else inter) over edges e
+             + group x number of groups + per_setup_s x sum of the set-up seconds of their images
+             + per_lost_s x lost seconds
+
+    with w_e = 1, or the bytes of e by `per_bytes`. The last two terms are ours and 0 unless asked
+    for; lost seconds are defined at `couler.optimizers.grouping.timing`.
+
+    References
+    ----------
+    Automated Planning for Optimal Data Pipeline Instantiation, sections 4.1 and 4.2: weights of
+    communication inside of groups and between them, and a cost of instantiating a group.
+    """
+    group_of = numbers_of(problem, grouping)
+    groups = [[problem.index[name] for name in group.operators] for group in grouping]
+    setup = {image.name: image.setup_s for image in problem.images}
+    seconds = sum(setup[group.image] for group in grouping)
+    return _price(problem, group_of, groups, seconds)
+
+
+def _price(
+    problem: Problem, group_of: Sequence[int], groups: Sequence[Sequence[int]], setup_s: float
+) -> Price:
+    costs = problem.costs
+    intra = inter = 0.0
+    for before, after, weight in problem.pairs:
+        if group_of[before] == group_of[after]:
+            intra += weight
+        else:
+            inter += weight
+    lost = lost_seconds(problem, group_of, groups) if costs.per_lost_s else 0.0
+    return Price(
+        costs.intra * intra,
+        costs.inter * inter,
+        costs.group * len(groups),
+        costs.per_setup_s * setup_s,
+        costs.per_lost_s * lost,
+    )
+
+
+def numbers_of(problem: Problem, grouping: Grouping) -> list[int]:
+    """Return for each operator the number of its group."""
+    found = {name: number for number, group in enumerate(grouping) for name in group.operators}
+    return [found[one.name] for one in problem.operators]
+
+
+def order_of_groups(problem: Problem, group_of: Sequence[int], count: int) -> list[int] | None:
+    """Return the groups in a topological order, or None if some wait for each other."""
+    waits: dict[int, set[int]] = {number: set() for number in range(count)}
+    for before, after, _ in problem.pairs:
+        if group_of[before] != group_of[after]:
+            waits[group_of[after]].add(group_of[before])
+    try:
+        return list(graphlib.TopologicalSorter(waits).static_order())
+    except graphlib.CycleError:
+        return None
+
+
+def assemble(problem: Problem, groups: Iterable[tuple[int, Sequence[int]]]) -> Grouping:
+    """Return a grouping of images and operators, given by their numbers.
+
+    Operators are put in the order of the problem, and groups in a topological order; where there is
+    none, in the order of their first operators.
+    """
+    made = [(image, sorted(some, key=problem.rank.__getitem__)) for image, some in groups]
+    made = sorted((one for one in made if one[1]), key=lambda one: problem.rank[one[1][0]])
+    group_of = [0] * len(problem.operators)
+    for number, (_, members) in enumerate(made):
+        for node in members:
+            group_of[node] = number
+    order = order_of_groups(problem, group_of, len(made)) or range(len(made))
+    return tuple(
+        Group(
+            problem.images[made[number][0]].name,
+            tuple(problem.operators[node].name for node in made[number][1]),
+        )
+        for number in order
+    )
+
+
+def assemble_members(problem: Problem, groups: Iterable[Sequence[int]]) -> Grouping:
+    """Return a grouping in which each group has the cheapest image that runs all of it."""
+    made = []
+    for members in groups:
+        mask = -1
+        for node in members:
+            mask &= problem.masks[node]
+        if members:
+            made.append((problem.cheapest_image(mask), members))
+    return assemble(problem, made)
+
+
+def solved(problem: Problem, grouping: Grouping, bound: float | None = None) -> Solution:
+    """Return a grouping with what it costs."""
+    return Solution(grouping, price(problem, grouping).total, bound)

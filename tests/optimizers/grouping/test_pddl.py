@@ -1,0 +1,265 @@
+"""The planning task says what the problem says, and plans become groupings."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from couler.errors import ConfigurationError, EngineError
+from couler.optimizers.grouping import (
+    Costs,
+    Edge,
+    Group,
+    GroupingError,
+    Image,
+    Limits,
+    Operator,
+    Problem,
+    domain_text,
+    group_operators,
+    grouping_of_plan,
+    problem_text,
+    read_plan,
+)
+from couler.optimizers.grouping import planner as planner_module
+from couler.optimizers.grouping.pddl import cost_scale
+from couler.optimizers.grouping.planner import PlannedGroups, plan_cost, run_planner
+from tests.optimizers.grouping.pipelines import problem_of, problems
+from tests.optimizers.grouping.planning import PlanError, Task, plan_of
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "grouping"
+
+SMALL = Problem(
+    operators=(
+        Operator('lo"ad\n(now t3)'),
+        Operator("train", frozenset({"torch"})),
+        Operator("report"),
+    ),
+    images=(Image("plain", setup_s=2), Image("torch", frozenset({"torch"}), setup_s=20.5)),
+    edges=(Edge('lo"ad\n(now t3)', "train", 2000), Edge("train", "report", 100)),
+    costs=Costs(intra=1, inter=3, group=40, per_bytes=1000, per_setup_s=1),
+)
+"""Names that are no names of PDDL, bytes, and costs that are not whole."""
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(
+    ("name", "text"), [("domain", domain_text()), ("problem", problem_text(SMALL))]
+)
+def test_texts(name: str, text: str, golden: Callable[[Path, str], None]) -> None:
+    golden(GOLDEN / f"{name}.pddl", text)
+
+
+@settings(max_examples=60)
+@given(problem=problems(mode="streaming", has_limits=False))
+def test_a_plan_costs_what_its_grouping_costs(problem: Problem) -> None:
+    solution = group_operators(problem, "milp")
+    plan = plan_of(problem, solution.grouping)
+    scale = cost_scale(problem)
+    cost = Task(domain_text(), problem_text(problem)).execute(plan)
+    assert cost / scale == pytest.approx(solution.cost)
+    assert plan_cost(problem, tuple(plan)) == pytest.approx(solution.cost)
+    assert grouping_of_plan(problem, plan) == solution.grouping
+
+
+def test_a_plan_of_several_groups_by_hand() -> None:
+    problem = problem_of("r-b")
+    task = Task(domain_text(), problem_text(problem))
+    plan = read_plan(
+        """
+        (open-group i0)
+        (put-operator t0 t1 o0 i0)
+        (put-operator t1 t2 o1 i0)
+        (link-inside t2 t3 o0 o1 i0)
+        ; the blue one
+        3.0: (OPEN-GROUP I1) [1.0]
+        (put-operator t3 t4 o2 i1)
+        (link-across t4 t5 o1 o2 i0 i1)
+        """
+    )
+    assert task.execute(plan) == 50 + 5 + 50 + 20
+    assert grouping_of_plan(problem, plan) == (Group("red", ("a", "b")), Group("blue", ("c",)))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda plan: plan[1:],  # the group is not open
+        lambda plan: plan[:-1],  # the last edge is not linked
+        lambda plan: [*plan, plan[0]],  # opened a second time
+        lambda plan: [*plan[:2], plan[3], plan[2], *plan[4:]],  # out of turn
+        # A red operator in the blue image:
+        lambda plan: [*plan[:2], ("put-operator", "t0", "t1", "o0", "i1"), *plan[3:]],
+        # An edge across that is said to be inside:
+        lambda plan: [*plan[:-1], ("link-inside", *plan[-1][1:5], "i1")],
+        # And one inside that is said to be across:
+        lambda plan: [
+            ("link-across", *one[1:], "i0") if one[0] == "link-inside" else one for one in plan
+        ],
+    ],
+)
+def test_the_task_allows_no_other_plan(
+    change: Callable[[list[tuple[str, ...]]], list[tuple[str, ...]]],
+) -> None:
+    problem = problem_of("r-b")
+    grouping = (Group("red", ("a", "b")), Group("blue", ("c",)))
+    plan = plan_of(problem, grouping)
+    task = Task(domain_text(), problem_text(problem))
+    assert task.execute(plan) == 125
+    with pytest.raises(PlanError):
+        task.execute(change(plan))
+
+
+def test_plans_of_batch_steps_are_split_where_groups_wait_in_a_circle() -> None:
+    plan = plan_of(problem_of("rbr"), (Group("red", ("a", "c")), Group("blue", ("b",))))
+    batch = problem_of("rbr", mode="batch")
+    assert [group.operators for group in grouping_of_plan(batch, plan)] == [("a",), ("b",), ("c",)]
+
+
+def test_what_is_no_plan_is_refused() -> None:
+    with pytest.raises(GroupingError) as raised:
+        read_plan("(open-group i0)\nFound plan!\n(a (b))\n")
+    assert raised.value.violations == (
+        "line 2 is no action: Found plan!",
+        "line 3 is no action: (a (b))",
+    )
+
+
+def test_plans_of_other_problems_are_refused() -> None:
+    plan = [("put-operator", "t0", "t1", "o0", "i7"), ("put-operator", "t1", "t2", "o9", "i0")]
+    with pytest.raises(GroupingError) as raised:
+        grouping_of_plan(problem_of("rb"), plan)
+    assert raised.value.violations == (
+        "(put-operator t0 t1 o0 i7) names no operator or image of the problem",
+        "(put-operator t1 t2 o9 i0) names no operator or image of the problem",
+        "0 operators are put, of 2",
+    )
+    with pytest.raises(GroupingError, match='image "blue" lacks red'):
+        grouping_of_plan(problem_of("r"), [("put-operator", "t0", "t1", "o0", "i1")])
+
+
+def test_what_the_task_cannot_express_is_refused() -> None:
+    operators = (Operator("a", memory_bytes=3), Operator("b", memory_bytes=3))
+    problem = Problem(
+        operators, (Image("i"),), costs=Costs(per_lost_s=1), limits=Limits(memory_bytes=4)
+    )
+    with pytest.raises(GroupingError) as raised:
+        problem_text(problem)
+    assert raised.value.violations == (
+        "limits of memory or GPUs can be reached",
+        "lost seconds cost",
+    )
+    # A limit that is never reached is none.
+    free = dataclasses.replace(problem, costs=Costs(), limits=Limits(memory_bytes=6))
+    assert "(:goal (now t2))" in problem_text(free)
+
+
+def test_costs_are_made_whole() -> None:
+    assert cost_scale(problem_of("r-b")) == 1
+    assert cost_scale(problem_of("r-b", costs=Costs(intra=0.25, inter=1.5, group=1 / 3))) == 12
+
+
+FAKE = """
+import json, sys, time
+from pathlib import Path
+folder, engine, seconds = sys.argv[1:]
+answer = {answer}
+if answer == "hang":
+    time.sleep(60)
+if isinstance(answer, int):
+    sys.stderr.write("some trouble\\n")
+    sys.exit(answer)
+assert "(define (domain" in Path(folder, "domain.pddl").read_text()
+assert "(define (problem" in Path(folder, "problem.pddl").read_text()
+Path(folder, "plan.json").write_text(json.dumps(answer))
+"""
+
+
+@pytest.fixture
+def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[object], None]:
+    """Let a program answer in place of the one that calls unified-planning."""
+
+    def make(answer: object) -> None:
+        program = tmp_path / "program.py"
+        program.write_text(FAKE.format(answer=repr(answer)))
+        monkeypatch.setattr(planner_module, "PROGRAM", program)
+        monkeypatch.setattr(planner_module, "STARTING_S", 5.0)
+
+    return make
+
+
+def test_a_planner_runs_in_another_process(fake: Callable[[object], None]) -> None:
+    problem = problem_of("r-b")
+    best = group_operators(problem, "milp")
+    plan = plan_of(problem, best.grouping)
+    fake({"status": "SOLVED_OPTIMALLY", "plan": plan})
+    assert group_operators(problem, "planner") == best
+    fake({"status": "SOLVED_SATISFICING", "plan": plan})
+    found = group_operators(problem, "planner", engine="enhsp")
+    assert (found.grouping, found.cost, found.bound) == (best.grouping, best.cost, None)
+
+
+def test_without_a_plan_in_time_the_greedy_groups_are_taken(fake: Callable[[object], None]) -> None:
+    problem = problem_of("r-b")
+    greedy = group_operators(problem, "greedy")
+    fake({"status": "TIMEOUT", "plan": None})
+    assert group_operators(problem, "planner") == greedy
+
+
+def test_a_planner_that_does_not_end_is_ended(
+    fake: Callable[[object], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake("hang")
+    monkeypatch.setattr(planner_module, "STARTING_S", 0.0)
+    assert run_planner("", "", "enhsp", 0.2) is None
+
+
+def test_a_planner_that_fails_is_an_error(fake: Callable[[object], None]) -> None:
+    fake(9)
+    with pytest.raises(EngineError, match="enhsp-opt failed with exit code 9: some trouble"):
+        group_operators(problem_of("rb"), "planner")
+    fake({"status": "UNSOLVABLE_PROVEN", "plan": None})
+    with pytest.raises(EngineError, match="found no plan: UNSOLVABLE_PROVEN"):
+        group_operators(problem_of("rb"), "planner")
+
+
+def test_a_missing_planner_is_named(fake: Callable[[object], None]) -> None:
+    fake(planner_module.MISSING)
+    with pytest.raises(ConfigurationError, match=r"pip install 'couler\[planning\]' \(some tr"):
+        group_operators(problem_of("rb"), "planner")
+    with pytest.raises(ConfigurationError, match="there is no Python at /no/where"):
+        PlannedGroups(python="/no/where").solve(problem_of("rb"))
+    with pytest.raises(ConfigurationError, match='no planner "enshp"; choose of enhsp'):
+        PlannedGroups("enshp").solve(problem_of("rb"))
+
+
+def test_the_program_says_that_unified_planning_is_missing() -> None:
+    if importlib.util.find_spec("unified_planning") is not None:
+        pytest.skip("unified-planning is installed")
+    with pytest.raises(ConfigurationError, match="No module named 'unified_planning'"):
+        group_operators(problem_of("rb"), "planner")
+
+
+def has_enhsp() -> bool:
+    probe = "import unified_planning, up_enhsp"
+    return not subprocess.run(
+        [sys.executable, "-c", probe], capture_output=True, check=False
+    ).returncode
+
+
+@pytest.mark.slow
+def test_enhsp_proves_what_the_integer_program_finds() -> None:
+    if not has_enhsp():
+        pytest.skip("ENHSP is not installed: pip install 'couler[planning]', and Java")
+    for tags in ("--r-------b---", "r--b--r--b----"):
+        problem = problem_of(tags)
+        found = group_operators(problem, "planner", engine="enhsp-opt", seconds=60.0)
+        assert found.is_optimal
+        assert found.cost == group_operators(problem, "milp").cost

@@ -1,0 +1,191 @@
+"""Simulated runs, worked out by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from couler.optimizers.grouping import (
+    Edge,
+    Group,
+    GroupingError,
+    Image,
+    Limits,
+    Operator,
+    Platform,
+    Problem,
+    group_operators,
+    simulate,
+)
+from couler.optimizers.grouping.timing import longest_path_s
+from tests.optimizers.grouping.pipelines import problem_of, problems
+
+DIAMOND = ((0, 1), (0, 2), (1, 3), (2, 3))
+ALL = (Group("red", ("a", "b", "c", "d")),)
+MIDDLE = (Group("red", ("a",)), Group("red", ("b", "c")), Group("red", ("d",)))
+
+
+def diamond(cpu: float | None = None) -> Problem:
+    return problem_of("----", DIAMOND, mode="batch", seconds=[1, 2, 4, 3], limits=Limits(cpu=cpu))
+
+
+@pytest.mark.parametrize(("cpu", "total"), [(None, 8), (1, 10), (2, 8)])
+def test_processors_say_how_much_of_a_pod_runs_at_a_time(cpu: float | None, total: float) -> None:
+    assert simulate(diamond(cpu), ALL, Platform()).total_s == total
+
+
+def test_spans_of_a_batch_run() -> None:
+    run = simulate(diamond(1), ALL, Platform(pod_s=2))
+    spans = [(span.operator, span.begins_s, span.ends_s) for span in run.spans]
+    assert spans == [("a", 2, 3), ("b", 3, 5), ("c", 5, 9), ("d", 9, 12)]
+    assert (run.total_s, run.started_s, run.execution_s) == (12, 2, 10)
+    assert (run.setup_s, run.pods_s) == (2, 12)
+
+
+def test_pods_are_set_up_and_edges_take_time() -> None:
+    platform = Platform(pod_s=10, inside_s=0.5, between_s=1)
+    # a: 10 to 11. b and c: set up until 21, sent until 22, end 24 and 26. d: 36, 37, 40.
+    run = simulate(diamond(), MIDDLE, platform)
+    assert run.total_s == 40
+    assert run.setup_s == 30
+    # The pods: 0 to 11, 11 to 26, 26 to 40.
+    assert run.pods_s == 40
+    # All in one: 10, a until 11, b and c from 11.5, c until 15.5, d from 16.
+    assert simulate(diamond(), ALL, platform).total_s == 19
+
+
+def test_bytes_take_time_by_the_bandwidth() -> None:
+    problem = Problem(
+        operators=(Operator("a", seconds=1), Operator("b", seconds=1)),
+        images=(Image("i"),),
+        edges=(Edge("a", "b", 300),),
+        mode="batch",
+    )
+    platform = Platform(between_s=1, between_bytes_per_s=100, inside_bytes_per_s=600)
+    apart = (Group("i", ("a",)), Group("i", ("b",)))
+    assert simulate(problem, apart, platform).total_s == 1 + (1 + 3) + 1
+    assert simulate(problem, (Group("i", ("a", "b")),), platform).total_s == 2.5
+
+
+def test_images_are_set_up_unless_they_are_there() -> None:
+    problem = problem_of("rb", [(0, 1)], mode="batch")
+    images = tuple(dataclasses.replace(one, setup_s=7) for one in problem.images)
+    problem = dataclasses.replace(problem, images=images)
+    apart = (Group("red", ("a",)), Group("blue", ("b",)))
+    assert simulate(problem, apart, Platform(pod_s=1)).total_s == 18
+    assert simulate(problem, apart, Platform(pod_s=1, is_warm=True)).total_s == 4
+
+
+def test_pods_are_bounded() -> None:
+    # Three steps of 2 s that wait for nothing, and one before the others of 1 s.
+    problem = problem_of("----", [(0, 3)], mode="batch", seconds=[1, 2, 2, 2])
+    alone = tuple(Group("red", (name,)) for name in "abcd")
+    assert simulate(problem, alone, Platform()).total_s == 3
+    # a and b begin; c at 1, d, which is ready at 1 too, at 2.
+    run = simulate(problem, alone, Platform(most_pods=2))
+    assert [span.begins_s for span in run.spans] == [0, 0, 1, 2]
+    assert simulate(problem, alone, Platform(most_pods=1)).total_s == 7
+
+
+def test_setups_are_bounded() -> None:
+    problem = problem_of("---", [(0, 1)], seconds=[1, 1, 1])
+    alone = tuple(Group("red", (name,)) for name in "abc")
+    run = simulate(problem, alone, Platform(pod_s=4, setups_at_once=2))
+    # Two at a time, and nothing runs before all are there.
+    assert (run.started_s, run.total_s) == (8, 10)
+    assert simulate(problem, alone, Platform(pod_s=4)).started_s == 4
+    # Batch steps do not wait for other pods: c is set up third, at 8, b when a has ended.
+    batch = dataclasses.replace(problem, mode="batch")
+    run = simulate(batch, alone, Platform(pod_s=4, setups_at_once=1))
+    assert [span.begins_s for span in run.spans] == [4, 12, 8]
+
+
+def test_memory_and_gpus_make_batch_steps_wait() -> None:
+    operators = (
+        Operator("a", memory_bytes=3, seconds=2),
+        Operator("b", memory_bytes=2, gpus=1, seconds=2),
+        Operator("c", memory_bytes=1, gpus=1, seconds=1),
+    )
+    one = (Group("i", ("a", "b", "c")),)
+    limits = Limits(memory_bytes=4, gpus=1)
+    problem = Problem(operators, (Image("i"),), limits=limits, mode="batch")
+    # b does not fit beside a; c does, until 1; b begins when a has ended.
+    run = simulate(problem, one, Platform())
+    assert [(span.begins_s, span.ends_s) for span in run.spans] == [(0, 2), (2, 4), (0, 1)]
+
+
+def test_messages_of_a_stream_overlap() -> None:
+    problem = problem_of("---", seconds=[1, 2, 1], limits=Limits(cpu=1))
+    alone = tuple(Group("red", (name,)) for name in "abc")
+    # A line of 1, 2 and 1 s, with three messages: the slowest sets the pace, 1 + 3 * 2 + 1.
+    assert simulate(problem, alone, Platform(messages=3)).total_s == 8
+    # In one pod with one processor nothing overlaps: 3 * 4.
+    one = (Group("red", ("a", "b", "c")),)
+    assert simulate(problem, one, Platform(messages=3)).total_s == 12
+    # Groups that wait for each other are no trouble to a stream.
+    circle = (Group("red", ("a", "c")), Group("red", ("b",)))
+    assert simulate(problem, circle, Platform(messages=3)).total_s == 8
+
+
+def test_what_cannot_run_is_refused() -> None:
+    alone = (Group("red", ("a",)), Group("red", ("b",)))
+    with pytest.raises(GroupingError, match="2 groups run at once, and there are 1 pods"):
+        simulate(problem_of("--"), alone, Platform(most_pods=1))
+    with pytest.raises(GroupingError, match="there are 2 messages, and batch steps run once"):
+        simulate(problem_of("--", mode="batch"), alone, Platform(messages=2))
+    with pytest.raises(GroupingError, match="does not solve its problem"):
+        simulate(problem_of("--"), alone[:1], Platform())
+    with pytest.raises(GroupingError) as raised:
+        Platform(pod_s=-1, messages=0, between_bytes_per_s=0, most_pods=0)
+    assert raised.value.violations == (
+        "pod_s is -1: at least 0",
+        "between_bytes_per_s is 0: above 0",
+        "messages is 0: above 0",
+        "most_pods is 0: at least 1, or None",
+    )
+
+
+@settings(max_examples=60)
+@given(
+    problem=problems(),
+    method=st.sampled_from(["none", "random", "connection", "contraction"]),
+    pods=st.sampled_from([None, 1, 2]),
+    setups=st.sampled_from([None, 1, 2]),
+)
+def test_runs_keep_order_and_room(
+    problem: Problem, method: str, pods: int | None, setups: int | None
+) -> None:
+    is_batch = problem.mode == "batch"
+    platform = Platform(
+        pod_s=1, between_s=0.5, most_pods=pods if is_batch else None, setups_at_once=setups
+    )
+    grouping = group_operators(problem, method).grouping
+    run = simulate(problem, grouping, platform)
+    assert run == simulate(problem, grouping, platform)
+    by_name = {span.operator: span for span in run.spans}
+    for edge in problem.edges:
+        assert by_name[edge.before].ends_s <= by_name[edge.after].begins_s
+    assert run.total_s >= longest_path_s(problem) + 1
+    for span in run.spans:
+        held = [
+            problem.operators[problem.index[other.operator]]
+            for other in run.spans
+            if other.group == span.group and other.begins_s <= span.begins_s < other.ends_s
+        ]
+        assert sum(one.cpu for one in held) <= (problem.limits.cpu or 0) + 1e-9
+        if is_batch and problem.limits.memory_bytes is not None:
+            assert sum(one.memory_bytes for one in held) <= problem.limits.memory_bytes
+        if is_batch and problem.limits.gpus is not None:
+            assert sum(one.gpus for one in held) <= problem.limits.gpus
+    if is_batch:
+        ends = dict.fromkeys(range(len(grouping)), 0.0)
+        begins = dict.fromkeys(range(len(grouping)), run.total_s)
+        for span in run.spans:
+            ends[span.group] = max(ends[span.group], span.ends_s)
+            begins[span.group] = min(begins[span.group], span.begins_s)
+        for edge in problem.edges:
+            before, after = by_name[edge.before].group, by_name[edge.after].group
+            assert before == after or ends[before] + 1 <= begins[after]
