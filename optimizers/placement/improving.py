@@ -1,0 +1,170 @@
+"""Better plans, by small changes that are tried one after the other."""
+
+from __future__ import annotations
+
+import math
+import random
+import typing as t
+from collections.abc import Callable, Sequence
+
+from couler.optimizers.placement.compiled import Compiled
+from couler.optimizers.placement.first_plans import Plan
+from couler.optimizers.placement.planned_pipelines import Course, Outcome, course_of, run_pipelines
+from couler.optimizers.placement.planned_tasks import run_tasks
+
+__all__ = ["Evaluation", "improve"]
+
+Score: t.TypeAlias = Callable[[Outcome], float]
+"""What a plan is worth: the less, the better."""
+
+_FIRST_HEAT = 0.02
+_LAST_HEAT = 1e-4
+"""By how much of its score a plan may become worse in one change: at first, and at last."""
+
+
+class Evaluation:
+    """What plans come to; of pipelines as wholes, the courses of those that stay are kept."""
+
+    def __init__(self, model: Compiled) -> None:
+        self.model = model
+        self.is_whole = model.rules.dispatch == "pipelines"
+        self._courses: dict[tuple[int, tuple[int, ...]], Course] = {}
+
+    def outcome(self, plan: Plan) -> Outcome:
+        """Return what a plan comes to."""
+        if not self.is_whole:
+            return run_tasks(self.model, plan.nodes, plan.priority)
+        courses = [self._course(number, plan.nodes) for number in range(len(self.model.members))]
+        order = sorted(range(len(courses)), key=plan.priority.__getitem__)
+        return run_pipelines(self.model, order, courses)
+
+    def _course(self, pipeline: int, nodes: Sequence[int]) -> Course:
+        key = pipeline, tuple([nodes[task] for task in self.model.members[pipeline]])
+        found = self._courses.get(key)
+        if found is None:
+            found = self._courses[key] = course_of(self.model, pipeline, nodes)
+        return found
+
+
+def improve(
+    evaluation: Evaluation, plan: Plan, score: Score, *, evaluations: int, seed: int
+) -> tuple[Plan, float]:
+    """Return the best plan that is found from a first one, and its score.
+
+    Parameters
+    ----------
+    evaluation
+        Of the workload.
+    plan
+        The first plan; it is kept as it is.
+    score
+        What is to become less.
+    evaluations
+        How many changes are tried.
+    seed
+        Of what is tried.
+
+    Notes
+    -----
+    Simulated annealing: a task, or all of a pipeline, goes to another node, or two change places in
+    the order. What is worse is taken with a chance that falls. The work is bounded by the number of
+    evaluations, each near linear in the tasks, not by time, so that equal inputs have equal plans.
+    """
+    moves = _Moves(evaluation, seed)
+    now = best = score(evaluation.outcome(plan))
+    current = Plan(list(plan.nodes), list(plan.priority))
+    found = Plan(list(plan.nodes), list(plan.priority))
+    if not moves.tasks:
+        return found, best
+    for number in range(evaluations):
+        nodes, priority = moves.change(current)
+        if not nodes and not priority:
+            continue
+        value = score(evaluation.outcome(current))
+        heat = _FIRST_HEAT * (_LAST_HEAT / _FIRST_HEAT) ** (number / evaluations) * abs(best)
+        if value <= now or moves.draws.random() < math.exp((now - value) / max(heat, 1e-300)):
+            now = value
+            if value < best:
+                best = value
+                found = Plan(list(current.nodes), list(current.priority))
+            continue
+        for task, node in nodes:
+            current.nodes[task] = node
+        for one, before in priority:
+            current.priority[one] = before
+    return found, best
+
+
+_Undo: t.TypeAlias = tuple[list[tuple[int, int]], list[tuple[int, float]]]
+
+
+class _Moves:
+    """Changes of a plan, each drawn by chance; what they return takes them back."""
+
+    def __init__(self, evaluation: Evaluation, seed: int) -> None:
+        self.draws = random.Random(seed)
+        self.tasks = [task for inside in evaluation.model.members for task in inside]
+        self._model = evaluation.model
+        self._is_whole = evaluation.is_whole
+        self._pipelines = [n for n, inside in enumerate(self._model.members) if inside]
+        self._able = {
+            task: [c for c, seconds in enumerate(self._model.seconds[task]) if seconds < math.inf]
+            for task in self.tasks
+        }
+
+    def change(self, plan: Plan) -> _Undo:
+        kind = self.draws.random()
+        if kind < 0.4:
+            return self._move_task(plan), []
+        if kind < 0.6:
+            return self._move_pipeline(plan), []
+        return [], self._swap(plan)
+
+    def _move_task(self, plan: Plan) -> list[tuple[int, int]]:
+        task = self.draws.choice(self.tasks)
+        return self._put(plan, [task], self._node_for(task, plan))
+
+    def _move_pipeline(self, plan: Plan) -> list[tuple[int, int]]:
+        tasks = self._model.members[self.draws.choice(self._pipelines)]
+        return self._put(plan, tasks, self._node_for(self.draws.choice(tasks), plan))
+
+    def _node_for(self, task: int, plan: Plan) -> int:
+        """Draw a node: one that a neighbour of the task uses, or any of some class."""
+        if self.draws.random() < 0.3:
+            near = [
+                plan.nodes[one]
+                for one in (
+                    *(source for source, _ in self._model.before[task]),
+                    *self._model.after[task],
+                )
+                if plan.nodes[one] >= 0
+            ]
+            if near:
+                return self.draws.choice(near)
+        return self.draws.choice(self._model.classes[self.draws.choice(self._able[task])])
+
+    def _put(self, plan: Plan, tasks: Sequence[int], node: int) -> list[tuple[int, int]]:
+        number = self._model.class_of[node]
+        undo = []
+        for task in tasks:
+            if plan.nodes[task] != node and self._model.seconds[task][number] < math.inf:
+                undo.append((task, plan.nodes[task]))
+                plan.nodes[task] = node
+        return undo
+
+    def _swap(self, plan: Plan) -> list[tuple[int, float]]:
+        some: Sequence[int] = self._pipelines if self._is_whole else self.tasks
+        one, other = self.draws.choice(some), self.draws.choice(some)
+        first, second = plan.priority[one], plan.priority[other]
+        if first == second:
+            return []
+        if self._is_whole or self.draws.random() < 0.5:
+            plan.priority[one], plan.priority[other] = second, first
+            return [(one, first), (other, second)]
+        # All tasks of a pipeline are shifted, so that it goes before or after another one.
+        inside = self._model.members[self._model.pipeline_of[one]]
+        shift = second - first
+        undo = [(task, plan.priority[task]) for task in inside]
+        for task in inside:
+            plan.priority[task] += shift
+        return undo
