@@ -31,6 +31,10 @@ class Plan:
     nodes: list[int]
     priority: list[float]
 
+    def copy(self) -> Plan:
+        """Return a plan of its own."""
+        return Plan(list(self.nodes), list(self.priority))
+
 
 class _Affinity:
     """How much later than it would a task that GPUs do not help may be taken to end on them."""

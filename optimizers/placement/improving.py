@@ -21,6 +21,12 @@ _FIRST_HEAT = 0.02
 _LAST_HEAT = 1e-4
 """By how much of its score a plan may become worse in one change: at first, and at last."""
 
+_STAGES = 5
+"""How often the search goes back to the best plan, less one."""
+
+_OF_LAST = 0.3
+"""The share of changes that are of the pipeline which ends last."""
+
 
 class Evaluation:
     """What plans come to; of pipelines as wholes, the courses of those that stay are kept."""
@@ -71,22 +77,25 @@ def improve(
     evaluations, each near linear in the tasks, not by time, so that equal inputs have equal plans.
     """
     moves = _Moves(evaluation, seed)
-    now = best = score(evaluation.outcome(plan))
-    current = Plan(list(plan.nodes), list(plan.priority))
-    found = Plan(list(plan.nodes), list(plan.priority))
+    outcome = evaluation.outcome(plan)
+    now = best = score(outcome)
+    current, found = plan.copy(), plan.copy()
     if not moves.tasks:
         return found, best
+    last = outcome.last
     for number in range(evaluations):
-        nodes, priority = moves.change(current)
+        if number and number % max(1, evaluations // _STAGES) == 0:
+            current, now = found.copy(), best
+        nodes, priority = moves.change(current, last)
         if not nodes and not priority:
             continue
-        value = score(evaluation.outcome(current))
+        outcome = evaluation.outcome(current)
+        value = score(outcome)
         heat = _FIRST_HEAT * (_LAST_HEAT / _FIRST_HEAT) ** (number / evaluations) * abs(best)
         if value <= now or moves.draws.random() < math.exp((now - value) / max(heat, 1e-300)):
-            now = value
+            now, last = value, outcome.last
             if value < best:
-                best = value
-                found = Plan(list(current.nodes), list(current.priority))
+                best, found = value, current.copy()
             continue
         for task, node in nodes:
             current.nodes[task] = node
@@ -112,21 +121,24 @@ class _Moves:
             for task in self.tasks
         }
 
-    def change(self, plan: Plan) -> _Undo:
+    def change(self, plan: Plan, last: int) -> _Undo:
+        """Change a plan in which some pipeline ends last."""
+        pipeline = -1
+        if last >= 0 and self.draws.random() < _OF_LAST:
+            pipeline = last
+        inside = self.tasks if pipeline < 0 else self._model.members[pipeline]
         kind = self.draws.random()
         if kind < 0.4:
-            return self._move_task(plan), []
+            task = self.draws.choice(inside)
+            return self._put(plan, [task], self._node_for(task, plan)), []
         if kind < 0.6:
-            return self._move_pipeline(plan), []
-        return [], self._swap(plan)
-
-    def _move_task(self, plan: Plan) -> list[tuple[int, int]]:
-        task = self.draws.choice(self.tasks)
-        return self._put(plan, [task], self._node_for(task, plan))
-
-    def _move_pipeline(self, plan: Plan) -> list[tuple[int, int]]:
-        tasks = self._model.members[self.draws.choice(self._pipelines)]
-        return self._put(plan, tasks, self._node_for(self.draws.choice(tasks), plan))
+            if pipeline < 0:
+                pipeline = self.draws.choice(self._pipelines)
+            tasks = self._model.members[pipeline]
+            return self._put(plan, tasks, self._node_for(self.draws.choice(tasks), plan)), []
+        if self._is_whole:
+            return [], self._swap(plan, self._pipelines, [pipeline] if pipeline >= 0 else None)
+        return [], self._swap(plan, self.tasks, inside)
 
     def _node_for(self, task: int, plan: Plan) -> int:
         """Draw a node: one that a neighbour of the task uses, or any of some class."""
@@ -152,9 +164,11 @@ class _Moves:
                 plan.nodes[task] = node
         return undo
 
-    def _swap(self, plan: Plan) -> list[tuple[int, float]]:
-        some: Sequence[int] = self._pipelines if self._is_whole else self.tasks
-        one, other = self.draws.choice(some), self.draws.choice(some)
+    def _swap(
+        self, plan: Plan, all_of: Sequence[int], some: Sequence[int] | None
+    ) -> list[tuple[int, float]]:
+        """Let one of some and one of all change places in the order."""
+        one, other = self.draws.choice(some or all_of), self.draws.choice(all_of)
         first, second = plan.priority[one], plan.priority[other]
         if first == second:
             return []
@@ -163,8 +177,7 @@ class _Moves:
             return [(one, first), (other, second)]
         # All tasks of a pipeline are shifted, so that it goes before or after another one.
         inside = self._model.members[self._model.pipeline_of[one]]
-        shift = second - first
         undo = [(task, plan.priority[task]) for task in inside]
         for task in inside:
-            plan.priority[task] += shift
+            plan.priority[task] += second - first
         return undo

@@ -26,12 +26,15 @@ class Outcome(t.NamedTuple):
         US dollars for the time that nodes are held.
     starts
         When each pipeline, or each task, starts.
+    last
+        The pipeline that ends last; -1 if there is none.
     """
 
     end: float
     waiting: float
     cost: float
     starts: list[float]
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +141,7 @@ class _Waiting:
 
     def run(self) -> Outcome:
         model, order, courses = self._model, self._order, self._courses
-        end, waiting, cost = model.now, 0.0, 0.0
+        end, waiting, cost, last = model.now, 0.0, 0.0, -1
         for position, pipeline in enumerate(order):
             for node, _ in courses[pipeline].holds:
                 self._waiters[node].append(position)
@@ -165,10 +168,11 @@ class _Waiting:
             self._look(now, freed, ready)
         for pipeline in order:
             start, course = self._starts[pipeline], courses[pipeline]
-            end = max(end, start + course.seconds)
+            if start + course.seconds > end:
+                end, last = start + course.seconds, pipeline
             waiting += max(0.0, start - model.arrival[pipeline])
             cost += course.cost
-        return Outcome(end, waiting, cost, self._starts)
+        return Outcome(end, waiting, cost, self._starts, last)
 
     def _look(self, now: float, freed: Sequence[int], ready: Sequence[int]) -> None:
         """Start what can start, in order, of the pipelines that wait for what has become free."""

@@ -36,7 +36,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
     running = [0] * len(model.members)
     since = [max(model.now, arrival) for arrival in model.arrival]
     waiting = [max(0.0, model.now - arrival) for arrival in model.arrival]
-    end, cost = model.now, 0.0
+    end, cost, last = model.now, 0.0, -1
     held: set[int] = set()
 
     for inside in model.members:
@@ -70,7 +70,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
                 node, pipeline = nodes[number], model.pipeline_of[number]
                 held.discard(node)
                 touched[node] = None
-                end = now
+                end, last = now, pipeline
                 running[pipeline] -= 1
                 since[pipeline] = now
                 for after in model.after[number]:
@@ -95,7 +95,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
             cost += model.price[node] * seconds
             held.add(node)
             heapq.heappush(events, (now + seconds, 0, task))
-    return Outcome(end, sum(waiting), cost / 3600, starts)
+    return Outcome(end, sum(waiting), cost / 3600, starts, last)
 
 
 def _ready(model: Compiled, task: int, now: float) -> float:

@@ -20,13 +20,13 @@ from couler.optimizers.placement.strategy import ClusterState
 
 __all__ = ["Objective", "UpwardRank"]
 
-Objective: t.TypeAlias = t.Literal["balanced", "makespan", "waiting", "cost"]
+Objective: t.TypeAlias = t.Literal["makespan", "waiting", "cost"]
 
 _TASK_VISITS = 400_000
 """How many tasks all evaluations of a search may look at together: a second or two."""
 
-_TIE = 1e-3
-"""What the second of two aims weighs against the first, so that it decides between equals."""
+_TIE = 0.01
+"""What the second of two aims weighs against the first: it decides between near equals."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +36,16 @@ class UpwardRank:
     First plans are those of HEFT [1]_: tasks by upward rank, each on the node where it ends
     first, data moved and gaps between tasks counted, and GPUs kept for what they make faster. Where
     pipelines start as wholes, it is pipelines that are placed where they end first: the shortest
-    first, the longest first, and as they came. The first plan that is best by the objective is
-    improved by simulated annealing over nodes and order. A plan is judged by what it comes to under
-    the rules by which tasks will start, with the expected speeds.
+    first, the longest first, and as they came. Each first plan is improved by simulated annealing
+    over nodes and order, and the best of what comes of it once more, for as long. A plan is judged
+    by what it comes to under the rules by which tasks will start, with the expected speeds.
 
     Parameters
     ----------
     objective
         `makespan`: when the last task ends. `waiting`: the mean seconds in which pipelines wait.
-        `balanced`: both, each over what it is in the best first plan. `cost`: US dollars for the
-        time that nodes are held, by their price per hour. Of equals, the one that ends first or
-        waits least.
+        `cost`: US dollars for the time that nodes are held, by their price per hour. Between plans
+        that are nearly equal in that, waiting decides, or where that is the objective, the end.
     evaluations
         How many changes are tried at most; 0 for the first plan as it is. Large workloads have
         fewer, so that a search looks at 400,000 tasks at most.
@@ -68,8 +67,8 @@ class UpwardRank:
        scheduling for heterogeneous computing, IEEE Trans. Parallel Distrib. Syst. 13(3), 2002.
     """
 
-    objective: Objective = "balanced"
-    evaluations: int = 3_000
+    objective: Objective = "makespan"
+    evaluations: int = 6_000
     memory_margin: float = MEMORY_MARGIN
     seed: int = 0
 
@@ -86,15 +85,7 @@ class UpwardRank:
         plans = self._first_plans(model)
         outcomes = [evaluation.outcome(plan) for plan in plans]
         score = _score(self.objective, model, outcomes)
-        first = min(range(len(plans)), key=lambda n: score(outcomes[n]))
-        visits = max(1, sum(map(len, model.members)))
-        plan, _ = improve(
-            evaluation,
-            plans[first],
-            score,
-            evaluations=min(self.evaluations, _TASK_VISITS // visits),
-            seed=self.seed,
-        )
+        plan = self._improved(evaluation, plans, score)
         outcome = evaluation.outcome(plan)
         order = _order(evaluation, plan, outcome)
         return Assignment(
@@ -102,6 +93,19 @@ class UpwardRank:
             tuple(model.keys[task] for task in order),
             explain(evaluation, plan, outcome, score, order),
         )
+
+    def _improved(self, evaluation: Evaluation, plans: Sequence[Plan], score: Score) -> Plan:
+        """Return the best plan that is found from first ones."""
+        visits = max(1, sum(map(len, evaluation.model.members)))
+        budget = min(self.evaluations, _TASK_VISITS // visits)
+        each = budget // (2 * len(plans))
+        tried = [
+            improve(evaluation, plan, score, evaluations=each, seed=self.seed + number)
+            for number, plan in enumerate(plans)
+        ]
+        best = min(tried, key=lambda one: one[1])[0]
+        rest = budget - each * len(plans)
+        return improve(evaluation, best, score, evaluations=rest, seed=self.seed)[0]
 
     def _first_plans(self, model: Compiled) -> list[Plan]:
         means = mean_seconds(model)
@@ -118,7 +122,12 @@ class UpwardRank:
             key=lambda task: (-ranks[task], task),
         )
         by_pipeline = [task for number in shortest for task in model.members[number]]
-        return [list_tasks(model, one, cheapest=cheapest) for one in (urgent, by_pipeline)]
+        listed = [list_tasks(model, one, cheapest=cheapest) for one in (urgent, by_pipeline)]
+        if len(model.members) > 1:
+            whole = list_pipelines(model, shortest, means, cheapest=cheapest)
+            turn = [whole.priority[number] for number in model.pipeline_of]
+            listed.append(Plan(whole.nodes, turn))
+        return listed
 
 
 def _score(objective: Objective, model: Compiled, outcomes: Sequence[Outcome]) -> Score:
@@ -139,10 +148,8 @@ def _score(objective: Objective, model: Compiled, outcomes: Sequence[Outcome]) -
         return lambda one: makespan(one) + _TIE * waiting(one)
     if objective == "waiting":
         return lambda one: waiting(one) + _TIE * makespan(one)
-    if objective == "cost":
-        least_cost = min(one.cost for one in outcomes) or math.inf
-        return lambda one: one.cost / least_cost + _TIE * makespan(one)
-    return lambda one: makespan(one) + waiting(one)
+    least_cost = min(one.cost for one in outcomes) or math.inf
+    return lambda one: one.cost / least_cost + _TIE * waiting(one)
 
 
 def _order(evaluation: Evaluation, plan: Plan, outcome: Outcome) -> list[int]:
