@@ -225,3 +225,8 @@ def scenario(number: int, kernel: dict[str, float]) -> list[Pipeline]:
         for at, names in enumerate(groups)
         for name in names
     ]
+
+
+def everything(kernel: dict[str, float]) -> list[Pipeline]:
+    """Return all 18 pipelines, submitted at once: more than there are nodes."""
+    return [pipeline(name, kernel) for names in SCENARIO_2 for name in names]

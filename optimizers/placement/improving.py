@@ -17,7 +17,7 @@ __all__ = ["Evaluation", "improve"]
 Score: t.TypeAlias = Callable[[Outcome], float]
 """What a plan is worth: the less, the better."""
 
-_FIRST_HEAT = 0.02
+_FIRST_HEAT = 0.1
 _LAST_HEAT = 1e-4
 """By how much of its score a plan may become worse in one change: at first, and at last."""
 

@@ -130,7 +130,9 @@ class _Run:
         self._load: dict[int, int] = {}
         self._choices: dict[TaskKey, Choice] = {}
         self._started: list[int] = []
-        self._is_ready_placed = bool(getattr(strategy, "places_ready_tasks", False))
+        self._is_ready_placed = rules.dispatch == "tasks" and bool(
+            getattr(strategy, "places_ready_tasks", False)
+        )
         self._replans = bool(getattr(strategy, "replans", False))
 
     def report(self) -> Report:

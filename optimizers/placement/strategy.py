@@ -117,8 +117,9 @@ class PlacementStrategy(t.Protocol):
     answers. Two attributes of its class, False where they are missing, say more of it:
 
     - `replans`: it is asked again for all that has not started, each time that pipelines arrive.
-    - `places_ready_tasks`: it is asked for tasks when they can run, not for pipelines when they
-      arrive, and may leave tasks out for which no node has room at the moment.
+    - `places_ready_tasks`: where tasks start by themselves, it is asked for each when it can run,
+      not for pipelines when they arrive, and may leave a task out for which no node has room at the
+      moment.
     """
 
     def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:

@@ -25,7 +25,7 @@ Objective: t.TypeAlias = t.Literal["makespan", "waiting", "cost"]
 _TASK_VISITS = 400_000
 """How many tasks all evaluations of a search may look at together: a second or two."""
 
-_TIE = 0.01
+_TIE = 1e-3
 """What the second of two aims weighs against the first: it decides between near equals."""
 
 
