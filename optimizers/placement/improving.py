@@ -12,14 +12,15 @@ from couler.optimizers.placement.first_plans import Plan
 from couler.optimizers.placement.planned_pipelines import Course, Outcome, course_of, run_pipelines
 from couler.optimizers.placement.planned_tasks import run_tasks
 
-__all__ = ["Evaluation", "improve"]
+__all__ = ["SEARCHING", "SETTLING", "Evaluation", "Score", "improve"]
 
 Score: t.TypeAlias = Callable[[Outcome], float]
 """What a plan is worth: the less, the better."""
 
-_FIRST_HEAT = 0.1
-_LAST_HEAT = 1e-4
-"""By how much of its score a plan may become worse in one change: at first, and at last."""
+SEARCHING = (0.1, 1e-4)
+SETTLING = (0.02, 1e-6)
+"""By how much of its score a plan may become worse in one change, at first and at last: where a
+good plan is searched for, and where the best that is near one is."""
 
 _STAGES = 5
 """How often the search goes back to the best plan, less one."""
@@ -53,7 +54,13 @@ class Evaluation:
 
 
 def improve(
-    evaluation: Evaluation, plan: Plan, score: Score, *, evaluations: int, seed: int
+    evaluation: Evaluation,
+    plan: Plan,
+    score: Score,
+    *,
+    evaluations: int,
+    seed: int,
+    heat: tuple[float, float] = SEARCHING,
 ) -> tuple[Plan, float]:
     """Return the best plan that is found from a first one, and its score.
 
@@ -69,6 +76,8 @@ def improve(
         How many changes are tried.
     seed
         Of what is tried.
+    heat
+        By how much of its score a plan may become worse in one change, at first and at last.
 
     Notes
     -----
@@ -91,8 +100,8 @@ def improve(
             continue
         outcome = evaluation.outcome(current)
         value = score(outcome)
-        heat = _FIRST_HEAT * (_LAST_HEAT / _FIRST_HEAT) ** (number / evaluations) * abs(best)
-        if value <= now or moves.draws.random() < math.exp((now - value) / max(heat, 1e-300)):
+        warmth = heat[0] * (heat[1] / heat[0]) ** (number / evaluations) * abs(best)
+        if value <= now or moves.draws.random() < math.exp((now - value) / max(warmth, 1e-300)):
             now, last = value, outcome.last
             if value < best:
                 best, found = value, current.copy()

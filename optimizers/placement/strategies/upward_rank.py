@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.explaining import explain
 from couler.optimizers.placement.first_plans import Plan, list_pipelines, list_tasks
-from couler.optimizers.placement.improving import Evaluation, Score, improve
+from couler.optimizers.placement.improving import SETTLING, Evaluation, Score, improve
 from couler.optimizers.placement.planned_pipelines import Outcome
 from couler.optimizers.placement.problem import Assignment, Pipeline, check_pipelines
 from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
@@ -105,7 +105,7 @@ class UpwardRank:
         ]
         best = min(tried, key=lambda one: one[1])[0]
         rest = budget - each * len(plans)
-        return improve(evaluation, best, score, evaluations=rest, seed=self.seed)[0]
+        return improve(evaluation, best, score, evaluations=rest, seed=self.seed, heat=SETTLING)[0]
 
     def _first_plans(self, model: Compiled) -> list[Plan]:
         means = mean_seconds(model)
