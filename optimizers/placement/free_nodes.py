@@ -1,0 +1,79 @@
+"""Which nodes of a class are free first, and where between tasks there is room."""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import math
+
+from couler.optimizers.placement.compiled import Compiled
+
+__all__ = ["FreeNodes"]
+
+_GAPS_LOOKED_AT = 16
+"""Of the gaps of a class in which a task might fit, so many of the earliest are looked at."""
+
+
+class FreeNodes:
+    """When nodes become free: the first of a class in O(log n), and gaps before that.
+
+    Attributes
+    ----------
+    free
+        When each node is free for good.
+    """
+
+    def __init__(self, model: Compiled) -> None:
+        self.free = list(model.free)
+        self._class_of = model.class_of
+        self._heaps: list[list[tuple[float, int]]] = []
+        self._gaps: list[list[tuple[float, float, int]]] = [[] for _ in model.classes]
+        """End, begin and node of each gap, sorted."""
+        for inside in model.classes:
+            heap = [(self.free[node], node) for node in inside]
+            heapq.heapify(heap)
+            self._heaps.append(heap)
+
+    def first(self, number: int, besides: int = -1) -> int:
+        """Return the node of a class that is free first; -1 if there is none besides another."""
+        heap = self._heaps[number]
+        while heap[0][0] != self.free[heap[0][1]]:
+            heapq.heappop(heap)
+        if heap[0][1] != besides:
+            return heap[0][1]
+        top = heapq.heappop(heap)
+        while heap and heap[0][0] != self.free[heap[0][1]]:
+            heapq.heappop(heap)
+        found = heap[0][1] if heap else -1
+        heapq.heappush(heap, top)
+        return found
+
+    def gap(self, number: int, ready: float, seconds: float) -> tuple[float, int, int]:
+        """Return when a task could start in a gap of a class, on which node, and in which gap.
+
+        The start is infinite if it fits in none of those that are looked at.
+        """
+        gaps = self._gaps[number]
+        best = (math.inf, -1, -1)
+        at = bisect.bisect_left(gaps, (ready + seconds,))
+        for place in range(at, min(at + _GAPS_LOOKED_AT, len(gaps))):
+            end, begin, node = gaps[place]
+            start = max(begin, ready)
+            if start + seconds <= end and start < best[0]:
+                best = (start, node, place)
+        return best
+
+    def fill(self, number: int, place: int, start: float, seconds: float) -> None:
+        """Use a part of a gap."""
+        end, begin, node = self._gaps[number].pop(place)
+        for one in ((start, begin, node), (end, start + seconds, node)):
+            if one[0] > one[1]:
+                bisect.insort(self._gaps[number], one)
+
+    def take(self, node: int, start: float, until: float) -> None:
+        """Use a node from a time on, at or after it is free; what is before becomes a gap."""
+        number = self._class_of[node]
+        if start > self.free[node]:
+            bisect.insort(self._gaps[number], (start, self.free[node], node))
+        self.free[node] = until
+        heapq.heappush(self._heaps[number], (until, node))

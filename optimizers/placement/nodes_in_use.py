@@ -1,0 +1,151 @@
+"""What tasks have of nodes while a run is simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from couler.cluster.model import ClusterNode
+from couler.optimizers.placement.problem import Task
+from couler.optimizers.placement.strategy import Rules
+
+__all__ = ["NodesInUse"]
+
+_Amount = tuple[float, float, float]
+
+
+@dataclass(slots=True)
+class _Node:
+    room: _Amount
+    used: _Amount = (0.0, 0.0, 0.0)
+    holders: int = 0
+    remaining: dict[int, float] = field(default_factory=dict)
+    """Seconds that each running task would still take alone."""
+    since: float = 0.0
+    """When that was last true."""
+
+    def hold(self, amount: _Amount, sign: int) -> None:
+        """Have an amount more, or less if the sign is -1."""
+        cpu, memory, gpus = (had + sign * more for had, more in zip(self.used, amount, strict=True))
+        self.used = cpu, memory, gpus
+        self.holders += sign
+
+
+class NodesInUse:
+    """Nodes, and what has them: a task each, or as many as fit.
+
+    Parameters
+    ----------
+    nodes
+        All nodes.
+    tasks
+        All tasks, by their numbers.
+    rules
+        How nodes are shared.
+    """
+
+    def __init__(self, nodes: Sequence[ClusterNode], tasks: Sequence[Task], rules: Rules) -> None:
+        self._names = [node.name for node in nodes]
+        margin = rules.memory_margin
+        self._asked: list[_Amount] = [
+            (task.cpu, margin * task.memory_bytes, float(task.gpus)) for task in tasks
+        ]
+        if rules.sharing == "exclusive":
+            self._nodes = [_Node((1.0, 1.0, 1.0)) for _ in nodes]
+            self._amounts: list[_Amount] = [(1.0, 1.0, 1.0)] * len(tasks)
+        else:
+            self._nodes = [
+                _Node((node.cpu, node.memory_bytes, node.gpus.count if node.gpus else 0))
+                for node in nodes
+            ]
+            self._amounts = self._asked
+        self._is_contended = rules.sharing == "contended"
+        self._versions = [0] * len(tasks)
+        self._held: dict[tuple[int, int], _Amount] = {}
+
+    def is_used(self, node: int) -> bool:
+        """Return whether anything runs on a node or holds it."""
+        return self._nodes[node].holders > 0
+
+    def is_current(self, task: int, version: int) -> bool:
+        """Return whether the end of a task is still to be when it was last said to be."""
+        return self._versions[task] == version
+
+    def requested(self) -> Mapping[str, tuple[float, float, int, int]]:
+        """Return what running tasks ask for of each node, and how many they are."""
+        found = {}
+        for name, node in zip(self._names, self._nodes, strict=True):
+            if node.remaining:
+                asked = [self._asked[task] for task in node.remaining]
+                cpu, memory, gpus = (sum(some) for some in zip(*asked, strict=True))
+                found[name] = (cpu, memory, int(gpus), len(asked))
+        return found
+
+    def take_all(self, pipeline: int, tasks: Sequence[tuple[int, int]]) -> bool:
+        """Hold the nodes of a pipeline's tasks if all have room, and return whether they do.
+
+        As a pipeline runs one task at a time on a node, it holds the most that any one asks for.
+        """
+        wanted: dict[int, _Amount] = {}
+        for task, node in tasks:
+            wanted[node] = _larger(wanted.get(node, (0.0, 0.0, 0.0)), self._amounts[task])
+        if not all(self._has_room(node, amount) for node, amount in wanted.items()):
+            return False
+        for node, amount in wanted.items():
+            self._held[pipeline, node] = amount
+            self._nodes[node].hold(amount, 1)
+        return True
+
+    def give_back(self, pipeline: int, node: int) -> None:
+        """Hold a node no more for a pipeline."""
+        amount = self._held.pop((pipeline, node))
+        self._nodes[node].hold(amount, -1)
+
+    def take(self, task: int, node: int) -> bool:
+        """Hold a node for a task if it has room, and return whether it does."""
+        if not self._has_room(node, self._amounts[task]):
+            return False
+        self._nodes[node].hold(self._amounts[task], 1)
+        return True
+
+    def run(self, task: int, node: int, seconds: float, now: float) -> list[tuple[int, float, int]]:
+        """Begin a task, and return the new ends: tasks, times, and their versions."""
+        self._pass(node, now)
+        self._nodes[node].remaining[task] = seconds
+        return self._ends(node, now, None if self._is_contended else task)
+
+    def stop(self, task: int, node: int, now: float) -> list[tuple[int, float, int]]:
+        """End a task, and return the new ends of others."""
+        self._pass(node, now)
+        del self._nodes[node].remaining[task]
+        self._nodes[node].hold(self._amounts[task], -1)
+        return self._ends(node, now, None) if self._is_contended else []
+
+    def _pass(self, node: int, now: float) -> None:
+        """Let tasks run until now."""
+        one = self._nodes[node]
+        if self._is_contended and one.remaining:
+            done = (now - one.since) / len(one.remaining)
+            one.remaining = {task: max(0.0, left - done) for task, left in one.remaining.items()}
+        one.since = now
+
+    def _ends(self, node: int, now: float, only: int | None) -> list[tuple[int, float, int]]:
+        one = self._nodes[node]
+        share = len(one.remaining) if self._is_contended else 1
+        found = []
+        for task, left in one.remaining.items():
+            if only is None or task == only:
+                self._versions[task] += 1
+                found.append((task, now + left * share, self._versions[task]))
+        return found
+
+    def _has_room(self, node: int, amount: _Amount) -> bool:
+        one = self._nodes[node]
+        return all(
+            used + more <= room + 1e-9
+            for used, more, room in zip(one.used, amount, one.room, strict=True)
+        )
+
+
+def _larger(one: _Amount, other: _Amount) -> _Amount:
+    return max(one[0], other[0]), max(one[1], other[1]), max(one[2], other[2])

@@ -1,0 +1,335 @@
+"""What is placed: tasks in pipelines, and where each of them goes."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from couler.errors import CoulerError
+from couler.ir.diagnostics import did_you_mean
+from couler.ir.policies import Toleration
+
+__all__ = [
+    "Assignment",
+    "Choice",
+    "Edge",
+    "Pipeline",
+    "PlacementError",
+    "Task",
+    "TaskKey",
+    "TaskKind",
+    "check_pipelines",
+    "topological_order",
+]
+
+TaskKind: t.TypeAlias = t.Literal["preprocessing", "training", "evaluation", "other"]
+"""The three kinds of the paper, and all else."""
+
+TaskKey: t.TypeAlias = tuple[str, str]
+"""A task among all: the names of its pipeline and of itself."""
+
+
+class PlacementError(CoulerError, ValueError):
+    """Tasks cannot be placed, or what describes them is wrong.
+
+    Attributes
+    ----------
+    problems
+        All of them, each in a sentence.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join([message, *(f"  {one}" for one in self.problems)]))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A step, as far as choosing a machine for it needs to know.
+
+    Attributes
+    ----------
+    name
+        Unique in its pipeline.
+    kind
+        What it does.
+    model
+        The kind of model that it trains or evaluates, as `RF`; empty for none.
+    operations
+        How many it performs, at least 0; `Speeds` says how long they take.
+    memory_bytes
+        What the data that it loads take of memory.
+    seconds
+        How long it takes, where that is known better than by its operations: by the name of a node
+        or of a group, or for all others under the empty name.
+    cpu
+        Processors that it requests.
+    gpus
+        GPUs that it requests; a task can be faster on a node with GPUs without requesting any.
+    gpu_type
+        The only type of GPU that it can use; None for any.
+    architecture
+        The only one that it can run on, as `amd64`; None for any.
+    selector
+        Labels that its node must have.
+    tolerations
+        Of taints of nodes.
+    """
+
+    name: str
+    kind: TaskKind = "other"
+    model: str = ""
+    operations: float = 0.0
+    memory_bytes: int = 0
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    cpu: float = 0.0
+    gpus: int = 0
+    gpu_type: str | None = None
+    architecture: str | None = None
+    selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A task reads what another one of its pipeline made.
+
+    Attributes
+    ----------
+    source, target
+        Names of the two tasks.
+    size_bytes
+        What is moved if they run on different nodes.
+    """
+
+    source: str
+    target: str
+    size_bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Tasks that are submitted together.
+
+    Attributes
+    ----------
+    name
+        Unique among all pipelines.
+    tasks
+        In any order; of tasks that may run in either order, the first is placed first.
+    edges
+        Between the tasks; without a circle.
+    arrival_s
+        When it is submitted, in seconds, at least 0.
+    """
+
+    name: str
+    tasks: tuple[Task, ...]
+    edges: tuple[Edge, ...] = ()
+    arrival_s: float = 0.0
+
+    @classmethod
+    def chain(
+        cls,
+        name: str,
+        tasks: Iterable[Task],
+        *,
+        arrival_s: float = 0.0,
+        moved_bytes: Sequence[int] = (),
+    ) -> Pipeline:
+        """Return a pipeline whose tasks run one after the other.
+
+        Parameters
+        ----------
+        name
+            Of the pipeline.
+        tasks
+            In their order.
+        arrival_s
+            When it is submitted.
+        moved_bytes
+            What is moved between each task and the next; nothing if it is empty.
+
+        Examples
+        --------
+        >>> Pipeline.chain("fit", [Task("prepare"), Task("train")], moved_bytes=[10]).edges
+        (Edge(source='prepare', target='train', size_bytes=10),)
+        """
+        tasks = tuple(tasks)
+        sizes = moved_bytes or [0] * (len(tasks) - 1)
+        edges = (
+            Edge(one.name, other.name, size)
+            for one, other, size in zip(tasks, tasks[1:], sizes, strict=False)
+        )
+        return cls(name, tasks, tuple(edges), arrival_s)
+
+    @property
+    def operations(self) -> float:
+        """The sum of its tasks' operations: its length, as the paper takes it."""
+        return sum(task.operations for task in self.tasks)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Why a task goes to its node.
+
+    Attributes
+    ----------
+    pipeline, task
+        Which task it is.
+    node
+        Where it goes.
+    why
+        The reason, in words.
+    second
+        The node that would have been next; None if there was no other.
+    why_not_second
+        What spoke against that one; empty if there was no other.
+    """
+
+    pipeline: str
+    task: str
+    node: str
+    why: str
+    second: str | None = None
+    why_not_second: str = ""
+
+    def __str__(self) -> str:
+        told = f"{self.pipeline}/{self.task} goes to {self.node}: {self.why}"
+        if self.second is None:
+            return f"{told}; no other node can run it"
+        return f"{told}; second was {self.second}: {self.why_not_second}"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """Where tasks go, and in which order they should start.
+
+    Attributes
+    ----------
+    nodes
+        The node of each task.
+    order
+        All tasks, each after those that it reads from. Where pipelines start as wholes, they do in
+        the order of their first tasks.
+    choices
+        The reasons, in the same order.
+    """
+
+    nodes: Mapping[TaskKey, str]
+    order: tuple[TaskKey, ...]
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def pipelines(self) -> tuple[str, ...]:
+        """The names of the pipelines, in the order in which they should start."""
+        return tuple(dict.fromkeys(pipeline for pipeline, _ in self.order))
+
+
+def topological_order(pipeline: Pipeline) -> tuple[int, ...]:
+    """Return the positions of tasks, each after those it reads from, and else as they stand.
+
+    Raises
+    ------
+    PlacementError
+        An edge names no task, or tasks wait for each other in a circle.
+
+    Examples
+    --------
+    >>> edges = (Edge("a", "c"), Edge("b", "c"))
+    >>> topological_order(Pipeline("p", (Task("c"), Task("b"), Task("a")), edges))
+    (1, 2, 0)
+    """
+    place = {task.name: number for number, task in enumerate(pipeline.tasks)}
+    after: list[list[int]] = [[] for _ in pipeline.tasks]
+    waits = [0] * len(pipeline.tasks)
+    for edge in pipeline.edges:
+        if edge.source not in place or edge.target not in place:
+            raise PlacementError("pipelines are wrong:", _edge_problems(pipeline))
+        after[place[edge.source]].append(place[edge.target])
+        waits[place[edge.target]] += 1
+    found = [number for number, count in enumerate(waits) if not count]
+    for number in found:
+        for one in after[number]:
+            waits[one] -= 1
+            if not waits[one]:
+                found.append(one)
+    if len(found) < len(pipeline.tasks):
+        names = ", ".join(pipeline.tasks[n].name for n, count in enumerate(waits) if count)
+        raise PlacementError(
+            "pipelines are wrong:",
+            [f'pipeline "{pipeline.name}": {names} wait for each other, or for a circle of tasks'],
+        )
+    return tuple(found)
+
+
+def check_pipelines(pipelines: Sequence[Pipeline]) -> None:
+    """Refuse pipelines that cannot be meant.
+
+    Raises
+    ------
+    PlacementError
+        Names are used twice, edges name no task, tasks wait in a circle, or amounts are none; all
+        problems are told at once.
+    """
+    problems: list[str] = []
+    names: set[str] = set()
+    for pipeline in pipelines:
+        if pipeline.name in names:
+            problems.append(f'two pipelines are called "{pipeline.name}": rename one')
+        names.add(pipeline.name)
+        wrong = [*_task_problems(pipeline), *_edge_problems(pipeline)]
+        problems += wrong
+        if not wrong:
+            try:
+                topological_order(pipeline)
+            except PlacementError as error:
+                problems += error.problems
+    if problems:
+        raise PlacementError("pipelines are wrong:", problems)
+
+
+def _task_problems(pipeline: Pipeline) -> Iterable[str]:
+    where = f'pipeline "{pipeline.name}"'
+    if not _is_amount(pipeline.arrival_s):
+        yield f"{where}: arrival_s must be at least 0, not {pipeline.arrival_s}"
+    seen: set[str] = set()
+    for task in pipeline.tasks:
+        if task.name in seen:
+            yield f'{where}: two tasks are called "{task.name}": rename one'
+        seen.add(task.name)
+        amounts = {
+            "operations": task.operations,
+            "memory_bytes": task.memory_bytes,
+            "cpu": task.cpu,
+            "gpus": task.gpus,
+            **{f"seconds on {place or 'others'}": s for place, s in task.seconds.items()},
+        }
+        for what, amount in amounts.items():
+            if not _is_amount(amount):
+                yield f'{where}, task "{task.name}": {what} must be at least 0, not {amount}'
+
+
+def _edge_problems(pipeline: Pipeline) -> list[str]:
+    names = [task.name for task in pipeline.tasks]
+    known = set(names)
+    found = [
+        f'pipeline "{pipeline.name}": an edge names "{name}", which is no task of it.'
+        f"{did_you_mean(name, names)}"
+        for edge in pipeline.edges
+        for name in (edge.source, edge.target)
+        if name not in known
+    ]
+    found += [
+        f'pipeline "{pipeline.name}": the edge from "{edge.source}" to "{edge.target}" must have '
+        f"size_bytes of at least 0, not {edge.size_bytes}"
+        for edge in pipeline.edges
+        if not _is_amount(edge.size_bytes)
+    ]
+    return found
+
+
+def _is_amount(number: float) -> bool:
+    return math.isfinite(number) and number >= 0

@@ -1,0 +1,135 @@
+"""What a simulated run did."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from couler.cluster.model import Cluster
+from couler.optimizers.placement.problem import Choice
+
+__all__ = ["PipelineTimes", "Report", "TaskSpan"]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskSpan:
+    """A task from its start to its end, in seconds, and its node."""
+
+    pipeline: str
+    task: str
+    node: str
+    start_s: float
+    end_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineTimes:
+    """A pipeline, in seconds.
+
+    Attributes
+    ----------
+    name
+        Of the pipeline.
+    arrival_s, start_s, end_s
+        When it was submitted, its first task started, and its last one ended.
+    waiting_s
+        How long it was there and none of its tasks ran: of a pipeline that starts as a whole, the
+        time from its submission to its start, as in the paper.
+    """
+
+    name: str
+    arrival_s: float
+    start_s: float
+    end_s: float
+    waiting_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a run did.
+
+    Attributes
+    ----------
+    pipelines
+        In the order in which they were submitted.
+    spans
+        Tasks in the order in which they started.
+    choices
+        The last one of each task, in the same order.
+    """
+
+    pipelines: tuple[PipelineTimes, ...]
+    spans: tuple[TaskSpan, ...]
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def total_s(self) -> float:
+        """From the start of the first pipeline to the end of the last: the paper's total time."""
+        if not self.pipelines:
+            return 0.0
+        first = min(one.start_s for one in self.pipelines)
+        return max(one.end_s for one in self.pipelines) - first
+
+    @property
+    def mean_waiting_s(self) -> float:
+        """The mean over pipelines of how long they wait."""
+        return statistics.fmean(one.waiting_s for one in self.pipelines) if self.pipelines else 0.0
+
+    @property
+    def running(self) -> tuple[tuple[float, int], ...]:
+        """How many pipelines have started and not ended, from each time on."""
+        return _steps((one.start_s, one.end_s) for one in self.pipelines)
+
+    @property
+    def waiting(self) -> tuple[tuple[float, int], ...]:
+        """How many pipelines are submitted and have not started, from each time on."""
+        return _steps((one.arrival_s, one.start_s) for one in self.pipelines)
+
+    @property
+    def busy_s(self) -> Mapping[str, float]:
+        """How long each node that ran anything had a task."""
+        spans: dict[str, list[tuple[float, float]]] = {}
+        for one in self.spans:
+            spans.setdefault(one.node, []).append((one.start_s, one.end_s))
+        return {node: _covered(some) for node, some in spans.items()}
+
+    def utilisation(self, cluster: Cluster) -> float:
+        """Return the mean share of the total time in which nodes have a task."""
+        if not self.total_s or not cluster.nodes:
+            return 0.0
+        return sum(self.busy_s.values()) / (self.total_s * len(cluster.nodes))
+
+
+def _covered(spans: Sequence[tuple[float, float]]) -> float:
+    """Return the length of a union of spans.
+
+    Examples
+    --------
+    >>> _covered([(0.0, 2.0), (1.0, 3.0), (5.0, 6.0)])
+    4.0
+    """
+    total, until = 0.0, float("-inf")
+    for begin, end in sorted(spans):
+        total += max(0.0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
+def _steps(spans: Iterable[tuple[float, float]]) -> tuple[tuple[float, int], ...]:
+    """Return how many spans there are from each time on.
+
+    Examples
+    --------
+    >>> _steps([(0.0, 2.0), (1.0, 2.0)])
+    ((0.0, 1), (1.0, 2), (2.0, 0))
+    """
+    changes: dict[float, int] = {}
+    for begin, end in spans:
+        changes[begin] = changes.get(begin, 0) + 1
+        changes[end] = changes.get(end, 0) - 1
+    count, found = 0, []
+    for time, change in sorted(changes.items()):
+        count += change
+        found.append((time, count))
+    return tuple(found)

@@ -1,0 +1,132 @@
+"""How long tasks take on nodes, and data on their way between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from couler.cluster.model import ClusterNode
+from couler.optimizers.placement.problem import Pipeline, PlacementError, Task
+
+__all__ = ["Speeds", "check_speeds"]
+
+
+@dataclass(frozen=True, slots=True)
+class Speeds:
+    """Throughput of models on nodes, and the bandwidth between nodes.
+
+    Attributes
+    ----------
+    rates
+        Operations per second (above 0), by the kind of model and the name of a node or of a group.
+        An empty name stands for every model or every node.
+    bandwidth_bytes_per_s
+        Between any two nodes, above 0.
+    latency_s
+        What each transfer takes beside.
+    start_s
+        What each task takes beside, as starting a container does.
+
+    Notes
+    -----
+    A task takes its own `seconds`, of its node before those of the group before those of all; and
+    if it has none for the node, its operations over the rate of its model. A rate of the model goes
+    before one of all models, and of these one of the node before one of its group before one of
+    all nodes.
+
+    Examples
+    --------
+    >>> speeds = Speeds({("RF", "medium"): 2e8, ("", ""): 1e8})
+    >>> node = ClusterNode("m1", cpu=4, memory_bytes=8 * 2**30, group="medium")
+    >>> speeds.seconds(Task("train", model="RF", operations=1e9), node)
+    5.0
+    >>> speeds.seconds(Task("train", model="DT", operations=1e9), node)
+    10.0
+    >>> speeds.seconds(Task("train", model="DT", seconds={"medium": 3.0}), node)
+    3.0
+    """
+
+    rates: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    bandwidth_bytes_per_s: float = 125e6
+    latency_s: float = 0.0
+    start_s: float = 0.0
+
+    def seconds(self, task: Task, node: ClusterNode) -> float:
+        """Return how long a task computes on a node.
+
+        Raises
+        ------
+        PlacementError
+            Nothing says how fast the node is.
+        """
+        known = task.seconds
+        if known:
+            for place in (node.name, node.group, ""):
+                if place in known:
+                    return self.start_s + known[place]
+        if not task.operations:
+            return self.start_s
+        rate = self.rate(task.model, node)
+        if rate is None:
+            raise PlacementError("speeds are missing:", [_missing(task, node)])
+        return self.start_s + task.operations / rate
+
+    def rate(self, model: str, node: ClusterNode) -> float | None:
+        """Return the operations per second of a model on a node; None if nothing says that."""
+        for kind in (model, ""):
+            for place in (node.name, node.group, ""):
+                found = self.rates.get((kind, place))
+                if found is not None:
+                    return found
+        return None
+
+    def transfer_s(self, size_bytes: int) -> float:
+        """Return how long data take from one node to another; nothing takes no time."""
+        return self.latency_s + size_bytes / self.bandwidth_bytes_per_s if size_bytes else 0.0
+
+
+def check_speeds(
+    speeds: Speeds, pipelines: Sequence[Pipeline], nodes: Iterable[ClusterNode]
+) -> None:
+    """Refuse speeds that are none, or that are missing for a model and a node.
+
+    Raises
+    ------
+    PlacementError
+        All problems at once.
+    """
+    problems = [
+        f"the rate of {model or 'all models'} on {place or 'all nodes'} must be above 0, not {rate}"
+        for (model, place), rate in speeds.rates.items()
+        if not rate > 0
+    ]
+    if not speeds.bandwidth_bytes_per_s > 0:
+        problems.append(
+            f"bandwidth_bytes_per_s must be above 0, not {speeds.bandwidth_bytes_per_s}"
+        )
+    for what, amount in (("latency_s", speeds.latency_s), ("start_s", speeds.start_s)):
+        if not amount >= 0:
+            problems.append(f"{what} must be at least 0, not {amount}")
+    samples: dict[tuple[str, frozenset[str]], Task] = {}
+    for pipeline in pipelines:
+        for task in pipeline.tasks:
+            if task.operations and "" not in task.seconds:
+                samples.setdefault((task.model, frozenset(task.seconds)), task)
+    told: dict[str, None] = {}
+    for node in nodes:
+        for task in samples.values():
+            if node.name in task.seconds or node.group in task.seconds:
+                continue
+            if speeds.rate(task.model, node) is None:
+                told[_missing(task, node)] = None
+    if problems or told:
+        raise PlacementError("speeds are wrong or missing:", [*problems, *told])
+
+
+def _missing(task: Task, node: ClusterNode) -> str:
+    what = f'model "{task.model}"' if task.model else f'tasks without a model, as "{task.name}"'
+    place = f'group "{node.group}"' if node.group else f'node "{node.name}"'
+    return (
+        f"nothing says how fast {what} is in {place}: add a rate for it, or one for all models "
+        "or all nodes under an empty name"
+    )

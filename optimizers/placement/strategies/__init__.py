@@ -1,0 +1,1 @@
+"""Strategies of placement, each in one file."""

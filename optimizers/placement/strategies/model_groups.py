@@ -1,0 +1,78 @@
+"""Which groups of nodes run which models: Table 4 of the placement paper, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from couler.cluster.model import ClusterNode
+from couler.optimizers.placement.problem import Task, TaskKind
+
+__all__ = ["PREPROCESSING_GROUPS", "TABLE_4", "GroupRule", "rule_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRule:
+    """Models that some groups run in a kind of task.
+
+    Attributes
+    ----------
+    models
+        Kinds of models.
+    kind
+        Kind of the task.
+    groups
+        Groups of nodes.
+    architectures
+        Of those nodes.
+    sort_by
+        Fields of nodes by which they are sorted, the least first, before the least loaded is taken;
+        only the published code does so.
+    """
+
+    models: tuple[str, ...]
+    kind: TaskKind
+    groups: tuple[str, ...]
+    architectures: tuple[str, ...] = ("amd64", "arm64")
+    sort_by: tuple[str, ...] = ("cpu",)
+
+    def covers(self, node: ClusterNode) -> bool:
+        """Return whether a node is of the groups and architectures."""
+        return node.group in self.groups and node.architecture in self.architectures
+
+
+_FLAGS = ("cpu_flags", "cpu")
+_BOTH = ("amd64", "arm64")
+
+TABLE_4 = (
+    GroupRule(("LR", "DT"), "training", ("low", "medium")),
+    GroupRule(("RF", "SVM"), "training", ("medium", "high-cpu"), _BOTH, _FLAGS),
+    GroupRule(("DNN", "CNN"), "training", ("high-cpu", "high-gpu"), ("amd64",), ()),
+    GroupRule(("LR", "DT"), "evaluation", ("low",)),
+    GroupRule(("RF", "SVM"), "evaluation", ("low", "medium")),
+    GroupRule(("DNN", "CNN"), "evaluation", ("medium", "high-cpu")),
+)
+"""The mapping of the paper; the architectures and the sorting are those of its published code."""
+
+PREPROCESSING_GROUPS = ("low", "medium", "high-cpu")
+"""Where the published code prepares data; Algorithm 1 does so on any node."""
+
+
+def rule_of(rules: Iterable[GroupRule], task: Task) -> GroupRule | None:
+    """Return the first rule for the model and the kind of a task; None if there is none.
+
+    Examples
+    --------
+    >>> rule_of(TABLE_4, Task("train", kind="training", model="RF")).groups
+    ('medium', 'high-cpu')
+    """
+    for rule in rules:
+        if rule.kind == task.kind and task.model in rule.models:
+            return rule
+    return None
+
+
+def sort_key(rule: GroupRule, node: ClusterNode) -> tuple[float, ...]:
+    """Return what nodes are sorted by; what is not known comes first, as in the published code."""
+    values = {"cpu": node.cpu, "cpu_flags": node.cpu_flags or 0, "memory": node.memory_bytes}
+    return tuple(values[name] for name in rule.sort_by)

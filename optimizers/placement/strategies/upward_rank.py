@@ -1,0 +1,162 @@
+"""List scheduling by upward rank, improved by a bounded search: the default."""
+
+from __future__ import annotations
+
+import math
+import typing as t
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from couler.optimizers.placement.compiled import Compiled
+from couler.optimizers.placement.explaining import explain
+from couler.optimizers.placement.first_plans import Plan, list_pipelines, list_tasks
+from couler.optimizers.placement.improving import SETTLING, Evaluation, Score, improve
+from couler.optimizers.placement.planned_pipelines import Outcome
+from couler.optimizers.placement.problem import Assignment, Pipeline, check_pipelines
+from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
+from couler.optimizers.placement.requirements import MEMORY_MARGIN, check_placeable
+from couler.optimizers.placement.speeds import check_speeds
+from couler.optimizers.placement.strategy import ClusterState
+
+__all__ = ["Objective", "UpwardRank"]
+
+Objective: t.TypeAlias = t.Literal["makespan", "waiting", "cost"]
+
+_TASK_VISITS = 400_000
+"""How many tasks all evaluations of a search may look at together: a second or two."""
+
+_TIE = 1e-3
+"""What the second of two aims weighs against the first: it decides between near equals."""
+
+
+@dataclass(frozen=True)
+class UpwardRank:
+    """Each task where it ends first, the most urgent first; then better plans are searched for.
+
+    First plans are those of HEFT [1]_: tasks by upward rank, each on the node where it ends
+    first, data moved and gaps between tasks counted, and GPUs kept for what they make faster. Where
+    pipelines start as wholes, it is pipelines that are placed where they end first: the shortest
+    first, the longest first, and as they came. Each first plan is improved by simulated annealing
+    over nodes and order, and the best of what comes of it once more, for as long. A plan is judged
+    by what it comes to under the rules by which tasks will start, with the expected speeds.
+
+    Parameters
+    ----------
+    objective
+        `makespan`: when the last task ends. `waiting`: the mean seconds in which pipelines wait.
+        `cost`: US dollars for the time that nodes are held, by their price per hour. Between plans
+        that are nearly equal in that, waiting decides, or where that is the objective, the end.
+    evaluations
+        How many changes are tried at most; 0 for the first plan as it is. Large workloads have
+        fewer, so that a search looks at 400,000 tasks at most.
+    memory_margin
+        The memory of a node must be above so many times the data.
+    seed
+        Of the search.
+
+    Notes
+    -----
+    A node is taken to run one task at a time, however tasks will share it.
+
+    O((n + m) c log n) for n tasks, m edges and c classes of nodes that are alike, or O(n c^2) where
+    pipelines start as wholes, beside the bounded search.
+
+    References
+    ----------
+    .. [1] H. Topcuoglu, S. Hariri, M.-Y. Wu: Performance-effective and low-complexity task
+       scheduling for heterogeneous computing, IEEE Trans. Parallel Distrib. Syst. 13(3), 2002.
+    """
+
+    objective: Objective = "makespan"
+    evaluations: int = 6_000
+    memory_margin: float = MEMORY_MARGIN
+    seed: int = 0
+
+    replans = True
+
+    def place(self, pipelines: Sequence[Pipeline], state: ClusterState) -> Assignment:
+        """Return the best plan that is found."""
+        check_pipelines(pipelines)
+        nodes = state.cluster.nodes
+        check_placeable(pipelines, nodes, self.memory_margin, without=state.fixed)
+        check_speeds(state.speeds, pipelines, nodes)
+        model = Compiled(pipelines, state, self.memory_margin)
+        evaluation = Evaluation(model)
+        plans = self._first_plans(model)
+        outcomes = [evaluation.outcome(plan) for plan in plans]
+        score = _score(self.objective, model, outcomes)
+        plan = self._improved(evaluation, plans, score)
+        outcome = evaluation.outcome(plan)
+        order = _order(evaluation, plan, outcome)
+        return Assignment(
+            {model.keys[task]: nodes[plan.nodes[task]].name for task in order},
+            tuple(model.keys[task] for task in order),
+            explain(evaluation, plan, outcome, score, order),
+        )
+
+    def _improved(self, evaluation: Evaluation, plans: Sequence[Plan], score: Score) -> Plan:
+        """Return the best plan that is found from first ones."""
+        visits = max(1, sum(map(len, evaluation.model.members)))
+        budget = min(self.evaluations, _TASK_VISITS // visits)
+        each = budget // (2 * len(plans))
+        tried = [
+            improve(evaluation, plan, score, evaluations=each, seed=self.seed + number)
+            for number, plan in enumerate(plans)
+        ]
+        best = min(tried, key=lambda one: one[1])[0]
+        rest = budget - each * len(plans)
+        return improve(evaluation, best, score, evaluations=rest, seed=self.seed, heat=SETTLING)[0]
+
+    def _first_plans(self, model: Compiled) -> list[Plan]:
+        means = mean_seconds(model)
+        ranks = upward_ranks(model, means)
+        length = [max((ranks[task] for task in inside), default=0.0) for inside in model.members]
+        arrived = sorted(range(len(length)), key=model.arrival.__getitem__)
+        shortest = sorted(arrived, key=length.__getitem__)
+        orders = [shortest, shortest[::-1], arrived]
+        cheapest = self.objective == "cost"
+        if model.rules.dispatch == "pipelines":
+            return [list_pipelines(model, one, means, cheapest=cheapest) for one in orders]
+        urgent = sorted(
+            (task for inside in model.members for task in inside),
+            key=lambda task: (-ranks[task], task),
+        )
+        by_pipeline = [task for number in shortest for task in model.members[number]]
+        listed = [list_tasks(model, one, cheapest=cheapest) for one in (urgent, by_pipeline)]
+        if len(model.members) > 1:
+            whole = list_pipelines(model, shortest, means, cheapest=cheapest)
+            turn = [whole.priority[number] for number in model.pipeline_of]
+            listed.append(Plan(whole.nodes, turn))
+        return listed
+
+
+def _score(objective: Objective, model: Compiled, outcomes: Sequence[Outcome]) -> Score:
+    """Return what is to become less."""
+    count = max(1, len(model.members))
+    lengths = [one.end - model.now for one in outcomes]
+    least_s = max(min(lengths), 1e-9)
+    # Where hardly anything waits, seconds of waiting count as much as seconds of the whole.
+    least_waiting = max(min(one.waiting for one in outcomes) / count, 0.1 * least_s)
+
+    def makespan(one: Outcome) -> float:
+        return (one.end - model.now) / least_s
+
+    def waiting(one: Outcome) -> float:
+        return one.waiting / count / least_waiting
+
+    if objective == "makespan":
+        return lambda one: makespan(one) + _TIE * waiting(one)
+    if objective == "waiting":
+        return lambda one: waiting(one) + _TIE * makespan(one)
+    least_cost = min(one.cost for one in outcomes) or math.inf
+    return lambda one: one.cost / least_cost + _TIE * waiting(one)
+
+
+def _order(evaluation: Evaluation, plan: Plan, outcome: Outcome) -> list[int]:
+    """Return tasks in the order in which they should start."""
+    model = evaluation.model
+    if evaluation.is_whole:
+        pipelines = sorted(range(len(model.members)), key=plan.priority.__getitem__)
+        return [task for pipeline in pipelines for task in model.members[pipeline]]
+    tasks = [task for inside in model.members for task in inside]
+    return sorted(tasks, key=lambda task: (outcome.starts[task], task))

@@ -1,0 +1,145 @@
+"""The baselines of the paper, and the scores of Kubernetes by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+import typing as t
+from pathlib import Path
+
+import pytest
+
+from couler.cluster.model import Cluster, ClusterNode, Taint
+from couler.errors import EngineOptionError
+from couler.optimizers.placement.problem import Pipeline, Task
+from couler.optimizers.placement.registry import (
+    DEFAULT_STRATEGY,
+    default_strategy,
+    read_strategy,
+    strategy_names,
+)
+from couler.optimizers.placement.requirements import UnplaceableError
+from couler.optimizers.placement.speeds import Speeds
+from couler.optimizers.placement.strategies.baselines import (
+    FirstComeRandom,
+    FirstComeRoundRobin,
+    RandomRandom,
+)
+from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
+from couler.optimizers.placement.strategies.upward_rank import UpwardRank
+from couler.optimizers.placement.strategy import ClusterState, PlacementStrategy
+
+GIB = 2**30
+SMALL = ClusterNode("small", 2, 4 * GIB)
+NODES = tuple(ClusterNode(f"n{number}", 4, 8 * GIB) for number in range(3))
+STATE = ClusterState(Cluster((SMALL, *NODES)), Speeds())
+PIPELINES = [
+    Pipeline.chain(f"p{number}", [Task("a"), Task("b", memory_bytes=3 * GIB), Task("c")])
+    for number in range(4)
+]
+
+
+def test_round_robin_goes_on_where_it_was() -> None:
+    found = FirstComeRoundRobin().place(PIPELINES[:2], STATE)
+    # Three GiB of data need more than six, which small has not: it is passed over.
+    assert list(found.nodes.values()) == ["small", "n0", "n1", "n2", "n0", "n1"]
+    later = dataclasses.replace(STATE, last_node="n1", decisions=1)
+    again = FirstComeRoundRobin().place(PIPELINES[2:3], later)
+    assert list(again.nodes.values()) == ["n2", "n0", "n1"]
+    assert found.pipelines == ("p0", "p1")
+
+
+@pytest.mark.parametrize("kind", [RandomRandom, FirstComeRandom])
+def test_draws(kind: type[RandomRandom | FirstComeRandom]) -> None:
+    found = kind(seed=3).place(PIPELINES, STATE)
+    assert found == kind(seed=3).place(PIPELINES, STATE)
+    assert found.nodes != kind(seed=4).place(PIPELINES, STATE).nodes
+    assert (
+        found.nodes != kind(seed=3).place(PIPELINES, dataclasses.replace(STATE, decisions=1)).nodes
+    )
+    assert all(found.nodes[f"p{number}", "b"] != "small" for number in range(4))
+
+
+def test_only_random_random_draws_the_order() -> None:
+    orders = {RandomRandom(seed=seed).place(PIPELINES, STATE).pipelines for seed in range(9)}
+    assert len(orders) > 1
+    first = FirstComeRandom(seed=5).place(PIPELINES, STATE)
+    assert first.pipelines == ("p0", "p1", "p2", "p3")
+
+
+def one(task: Task) -> list[Pipeline]:
+    return [Pipeline("p", (task,))]
+
+
+def test_kubernetes_scores_by_hand() -> None:
+    cluster = Cluster((ClusterNode("a", 4, 8 * GIB), ClusterNode("b", 8, 16 * GIB)))
+    state = ClusterState(cluster, Speeds(), requested={"b": (4.0, 2 * GIB, 0, 1)})
+    found = KubernetesScheduler().place(one(Task("t", cpu=1, memory_bytes=GIB)), state)
+    # a: 3/4 and 6/8 are free: 75; the shares that are used are equal: 100; no taints: 300.
+    # b: 3/8 and 12/16 are free: 56.25; the shares are 5/8 and 2/8: 100 (1 - 3/16) = 81.25; 300.
+    assert found.nodes == {("p", "t"): "a"}
+    assert found.choices[0].why == "scores 475"
+    assert found.choices[0].second == "b"
+    # The pod has 2 GiB of memory, as twice its data are requested; b has 2 GiB of others.
+    assert found.choices[0].why_not_second == "scores 438"
+
+
+def test_pods_that_request_nothing_count_as_a_little() -> None:
+    cluster = Cluster((ClusterNode("a", 2, 4 * GIB), ClusterNode("b", 8, 16 * GIB)))
+    found = KubernetesScheduler().place(one(Task("t")), ClusterState(cluster, Speeds()))
+    # b: (1 - 0.1 / 8 + 1 - 200 / 16384) / 2 = 0.98765; 100 for balance; 300 without taints.
+    assert found.nodes == {("p", "t"): "b"}
+    assert found.choices[0].why == "scores 499"
+
+
+def test_kubernetes_avoids_taints_that_prefer_it() -> None:
+    tainted = dataclasses.replace(NODES[0], taints=(Taint("old", effect="PreferNoSchedule"),))
+    state = ClusterState(
+        Cluster((tainted, NODES[1])), Speeds(), requested={"n1": (3.9, 7 * GIB, 0, 2)}
+    )
+    found = KubernetesScheduler().place(one(Task("t", cpu=0.1)), state)
+    assert found.nodes == {("p", "t"): "n1"}
+
+
+def test_a_pod_for_which_there_is_no_room_waits() -> None:
+    full = {node.name: (3.5, 0.0, 0, 1) for node in NODES}
+    state = dataclasses.replace(STATE, requested={**full, "small": (2.0, 0.0, 0, 1)})
+    assert KubernetesScheduler().place(one(Task("t", cpu=1)), state).nodes == {}
+    with pytest.raises(UnplaceableError):
+        KubernetesScheduler().place(one(Task("t", cpu=9)), state)
+
+
+def test_whole_pipelines_spread_over_nodes() -> None:
+    found = KubernetesScheduler().place(
+        [Pipeline("p", tuple(Task(f"t{n}", cpu=3) for n in range(4)))],
+        ClusterState(Cluster(NODES), Speeds()),
+    )
+    # Three have a node each; the fourth fits nowhere beside them, and is placed all the same.
+    assert {found.nodes["p", f"t{n}"] for n in range(3)} == {"n0", "n1", "n2"}
+    assert len(found.nodes) == 4
+
+
+def test_own_strategies_are_frozen_dataclasses() -> None:
+    for name in strategy_names():
+        strategy = read_strategy(name)
+        assert isinstance(strategy, PlacementStrategy)
+        assert dataclasses.is_dataclass(strategy)
+        assert hash(strategy) == hash(read_strategy(name))
+
+
+@pytest.mark.checkout
+def test_all_own_strategies_are_installed() -> None:
+    project: dict[str, t.Any] = tomllib.loads(
+        (Path(__file__).parents[3] / "pyproject.toml").read_text()
+    )
+    points = project["project"]["entry-points"]["couler.placement_strategies"]
+    assert set(points) <= set(strategy_names())
+
+
+def test_options_are_read() -> None:
+    assert read_strategy("upward-rank{objective=cost, evaluations=10}") == UpwardRank("cost", 10)
+    assert default_strategy() == read_strategy(DEFAULT_STRATEGY) == UpwardRank()
+    with pytest.raises(EngineOptionError, match="Did you mean"):
+        read_strategy("upward-rnak")
+    with pytest.raises(EngineOptionError, match='upward-rank has no option "goal"'):
+        read_strategy("upward-rank{goal=cost}")

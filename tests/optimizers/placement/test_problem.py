@@ -1,0 +1,120 @@
+"""Pipelines that are wrong are refused with all that is wrong."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from couler.cluster.model import ClusterNode
+from couler.errors import CoulerError
+from couler.optimizers.placement.problem import (
+    Assignment,
+    Choice,
+    Edge,
+    Pipeline,
+    PlacementError,
+    Task,
+    check_pipelines,
+    topological_order,
+)
+from couler.optimizers.placement.speeds import Speeds, check_speeds
+
+NODE = ClusterNode("n1", cpu=4, memory_bytes=1, group="medium")
+
+
+def test_all_problems_are_told_at_once() -> None:
+    wrong = [
+        Pipeline(
+            "one",
+            (Task("train", operations=-1), Task("train"), Task("test", cpu=math.nan)),
+            (Edge("trian", "test"), Edge("train", "test", -5)),
+            arrival_s=-1,
+        ),
+        Pipeline("one", (Task("a"), Task("b")), (Edge("a", "b"), Edge("b", "a"))),
+    ]
+    with pytest.raises(PlacementError) as caught:
+        check_pipelines(wrong)
+    assert isinstance(caught.value, CoulerError)
+    assert caught.value.problems == (
+        'pipeline "one": arrival_s must be at least 0, not -1',
+        'pipeline "one", task "train": operations must be at least 0, not -1',
+        'pipeline "one": two tasks are called "train": rename one',
+        'pipeline "one", task "test": cpu must be at least 0, not nan',
+        'pipeline "one": an edge names "trian", which is no task of it. Did you mean "train"?',
+        (
+            'pipeline "one": the edge from "train" to "test" must have size_bytes of at least 0, '
+            "not -5"
+        ),
+        'two pipelines are called "one": rename one',
+        'pipeline "one": a, b wait for each other, or for a circle of tasks',
+    )
+    assert str(caught.value).count("\n") == 8
+
+
+def test_order_of_an_unknown_edge() -> None:
+    with pytest.raises(PlacementError, match='an edge names "b", which is no task'):
+        topological_order(Pipeline("p", (Task("a"),), (Edge("a", "b"),)))
+
+
+def test_assignment_orders_pipelines_by_their_first_task() -> None:
+    order = (("b", "x"), ("a", "x"), ("b", "y"))
+    assert Assignment(dict.fromkeys(order, "n"), order).pipelines == ("b", "a")
+
+
+def test_choice_as_text() -> None:
+    assert str(Choice("p", "t", "n1", "is free")) == (
+        "p/t goes to n1: is free; no other node can run it"
+    )
+    assert str(Choice("p", "t", "n1", "is free", "n2", "is busy")).endswith(
+        "; second was n2: is busy"
+    )
+
+
+@pytest.mark.parametrize(
+    ("rates", "seconds"),
+    [
+        ({("RF", "n1"): 1.0, ("RF", "medium"): 2.0}, 20.0),
+        ({("RF", "medium"): 2.0, ("RF", ""): 4.0, ("", "n1"): 5.0}, 10.0),
+        ({("RF", ""): 4.0, ("", "n1"): 5.0}, 5.0),
+        ({("", "n1"): 5.0, ("", "medium"): 10.0}, 4.0),
+        ({("", "medium"): 10.0, ("", ""): 20.0}, 2.0),
+        ({("", ""): 20.0}, 1.0),
+    ],
+)
+def test_the_nearest_rate_counts(rates: dict[tuple[str, str], float], seconds: float) -> None:
+    task = Task("train", model="RF", operations=20.0)
+    assert Speeds(rates).seconds(task, NODE) == seconds
+    assert Speeds(rates, start_s=3.0).seconds(task, NODE) == seconds + 3.0
+
+
+def test_known_seconds_go_before_operations() -> None:
+    task = Task("t", operations=9.0, seconds={"n1": 1.0, "medium": 2.0})
+    other = Task("t", operations=9.0, seconds={"low": 1.0})
+    speeds = Speeds({("", ""): 1.0}, start_s=0.5)
+    assert speeds.seconds(task, NODE) == 1.5
+    assert speeds.seconds(other, NODE) == 9.5
+    assert speeds.seconds(Task("t"), NODE) == 0.5
+
+
+def test_transfers() -> None:
+    speeds = Speeds(bandwidth_bytes_per_s=50.0, latency_s=0.25)
+    assert speeds.transfer_s(100) == 2.25
+    assert speeds.transfer_s(0) == 0.0
+
+
+def test_speeds_that_are_wrong_or_missing() -> None:
+    pipeline = Pipeline("p", (Task("a", model="RF", operations=1), Task("b", operations=1)))
+    speeds = Speeds({("RF", "low"): 0.0}, bandwidth_bytes_per_s=0.0, latency_s=-1.0)
+    with pytest.raises(PlacementError) as caught:
+        check_speeds(speeds, [pipeline], [NODE])
+    mend = "add a rate for it, or one for all models or all nodes under an empty name"
+    assert caught.value.problems == (
+        "the rate of RF on low must be above 0, not 0.0",
+        "bandwidth_bytes_per_s must be above 0, not 0.0",
+        "latency_s must be at least 0, not -1.0",
+        f'nothing says how fast model "RF" is in group "medium": {mend}',
+        f'nothing says how fast tasks without a model, as "b" is in group "medium": {mend}',
+    )
+    with pytest.raises(PlacementError, match='how fast model "RF"'):
+        speeds.seconds(pipeline.tasks[0], NODE)
