@@ -51,6 +51,7 @@ PAGES = (
     "docs/clean-passes.md",
     "docs/splitting.md",
     "docs/caching.md",
+    "docs/estimates.md",
 )
 
 _BLOCK = re.compile(
