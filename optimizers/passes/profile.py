@@ -154,7 +154,7 @@ def _with_profile(step: Step, profile: Profile) -> Step:
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:,.6g} s"
+    return f"{seconds:,.0f} s" if seconds >= 1000 else f"{seconds:.4g} s"
 
 
 def _median(measured: Profile) -> str:

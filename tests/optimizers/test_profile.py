@@ -121,6 +121,14 @@ def test_a_throughput_that_cannot_be(rate: str) -> None:
         read_pass(f"profile{{throughput_ops_per_s={rate}}}")
 
 
+def test_long_times_are_told_in_whole_seconds() -> None:
+    _, log = filled(step("a", Profile(seconds=7200.25)), step("b", Profile(operations=1.23456e12)))
+    assert log.records[0].step_reasons == {
+        "a": "7,200 s by its profile.",
+        "b": "1,235 s by 1.235e12 operations at 1e9/s.",
+    }
+
+
 def test_a_step_of_no_operations_takes_no_time() -> None:
     profiles, _ = filled(step("a", Profile(operations=0)))
     assert profiles["a"] == Profile(seconds=0, operations=0)
