@@ -183,6 +183,6 @@ def test_only_profiles_change_and_a_second_time_changes_nothing(workflow: Workfl
 
     volumes = {volume.name: volume for volume in workflow.volumes}
     for before, after in zip(all_steps(workflow), all_steps(once), strict=True):
-        assert definition_digest(before, volumes) == definition_digest(after, volumes)
-        if not isinstance(before.action, Group):
+        if not isinstance(before.action, Group):  # these have no cache
+            assert definition_digest(before, volumes) == definition_digest(after, volumes)
             assert after.model_copy(update={"profile": before.profile}) == before
