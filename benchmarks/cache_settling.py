@@ -33,6 +33,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from couler.budget.judging import Budget, Judge
+from couler.caching.later_runs import Course
 from couler.caching.registry import policy_names
 from couler.state import RunRecord, create_run, open_database
 from couler.state.admission import settle_offer
@@ -137,7 +138,7 @@ def judge_of(policy: str, budget_bytes: int) -> Judge:
     if policy == EVERYTHING:
         return Judge()
     ranks = {f"step-{number}": number for number in range(STEPS)}
-    return Judge(Budget.choose(policy, budget_bytes), RUN.workflow, ranks)
+    return Judge(Budget.choose(policy, budget_bytes), Course(RUN.workflow, ranks))
 
 
 def read_known(database: Database) -> Sequence[object]:

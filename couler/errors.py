@@ -20,6 +20,7 @@
     │   │   └── FilesLeftError           some files could not be removed; all others were
     │   └── LostArtifactError            what was stored is missing or altered
     ├── BudgetError (ValueError)         steps cannot be put into parts within a budget
+    ├── EstimateError (ValueError)       what work takes cannot be told from what is said of it
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
@@ -50,6 +51,7 @@ __all__ = [
     "DefinitionError",
     "EngineError",
     "EngineOptionError",
+    "EstimateError",
     "EvaluationError",
     "FilesLeftError",
     "InvalidWorkflowError",
@@ -225,6 +227,20 @@ class BudgetError(CoulerError, ValueError):
         self.nodes = nodes
         self.excess = excess
         super().__init__(message)
+
+
+class EstimateError(CoulerError, ValueError):
+    """What work takes cannot be told from what is said of it, such as a data card.
+
+    Attributes
+    ----------
+    problems
+        Each by itself, in words.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        self.problems = tuple(problems) or (message,)
+        super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
 
 
 class ConfigurationError(CoulerError):

@@ -150,8 +150,10 @@ class Placement(Node):
 
 
 class Profile(Node):
-    """Estimates that the optimizers work from."""
+    """Estimates that the optimizers work from, each of one item of a foreach."""
 
     seconds: NonNegative | None = None
     memory_bytes: t.Annotated[int, ModelField(ge=0)] | None = None
     output_bytes: t.Annotated[int, ModelField(ge=0)] | None = None
+    operations: NonNegative | None = None
+    """How much it computes: floating-point or elementary operations, however fast they are done."""

@@ -6,6 +6,8 @@ import dataclasses
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 
+from pydantic import Field as ModelField
+
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Profile
 from couler.ir.sizes import Footprint
@@ -16,6 +18,14 @@ Weigh: t.TypeAlias = Callable[[Workflow], Footprint | None]
 
 Refusals: t.TypeAlias = Callable[[Workflow], Sequence[Diagnostic]]
 """Gives the errors with which the engine refuses a workflow; none if it takes it."""
+
+
+class Measured(Profile):
+    """What was measured of a step in earlier runs."""
+
+    runs: t.Annotated[int, ModelField(ge=1)] = 1
+    """How often it was; each item of a foreach counts. The seconds are the median."""
+
 
 History: t.TypeAlias = Callable[[], Mapping[str, Profile]]
 """Gives what was measured of steps in earlier runs of the workflow, by their paths."""

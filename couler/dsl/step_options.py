@@ -54,7 +54,7 @@ class TaskOptions(t.TypedDict, total=False):
     max_parallel
         Of a group: how many of its steps run at the same time.
     profile
-        Estimates for schedulers: `seconds`, `memory`, `output_bytes`.
+        Estimates for schedulers: `seconds`, `memory_bytes`, `output_bytes`, `operations`.
     engine
         Settings for single engines, by their names, put into what they are given as they are.
     """

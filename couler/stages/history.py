@@ -10,6 +10,7 @@ from itertools import islice
 
 from couler.errors import ArtifactError
 from couler.ir.policies import Profile
+from couler.optimizers.base import Measured
 
 # A program that only compiles loads no database: what needs one is imported where it is called.
 if t.TYPE_CHECKING:
@@ -71,11 +72,12 @@ def _by_place(database: Database, instances: Sequence[Instance]) -> dict[str, li
     return found
 
 
-def _profile(ran: Sequence[Instance], engine: str | None, store: ObjectStore) -> Profile:
+def _profile(ran: Sequence[Instance], engine: str | None, store: ObjectStore) -> Measured:
     timed = [one.seconds for one in ran if one.engine == engine] or [one.seconds for one in ran]
     known = islice((size for one in ran if (size := _bytes(one, store)) is not None), _SIZED)
     sizes = [*known]
-    return Profile(
+    return Measured(
+        runs=len(timed),
         seconds=statistics.median(timed),
         output_bytes=round(statistics.median(sizes)) if sizes else None,
     )

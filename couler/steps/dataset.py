@@ -6,6 +6,8 @@ import typing as t
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from couler.operations.data import TabularCard
+
 Task: t.TypeAlias = t.Literal["classification", "regression"]
 
 
@@ -40,6 +42,9 @@ class Dataset:
         Share of the rows that are held out and judge the model (from 0 to less than 1).
     seed
         Chooses those rows.
+    card
+        How many rows and columns there are, where that is known: estimates go by it, and nothing
+        that runs does. The sets of scikit-learn need none.
 
     Examples
     --------
@@ -61,3 +66,4 @@ class Dataset:
     task: Task | None = None
     test_fraction: float = 0.2
     seed: int = 0
+    card: TabularCard | None = None

@@ -43,6 +43,7 @@ class FitOptions(t.TypedDict, total=False):
     timeout: Duration | None
     retry: int | Retry | None
     cache: bool | Cache | None
+    profile: Mapping[str, float] | None
     step_name: str | None
 
 
@@ -60,6 +61,7 @@ def fit(
     known: Known,
     own_image: str | None = None,
     more: Mapping[str, object] | None = None,
+    operations: float | None = None,
     options: FitOptions,
 ) -> ProcessHandle:
     """Make a step that trains.
@@ -89,6 +91,8 @@ def fit(
         The image where none is given; by default the Python of this program.
     more
         Further inputs of the program.
+    operations
+        How much the step computes, if that is known; a profile of the options comes first.
     options
         The other options of the step.
     """
@@ -121,6 +125,9 @@ def fit(
         packages=checked_texts(builder, "packages", list(installed), name),
     )
     others = {key: one for key, one in options.items() if key not in ("packages", "step_name")}
+    profile = options.get("profile")
+    if operations is not None and isinstance(profile, Mapping | None):
+        others["profile"] = {"operations": operations, **(profile or {})}
     return finish(scope, draft, name, None, {**others, "working_dir": "."})
 
 

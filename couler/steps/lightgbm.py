@@ -47,7 +47,7 @@ def train(
     packages
         What is installed before; by default what is needed, or nothing where an image is given.
     resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
-    step_name
+    profile, step_name
         As for `run_container`.
 
     Returns

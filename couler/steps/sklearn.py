@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from couler.dsl.handles import ProcessHandle
 from couler.steps.dataset import Dataset
+from couler.steps.expected_work import expected_operations
 from couler.steps.fitting import FitOptions, fit
 from couler.steps.known import SKLEARN
 from couler.steps.parameters import STATIC
@@ -47,7 +48,7 @@ def train(
     packages
         What is installed before; by default what is needed, or nothing where an image is given.
     resources, cpu, memory, gpu, env, secret, node_selector, tolerations, timeout, retry, cache, \
-    step_name
+    profile, step_name
         As for `run_container`.
 
     Returns
@@ -78,5 +79,6 @@ def train(
         needs=("scikit-learn",),
         known=SKLEARN,
         more={"estimator": estimator},
+        operations=expected_operations(estimator, hyperparameters, datasource),
         options=options,
     )

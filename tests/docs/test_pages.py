@@ -52,6 +52,7 @@ PAGES = (
     "docs/splitting.md",
     "docs/caching.md",
     "docs/clusters.md",
+    "docs/estimates.md",
 )
 
 _BLOCK = re.compile(

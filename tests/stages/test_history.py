@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from couler.ir.policies import Profile
 from couler.ir.source_map import SourceMap
+from couler.optimizers.base import Measured
 from couler.stages.history import earlier_runs
 from couler.state import Database, Home, open_database
 from couler.store import ObjectStore
@@ -37,8 +37,8 @@ def test_medians_of_what_ran(database: Database, home: Home) -> None:
     runs.add("local", {"a": 900.0}, status="cached")
     runs.add("local", {"a": 900.0}, workflow="other")
     assert earlier_runs(database, home)("train", "local") == {
-        "a": Profile(seconds=5, output_bytes=4),
-        "each/b": Profile(seconds=2, output_bytes=4),
+        "a": Measured(seconds=5, output_bytes=4, runs=3),
+        "each/b": Measured(seconds=2, output_bytes=4, runs=6),
     }
     assert earlier_runs(database, home)("nothing", "local") == {}
 

@@ -216,7 +216,8 @@ def _policies(draw: Draw, scope: _Scope, step: Step) -> Step:
             update["mounts"] = draw(st.sampled_from([(), (mount,)]))
         update["labels"] = draw(st.just(FrozenDict()) | st.just(FrozenDict(team="ml")))
     update["timeout_s"] = draw(st.none() | st.just(30.0))
-    update["profile"] = draw(st.none() | st.just(Profile(seconds=1.0)))
+    profiles = st.sampled_from((Profile(seconds=1.0), Profile(operations=2e9)))
+    update["profile"] = draw(st.none() | profiles)
     update["source"] = draw(st.none() | st.just(SourceRef(file="flow.py", line=3)))
     return step.model_copy(update=update)
 

@@ -35,7 +35,7 @@ workflow = flow(
         pull_policy="IfNotPresent",
         labels={"team": "ml"},
         annotations={"note": "a: b"},
-        profile=Profile(seconds=60, memory_bytes=2**30, output_bytes=10),
+        profile=Profile(seconds=60, memory_bytes=2**30, output_bytes=10, operations=1e6),
         source=SourceRef(file="flow.py", line=3),
     ),
     description="A workflow with all that pods can be told.",

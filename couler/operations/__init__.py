@@ -1,0 +1,1 @@
+"""What work of machine learning takes, before it runs: operations, memory, and seconds by these."""

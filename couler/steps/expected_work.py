@@ -1,0 +1,154 @@
+"""How much a step computes that trains an estimator of scikit-learn, by what is known of its data.
+
+Formulas are those of `couler.operations`; what they do not cover has no figure. Hyperparameters
+that are not given have scikit-learn's defaults; where the formula needs one that is known only
+when the workflow runs, there is no figure either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from couler.ir.base import FrozenDict
+from couler.operations.models import (
+    DecisionTree,
+    KernelSvm,
+    LinearRegression,
+    LinearSvm,
+    LogisticRegression,
+    Model,
+    RandomForest,
+)
+from couler.steps.dataset import Dataset
+from couler.steps.dataset_check import columns_of, dataset_problems
+
+_SIZES: Mapping[str, tuple[int, int]] = FrozenDict(
+    breast_cancer=(569, 30), diabetes=(442, 10), digits=(1797, 64), iris=(150, 4), wine=(178, 13)
+)
+"""Samples and features of the sets of scikit-learn."""
+
+
+def expected_operations(
+    estimator: object, hyperparameters: Mapping[str, object] | None, dataset: Dataset
+) -> float | None:
+    """Return the operations of training an estimator and of judging it by the rows held out.
+
+    Parameters
+    ----------
+    estimator
+        Its name or path; a value of the workflow is unknown.
+    hyperparameters
+        Its arguments.
+    dataset
+        The data; their size is known of sets of scikit-learn, and of those with a card. How many
+        rows are held out says the dataset, not its card.
+
+    Returns
+    -------
+    float or None
+        None if the estimator, a hyperparameter or the size is not known, or the dataset is wrong.
+
+    Examples
+    --------
+    >>> expected_operations("DecisionTreeClassifier", {"max_depth": 3}, Dataset(name="iris"))
+    3405.3...
+    >>> expected_operations("GaussianNB", None, Dataset(name="iris"))
+    """
+    if next(dataset_problems(dataset), None) is not None:
+        return None
+    size = _size_of(dataset)
+    make = _MODELS.get(estimator.rpartition(".")[2]) if isinstance(estimator, str) else None
+    model = None if make is None else make(_Given(hyperparameters or {}))
+    if model is None or size is None:
+        return None
+    samples, features = size
+    fraction = dataset.test_fraction
+    held_out = round(samples * fraction) or (1 if fraction else 0)  # as programs/table.py does
+    trained_on = samples - held_out
+    if not trained_on:
+        return None
+    operations = model.training(trained_on, features)
+    if held_out:
+        operations += model.evaluation(held_out, features, trained_on=trained_on)
+    return operations
+
+
+class _Given(dict[str, object]):
+    """Hyperparameters of an estimator."""
+
+    def count(self, name: str, default: int | None) -> int | None:
+        """Return a number that is at least 1; None if it is not known, or not given at all."""
+        value = self.get(name, default)
+        is_count = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        return value if is_count and isinstance(value, int) else None
+
+    def has(self, name: str) -> bool:
+        """Return whether it is given, and is not None."""
+        return self.get(name) is not None
+
+
+def _logistic(given: _Given) -> Model | None:
+    iterations = given.count("max_iter", 100)
+    return None if iterations is None else LogisticRegression(iterations)
+
+
+def _least_squares(_given: _Given) -> Model:
+    return LinearRegression("ols")
+
+
+def _gradient_descent(given: _Given) -> Model | None:
+    iterations = given.count("max_iter", 1000)
+    return None if iterations is None else LinearRegression("sgd", iterations)
+
+
+def _tree(given: _Given) -> Model | None:
+    depth = given.count("max_depth", None)
+    return None if depth is None and given.has("max_depth") else DecisionTree(depth)
+
+
+def _forest(given: _Given) -> Model | None:
+    trees, depth = given.count("n_estimators", 100), given.count("max_depth", None)
+    if trees is None or (depth is None and given.has("max_depth")):
+        return None
+    return RandomForest(trees, depth)
+
+
+def _linear_machine(given: _Given) -> Model | None:
+    iterations = given.count("max_iter", 1000)
+    return None if iterations is None else LinearSvm(iterations)
+
+
+def _machine(given: _Given) -> Model | None:
+    kernel = given.get("kernel", "rbf")
+    # -1, no limit, is scikit-learn's default: the published code takes 100 then.
+    iterations = 100 if given.get("max_iter", -1) == -1 else given.count("max_iter", None)
+    if iterations is None or not isinstance(kernel, str):
+        return None
+    return LinearSvm(iterations) if kernel == "linear" else KernelSvm(iterations)
+
+
+def _size_of(dataset: Dataset) -> tuple[int, int] | None:
+    """Return how many samples there are, and of how many features."""
+    columns = columns_of(dataset)
+    if dataset.card is not None:
+        size = (dataset.card.samples, dataset.card.features_per_sample)
+    elif dataset.name is not None:
+        size = _SIZES[dataset.name]
+    else:
+        return None
+    return size if not columns else (size[0], len(columns))
+
+
+_MODELS: Mapping[str, Callable[[_Given], Model | None]] = FrozenDict(
+    DecisionTreeClassifier=_tree,
+    DecisionTreeRegressor=_tree,
+    LinearRegression=_least_squares,
+    LinearSVC=_linear_machine,
+    LinearSVR=_linear_machine,
+    LogisticRegression=_logistic,
+    RandomForestClassifier=_forest,
+    RandomForestRegressor=_forest,
+    SGDRegressor=_gradient_descent,
+    SVC=_machine,
+    SVR=_machine,
+)
