@@ -22,6 +22,7 @@ from couler.errors import (
     ConfigurationError,
     EngineError,
     EngineOptionError,
+    FilesLeftError,
     StateError,
     StoreError,
     UnsupportedFeatureError,
@@ -80,14 +81,27 @@ def command(
             "set repository in the table of the target"
         )
     connection = connect_to(session, None, target)
-    report = _sync(
-        *(session, connection, repository),
-        policy=_policy(session, policy),
-        budget=_budget(named, budget),
-        outlook=_outlook(session, connection.engine),
-        grace=grace,
-        dry_run=dry_run,
-    )
+    failure: FilesLeftError | None = None
+    try:
+        report = _sync(
+            *(session, connection, repository),
+            policy=_policy(session, policy),
+            budget=_budget(named, budget),
+            outlook=_outlook(session, connection.engine),
+            grace=grace,
+            dry_run=dry_run,
+        )
+    except FilesLeftError as error:
+        if not isinstance(error.report, SyncReport):
+            raise
+        report, failure = error.report, error
+    _show(session, report, dry_run, format_)
+    if failure is not None:
+        raise failure
+
+
+def _show(session: Session, report: SyncReport, dry_run: bool, format_: str | None) -> None:
+    """Print what was done; the reasons of what went are the output of the command."""
     if session.settings.choose("format", format_, FORMATS) == "json":
         told = {"schema_version": SCHEMA_VERSION, **_json(report, dry_run)}
         click.echo(json.dumps(told, ensure_ascii=False, indent=2))
@@ -246,6 +260,9 @@ def _json(report: SyncReport, dry_run: bool) -> dict[str, object]:
         "over_bytes": report.over_bytes,
         "in_use": report.in_use,
         "used_meanwhile": report.used_meanwhile,
+        "elsewhere": report.elsewhere,
+        "full": list(report.full),
+        "left": list(report.left),
         "removed": [
             {
                 "place": one.entry.place,
@@ -274,6 +291,10 @@ def _told(report: SyncReport, dry_run: bool) -> str:
         text += f"; {report.in_use} are in use or were used a moment ago"
     if report.used_meanwhile:
         text += f"; {report.used_meanwhile} were used or removed meanwhile"
+    if report.elsewhere:
+        text += f"; {report.elsewhere} of other repositories were left alone"
+    if report.full:
+        text += f"; too full, with nothing that can go: {', '.join(report.full)}"
     if report.over_bytes:
         text += f"; {bytes_text(report.over_bytes)} are still over the budget"
     return text
