@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from couler.backends.shared_entries import repository_mark
+from couler.errors import FilesLeftError
 from couler.store.run_files import RunFiles
 from tests.cli.conftest import GREET
 from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS, Json
@@ -80,6 +81,26 @@ def test_what_would_go_is_told_and_then_goes(
     told = couler(*SYNC, "--budget", "1Ki", "--policy", "lru")
     assert (told.code, told.out) == (0, "")
     assert "removed 0 entries (0 B) of 0 (0 B)" in told.err
+
+
+def test_files_that_stay_are_told_after_what_went(
+    couler: Callable, folder: Path, cluster: EmulatedCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stay(self: RunFiles, places: Iterable[str]) -> int:
+        raise FilesLeftError("files: access denied", tuple(places))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RunFiles, "remove", stay)
+        told = couler(*SYNC, "--budget", "1Ki", "--format", "json")
+    assert told.code == 4
+    [left] = told.json["left"]
+    assert left.endswith("files/run-1/make/f")
+    assert [one["locations"] for one in told.json["removed"]] == [["run-1/make/f"]]
+    assert "error: " in told.err
+    assert "1 file" in told.err
+    again = couler(*SYNC, "--budget", "1Ki", "--format", "json")  # what was left is tried again
+    assert (again.code, again.json["left"]) == (0, [])
+    assert not (folder / "files/run-1/make/f").exists()
 
 
 def test_a_budget_that_is_kept_removes_nothing(couler: Callable, cluster: EmulatedCluster) -> None:
