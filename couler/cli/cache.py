@@ -267,6 +267,12 @@ def _budget_text(budget: Budget, used_bytes: int) -> str:
     return f"{', '.join(told)}, by {budget.name}"
 
 
+def _limits_text(budget: Budget) -> str:
+    """Return what may be kept in all, and of each run."""
+    limits = [(budget.total_bytes, ""), (budget.run_bytes, " a run")]
+    return " and ".join(f"{bytes_text(size)}{of}" for size, of in limits if size is not None)
+
+
 def _pinned_text(budget: Budget, pinned_bytes: int) -> str | None:
     """Return that what is pinned is too much for the budget; None if it is not."""
     if budget.total_bytes is None or pinned_bytes <= budget.total_bytes:
@@ -366,7 +372,7 @@ def _told(cleaned: Cleaned, budget: Budget, dry_run: bool) -> t.Iterator[str]:
         told = counted(len(cleaned.evicted), "entry", "entries")
         size = bytes_text(sum(kept.size_bytes for kept in cleaned.evicted))
         verb = "would evict" if dry_run else "evicted"
-        yield f"{verb} {told} ({size}) for the budget of {bytes_text(budget.total_bytes or 0)}"
+        yield f"{verb} {told} ({size}) for the budget of {_limits_text(budget)}"
     verb = "would delete" if dry_run else "deleted"
     yield f"{verb} {counted(cleaned.objects, 'file')} ({bytes_text(cleaned.size_bytes)})"
     if cleaned.waiting:

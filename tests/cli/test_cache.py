@@ -225,6 +225,13 @@ def test_gc_foresees_and_does_what_the_budget_asks_for(couler: Callable, home: H
     assert len(list(ObjectStore(home.store_url).objects())) == 1
 
 
+def test_gc_keeps_each_run_to_its_share(couler: Callable, home: Home) -> None:
+    budget = ["--cache-run-budget", "2kB", "--cache-policy", "lru", "--unused-for", "999d"]
+    told = couler("cache", "gc", *budget).out
+    assert told.startswith("evicted 1 entry (2.3 KiB) for the budget of 2.0 KiB a run\n")
+    assert keys(home) == "b"
+
+
 @pytest.fixture
 def under_way(home: Home) -> Iterator[str]:
     """A run that has come to `load`, the first of its two steps with a cache."""
