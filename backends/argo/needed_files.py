@@ -59,7 +59,7 @@ def _inside(text: str) -> list[Json]:
         return []
     try:
         return [json.loads(text)]
-    except ValueError:
+    except (ValueError, RecursionError):  # nested more deeply than is read
         return []
 
 

@@ -345,3 +345,8 @@ def test_what_goes_for_the_budget_leaves_room_as_well(place: Place) -> None:
     place.value("a", hours_ago=9, letters=PLACE_BYTES - 350)
     assert keys_of(place.sync(0, dry_run=True)) == ["file"]
     assert keys_of(place.sync(10**9, dry_run=True)) == ["a"]
+
+
+def test_what_is_nested_too_deeply_to_be_read_has_words_all_the_same() -> None:
+    assert "run/a/f" in locations_in("[" * 100_000 + ' "run/a/f"')
+    assert "run/a/f" in locations_in("[" * 100_000 + '"run/a/f"' + "]" * 100_000)
