@@ -21,6 +21,9 @@
     │   └── LostArtifactError            what was stored is missing or altered
     ├── BudgetError (ValueError)         steps cannot be put into parts within a budget
     ├── EstimateError (ValueError)       what work takes cannot be told from what is said of it
+    ├── GroupingError (ValueError)       steps cannot share pods so; carries all that is wrong
+    ├── PlacementError (ValueError)      tasks cannot be placed so; carries all that is wrong
+    │   └── UnplaceableError             no node of the cluster can run some tasks
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
@@ -40,6 +43,7 @@ from collections.abc import Iterable, Sequence
 
 if t.TYPE_CHECKING:
     from couler.ir.diagnostics import Diagnostic
+    from couler.optimizers.placement.requirements import Unplaceable
 
 __all__ = [
     "ArtifactError",
@@ -54,11 +58,13 @@ __all__ = [
     "EstimateError",
     "EvaluationError",
     "FilesLeftError",
+    "GroupingError",
     "InvalidWorkflowError",
     "LostArtifactError",
     "MissingOutputError",
     "NoWorkflowError",
     "ParameterError",
+    "PlacementError",
     "RunBusyError",
     "RunFailedError",
     "RunNotFoundError",
@@ -67,6 +73,7 @@ __all__ = [
     "SeveralWorkflowsError",
     "StateError",
     "StoreError",
+    "UnplaceableError",
     "UnsupportedFeatureError",
     "WireError",
 ]
@@ -241,6 +248,53 @@ class EstimateError(CoulerError, ValueError):
     def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
         self.problems = tuple(problems) or (message,)
         super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
+
+
+class GroupingError(CoulerError, ValueError):
+    """A problem of grouping makes no sense, or a grouping does not solve its problem.
+
+    Attributes
+    ----------
+    violations
+        All that is wrong, one sentence each.
+    """
+
+    def __init__(self, what: str, violations: Iterable[str]) -> None:
+        self.violations = tuple(violations)
+        super().__init__(
+            "\n".join((f"grouping: {what}:", *(f"  {one}" for one in self.violations)))
+        )
+
+
+class PlacementError(CoulerError, ValueError):
+    """Tasks cannot be placed, or what describes them is wrong.
+
+    Attributes
+    ----------
+    problems
+        All of them, each in a sentence.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join([message, *(f"  {one}" for one in self.problems)]))
+
+
+class UnplaceableError(PlacementError):
+    """No node of the cluster can run some tasks.
+
+    Attributes
+    ----------
+    tasks
+        All of them, each with the reason of every node.
+    """
+
+    def __init__(self, tasks: Sequence[Unplaceable]) -> None:
+        self.tasks = tuple(tasks)
+        super().__init__(
+            "no node can run these tasks; add a node that can, or change what they ask for:",
+            [str(one) for one in self.tasks],
+        )
 
 
 class ConfigurationError(CoulerError):

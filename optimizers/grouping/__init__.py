@@ -38,7 +38,6 @@ from couler.optimizers.grouping.problem import Costs as Costs
 from couler.optimizers.grouping.problem import Edge as Edge
 from couler.optimizers.grouping.problem import Group as Group
 from couler.optimizers.grouping.problem import Grouping as Grouping
-from couler.optimizers.grouping.problem import GroupingError as GroupingError
 from couler.optimizers.grouping.problem import Image as Image
 from couler.optimizers.grouping.problem import Limits as Limits
 from couler.optimizers.grouping.problem import Operator as Operator
@@ -61,7 +60,6 @@ __all__ = [
     "Edge",
     "Group",
     "Grouping",
-    "GroupingError",
     "GroupingMethod",
     "Image",
     "Limits",

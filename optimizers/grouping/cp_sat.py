@@ -5,9 +5,9 @@ from __future__ import annotations
 import typing as t
 from dataclasses import dataclass
 
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, GroupingError
 from couler.optimizers.grouping.contraction import ContractedGroups
-from couler.optimizers.grouping.problem import GroupingError, Problem
+from couler.optimizers.grouping.problem import Problem
 from couler.optimizers.grouping.solution import Solution, assemble, numbers_of, price
 from couler.optimizers.grouping.timing import longest_path_s
 

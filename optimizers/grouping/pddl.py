@@ -22,8 +22,9 @@ import re
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
+from couler.errors import GroupingError
 from couler.optimizers.grouping.greedy import made_convex
-from couler.optimizers.grouping.problem import Grouping, GroupingError, Problem
+from couler.optimizers.grouping.problem import Grouping, Problem
 from couler.optimizers.grouping.solution import assemble, check
 
 __all__ = ["Plan", "domain_text", "grouping_of_plan", "problem_text", "read_plan"]

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from couler.errors import CoulerError
+from couler.errors import GroupingError
 
 __all__ = [
     "CONNECTION",
@@ -20,7 +20,6 @@ __all__ = [
     "Edge",
     "Group",
     "Grouping",
-    "GroupingError",
     "Image",
     "Limits",
     "Mode",
@@ -30,22 +29,6 @@ __all__ = [
 
 Mode: t.TypeAlias = t.Literal["streaming", "batch"]
 """`streaming`: all operators run at once and pass messages on. `batch`: each runs once and ends."""
-
-
-class GroupingError(CoulerError, ValueError):
-    """A problem makes no sense, or a grouping does not solve its problem.
-
-    Attributes
-    ----------
-    violations
-        All that is wrong, one sentence each.
-    """
-
-    def __init__(self, what: str, violations: Iterable[str]) -> None:
-        self.violations = tuple(violations)
-        super().__init__(
-            "\n".join((f"grouping: {what}:", *(f"  {one}" for one in self.violations)))
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ import heapq
 import math
 from dataclasses import dataclass
 
-from couler.optimizers.grouping.problem import Grouping, GroupingError, Problem
+from couler.errors import GroupingError
+from couler.optimizers.grouping.problem import Grouping, Problem
 from couler.optimizers.grouping.solution import check, numbers_of
 
 __all__ = ["Platform", "SimulatedRun", "Span", "simulate"]

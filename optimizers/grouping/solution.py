@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from couler.optimizers.grouping.problem import Group, Grouping, GroupingError, Problem
+from couler.errors import GroupingError
+from couler.optimizers.grouping.problem import Group, Grouping, Problem
 from couler.optimizers.grouping.timing import lost_seconds
 
 __all__ = ["Price", "Solution", "check", "is_acyclic", "price", "violations"]

@@ -7,7 +7,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from couler.optimizers.grouping.problem import GroupingError, Problem, bits
+from couler.errors import GroupingError
+from couler.optimizers.grouping.problem import Problem, bits
 from couler.optimizers.grouping.solution import Solution, assemble, price
 
 __all__ = ["TreeGroups"]

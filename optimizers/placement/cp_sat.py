@@ -1,6 +1,6 @@
 """The best plan of a small workload, by constraint programming: a yardstick, not a strategy.
 
-Needs `ortools`, which Couler does not install: `pip install ortools`.
+Needs the extra `cp`, which brings ortools: `pip install 'couler[cp]'`.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def best_plan(
     Raises
     ------
     ConfigurationError
-        `ortools` is not installed.
+        The extra `cp` (ortools) is missing.
     UnplaceableError
         No node can run some tasks.
 
@@ -95,7 +95,7 @@ def best_plan(
         cp_model: t.Any = importlib.import_module("ortools.sat.python.cp_model")
     except ImportError as error:
         raise ConfigurationError(
-            "the yardstick of placement needs ortools: pip install ortools"
+            "the yardstick of placement needs ortools: pip install 'couler[cp]'"
         ) from error
     check_pipelines(pipelines)
     check_placeable(pipelines, state.cluster.nodes, memory_margin)

@@ -7,7 +7,7 @@ import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from couler.errors import CoulerError
+from couler.errors import PlacementError
 from couler.ir.diagnostics import did_you_mean
 from couler.ir.policies import Toleration
 
@@ -16,7 +16,6 @@ __all__ = [
     "Choice",
     "Edge",
     "Pipeline",
-    "PlacementError",
     "Task",
     "TaskKey",
     "TaskKind",
@@ -29,20 +28,6 @@ TaskKind: t.TypeAlias = t.Literal["preprocessing", "training", "evaluation", "ot
 
 TaskKey: t.TypeAlias = tuple[str, str]
 """A task among all: the names of its pipeline and of itself."""
-
-
-class PlacementError(CoulerError, ValueError):
-    """Tasks cannot be placed, or what describes them is wrong.
-
-    Attributes
-    ----------
-    problems
-        All of them, each in a sentence.
-    """
-
-    def __init__(self, message: str, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
-        super().__init__("\n".join([message, *(f"  {one}" for one in self.problems)]))
 
 
 @dataclass(frozen=True, slots=True)

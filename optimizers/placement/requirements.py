@@ -7,13 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from couler.cluster.model import ClusterNode, Taint
+from couler.errors import UnplaceableError
 from couler.ir.policies import Toleration
-from couler.optimizers.placement.problem import Pipeline, PlacementError, Task, TaskKey
+from couler.optimizers.placement.problem import Pipeline, Task, TaskKey
 
 __all__ = [
     "MEMORY_MARGIN",
     "Unplaceable",
-    "UnplaceableError",
     "check_placeable",
     "fits_memory",
     "refusal",
@@ -114,23 +114,6 @@ class Unplaceable:
             nodes.setdefault(reason, []).append(node)
         told = "; ".join(f"{_few(names)} {reason}" for reason, names in nodes.items())
         return f"{self.pipeline}/{self.task}: {told or 'there is no node'}"
-
-
-class UnplaceableError(PlacementError):
-    """No node of the cluster can run some tasks.
-
-    Attributes
-    ----------
-    tasks
-        All of them, each with the reason of every node.
-    """
-
-    def __init__(self, tasks: Sequence[Unplaceable]) -> None:
-        self.tasks = tuple(tasks)
-        super().__init__(
-            "no node can run these tasks; add a node that can, or change what they ask for:",
-            [str(one) for one in self.tasks],
-        )
 
 
 def check_placeable(

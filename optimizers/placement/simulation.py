@@ -28,6 +28,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from couler.cluster.model import Cluster
+from couler.errors import PlacementError
 from couler.optimizers.placement.compiled import Compiled, next_poll
 from couler.optimizers.placement.nodes_in_use import NodesInUse
 from couler.optimizers.placement.planned_pipelines import course_of
@@ -35,7 +36,6 @@ from couler.optimizers.placement.problem import (
     Assignment,
     Choice,
     Pipeline,
-    PlacementError,
     TaskKey,
     check_pipelines,
 )

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.cluster.model import ClusterNode
-from couler.optimizers.placement.problem import Pipeline, PlacementError, Task
+from couler.errors import PlacementError
+from couler.optimizers.placement.problem import Pipeline, Task
 
 __all__ = ["Speeds", "check_speeds"]
 

@@ -9,12 +9,11 @@ import networkx
 import pytest
 from hypothesis import given, settings
 
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, GroupingError
 from couler.optimizers.grouping import (
     Costs,
     Edge,
     Group,
-    GroupingError,
     Image,
     Limits,
     Operator,

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from couler.errors import ConfigurationError
+from couler.errors import ConfigurationError, GroupingError
 from couler.optimizers.grouping import (
     CONNECTION,
     METHODS,
     NODE,
     Costs,
     Group,
-    GroupingError,
     GroupingMethod,
     Image,
     Limits,

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from couler.errors import ConfigurationError, EngineError
+from couler.errors import ConfigurationError, EngineError, GroupingError
 from couler.optimizers.grouping import (
     Costs,
     Edge,
     Group,
-    GroupingError,
     Image,
     Limits,
     Operator,

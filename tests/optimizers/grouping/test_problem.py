@@ -6,12 +6,11 @@ import math
 
 import pytest
 
-from couler.errors import CoulerError
+from couler.errors import CoulerError, GroupingError
 from couler.optimizers.grouping import (
     Costs,
     Edge,
     Group,
-    GroupingError,
     Image,
     Limits,
     Operator,

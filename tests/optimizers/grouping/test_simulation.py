@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from couler.errors import GroupingError
 from couler.optimizers.grouping import (
     Edge,
     Group,
-    GroupingError,
     Image,
     Limits,
     Operator,

@@ -17,7 +17,7 @@ from couler.optimizers.placement.strategy import ClusterState, Rules
 
 IS_INSTALLED = importlib.util.find_spec("ortools") is not None
 needs_solver = pytest.mark.skipif(
-    not IS_INSTALLED, reason="ortools, which no extra of Couler brings, is not installed"
+    not IS_INSTALLED, reason="ortools is not installed: pip install 'couler[cp]'"
 )
 
 CLUSTER = Cluster((ClusterNode("a", 4, 8, group="slow"), ClusterNode("b", 4, 8, group="fast")))
@@ -31,7 +31,7 @@ PIPELINES = [
 
 @pytest.mark.skipif(IS_INSTALLED, reason="ortools is installed")
 def test_what_is_missing_is_told() -> None:
-    with pytest.raises(ConfigurationError, match="pip install ortools"):
+    with pytest.raises(ConfigurationError, match=r"pip install 'couler\[cp\]'"):
         best_plan(PIPELINES, ClusterState(CLUSTER, SPEEDS))
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Taint
-from couler.errors import EngineOptionError
+from couler.errors import EngineOptionError, UnplaceableError
 from couler.optimizers.placement.problem import Pipeline, Task
 from couler.optimizers.placement.registry import (
     DEFAULT_STRATEGY,
@@ -18,7 +18,6 @@ from couler.optimizers.placement.registry import (
     read_strategy,
     strategy_names,
 )
-from couler.optimizers.placement.requirements import UnplaceableError
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.baselines import (
     FirstComeRandom,

@@ -7,13 +7,12 @@ import math
 import pytest
 
 from couler.cluster.model import ClusterNode
-from couler.errors import CoulerError
+from couler.errors import CoulerError, PlacementError
 from couler.optimizers.placement.problem import (
     Assignment,
     Choice,
     Edge,
     Pipeline,
-    PlacementError,
     Task,
     check_pipelines,
     topological_order,

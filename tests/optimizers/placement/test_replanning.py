@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode
+from couler.errors import UnplaceableError
 from couler.optimizers.placement.problem import Assignment, Pipeline, Task
 from couler.optimizers.placement.replanning import Started, replan
-from couler.optimizers.placement.requirements import UnplaceableError
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.shortest_job_groups import ShortestJobGroups
 from couler.optimizers.placement.strategies.upward_rank import UpwardRank

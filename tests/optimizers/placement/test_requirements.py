@@ -7,9 +7,10 @@ import typing as t
 import pytest
 
 from couler.cluster.model import ClusterNode, Gpus, Taint
+from couler.errors import UnplaceableError
 from couler.ir.policies import Toleration
 from couler.optimizers.placement.problem import Pipeline, Task
-from couler.optimizers.placement.requirements import UnplaceableError, check_placeable, refusal
+from couler.optimizers.placement.requirements import check_placeable, refusal
 from couler.optimizers.placement.requirements import tolerates as is_tolerated
 
 GIB = 2**30

@@ -7,8 +7,8 @@ import dataclasses
 import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus
+from couler.errors import UnplaceableError
 from couler.optimizers.placement.problem import Pipeline, Task
-from couler.optimizers.placement.requirements import UnplaceableError
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.model_groups import GroupRule
 from couler.optimizers.placement.strategies.shortest_job_groups import ShortestJobGroups

@@ -14,14 +14,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode
-from couler.optimizers.placement.problem import (
-    Assignment,
-    Edge,
-    Pipeline,
-    PlacementError,
-    Task,
-    topological_order,
-)
+from couler.errors import PlacementError
+from couler.optimizers.placement.problem import Assignment, Edge, Pipeline, Task, topological_order
 from couler.optimizers.placement.registry import read_strategy
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.simulation import simulate

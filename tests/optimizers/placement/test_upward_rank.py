@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus
+from couler.errors import UnplaceableError
 from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.first_plans import Plan, list_tasks
 from couler.optimizers.placement.free_nodes import FreeNodes
 from couler.optimizers.placement.improving import Evaluation, improve
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
 from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
-from couler.optimizers.placement.requirements import UnplaceableError
 from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import Speeds
 from couler.optimizers.placement.strategies.upward_rank import UpwardRank
