@@ -232,7 +232,7 @@ def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Started]:
         for name, slots in (("one", 1), ("two", 2)):
             stack.call("POST", "/pools", {"name": name, "slots": slots})
         # The next minute, if there is time enough to upload what is due then.
-        due = (datetime.now(UTC) + timedelta(seconds=75)).replace(second=0, microsecond=0)
+        due = (datetime.now(UTC) + timedelta(seconds=105)).replace(second=0, microsecond=0)
         found = Started(stack, cluster, site, due)
         found.start(busy(due), daily(site, due), runs_now={"busy"})
         assert datetime.now(UTC) < due, "the machine is too slow for this test"

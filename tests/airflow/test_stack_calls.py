@@ -1,4 +1,4 @@
-"""What the tests' client of a real Airflow does when SQLite is locked."""
+"""What the tests' client of a real Airflow does when SQLite is locked, or a DAG is read late."""
 
 from __future__ import annotations
 
@@ -46,3 +46,20 @@ def test_it_does_not_ask_again_for_any_other_reason(
         stack.call("GET", "/dags/x")
     assert stack.call("GET", "/dags/x", absent_ok=True) is None
     assert len(server.asked) == 3
+
+
+def test_a_run_of_a_dag_that_is_gone_for_a_moment_is_asked_for_again(
+    server: FaultyServer, stack: AirflowStack
+) -> None:
+    gone = says(404, {"detail": "Dag with dag_id: 'ends' not found"})
+    server.answers = [gone, gone, says(200, {"dag_run_id": "manual"})]
+    assert stack.trigger("ends", {"n": 1}) == "manual"
+    assert server.bodies == [{"logical_date": None, "conf": {"n": 1}}] * 3
+
+
+def test_a_dag_that_is_gone_is_not_visible(server: FaultyServer, stack: AirflowStack) -> None:
+    no_errors = says(200, {"import_errors": []})
+    seen = [says(200, {"is_stale": stale}) for stale in (True, False)]
+    server.answers = [no_errors, seen[0], no_errors, seen[1]]
+    stack.wait_visible("ends", limit_s=10)
+    assert len(server.asked) == 4

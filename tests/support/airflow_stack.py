@@ -44,6 +44,8 @@ _LOCKED = "Database error"
 """What the API says with a 500 where SQLite was locked: a transaction that has read and then wants
 to write while another one does is refused at once, however long a writer may wait. Nothing of it
 is done, so the question may be asked again."""
+_BACK_S = 60
+"""How long a DAG that was seen may be gone."""
 _PAGE = 100
 _ENDED = ("success", "failed")
 
@@ -172,7 +174,7 @@ class AirflowStack:
         os.replace(hidden, folder / f"{name}.py")
 
     def wait_visible(self, dag_id: str, *, limit_s: float) -> None:
-        """Wait until a DAG is known.
+        """Wait until a DAG is known, and not taken to be gone.
 
         Raises
         ------
@@ -184,7 +186,8 @@ class AirflowStack:
             errors = self.call("GET", "/importErrors")["import_errors"]
             if errors:
                 raise AirflowError("\n".join(one["stack_trace"] for one in errors))
-            return self.call("GET", f"/dags/{_quoted(dag_id)}", absent_ok=True) is not None
+            dag = self.call("GET", f"/dags/{_quoted(dag_id)}", absent_ok=True)
+            return dag is not None and not dag.get("is_stale")
 
         self._until(visible, limit_s, f"DAG {dag_id} is not seen")
 
@@ -192,9 +195,22 @@ class AirflowStack:
         self.call("PATCH", f"/dags/{_quoted(dag_id)}", {"is_paused": False})
 
     def trigger(self, dag_id: str, conf: Mapping[str, Any] | None = None) -> str:
-        """Start a run and return its id."""
+        """Start a run and return its id.
+
+        A DAG is taken to be gone for a moment where a slow machine reads its file late; nothing is
+        begun then, and it is asked for again.
+        """
         sent = {"logical_date": None, "conf": dict(conf or {})}
-        found = self.call("POST", f"/dags/{_quoted(dag_id)}/dagRuns", sent)
+        found: Json | None = None
+
+        def begun() -> bool:
+            nonlocal found
+            path = f"/dags/{_quoted(dag_id)}/dagRuns"
+            found = self.call("POST", path, sent, absent_ok=True)
+            return found is not None
+
+        self._until(begun, _BACK_S, f"DAG {dag_id} is not there")
+        assert found is not None
         return str(found["dag_run_id"])
 
     def wait(self, dag_id: str, run_id: str, *, limit_s: float) -> str:
