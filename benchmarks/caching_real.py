@@ -189,7 +189,7 @@ def courses(runs: int, seed: int) -> list[dict[str, t.Any]]:
     course = [dict(FIRST)]
     while len(course) < runs:
         changed = dict(course[-1])
-        for name in set(chance.choices(names, weights, k=chance.randint(1, 2))):
+        for name in sorted(set(chance.choices(names, weights, k=chance.randint(1, 2)))):
             changed[name] = chance.choice([v for v in OTHERS[name][1] if v != changed[name]])
         course.append(changed)
     return course

@@ -38,6 +38,22 @@ def test_each_run_changes_one_or_two_parameters(benchmark: types.ModuleType) -> 
         assert all(after[name] in benchmark.OTHERS[name][1] for name in changed)
 
 
+def test_a_seed_stands_for_the_same_parameters_in_each_process() -> None:
+    """Sets of texts have another order in each, unless it is told which."""
+    show = "import runpy, sys; print(runpy.run_path(sys.argv[1])['courses'](10, 1))"
+    drawn = {
+        subprocess.run(
+            [sys.executable, "-c", show, str(FILE)],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(FILE.parents[1]), "PYTHONHASHSEED": str(seed)},
+        ).stdout
+        for seed in (1, 2, 3)
+    }
+    assert len(drawn) == 1
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_a_quick_one_measures_all_figures(tmp_path: Path) -> None:
