@@ -1,7 +1,7 @@
 """What it costs the local engine to decide on what a step made, in its database.
 
-A cache is filled with entries of 50 steps that differ in size and cost. Then more of them are
-offered, each in a transaction of its own, as a run under a budget does when a step has ended
+A cache is filled with entries of 50 plain steps in a row, most of them of earlier versions, that
+differ in size and cost. Then more of them are offered, each in a transaction of its own, as a run under a budget does when a step has ended
 (`couler.state.admission.settle_offer` with `couler.budget.judging.Judge`); about one entry goes for
 each. The database is SQLite, in a folder for temporary files.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import random
 import statistics
@@ -75,11 +76,10 @@ class Row:
 
 
 def offer(number: int, chance: random.Random) -> Offer:
-    """Return what an item of one of the steps has made."""
-    place = f"step-{number % STEPS}"
+    """Return what a run of one of the steps has made."""
+    path = place = f"step-{number % STEPS}"
     key = f"{number:064x}"
     size, cost_s = chance.randint(1, 2 * MEAN_BYTES - 1), chance.lognormvariate(0, 1)
-    path = f"{place}[{number // STEPS}]"
     made = NOON + timedelta(seconds=number)
     return Offer(key, RUN.workflow, place, size, cost_s, RUN.id, path, place, {}, (key,), made)
 
@@ -123,6 +123,7 @@ def fill(database: Database, offers: Sequence[Offer]) -> None:
             "pinned": False,
             "admitted": number,
             "used": number,
+            "superseded": (len(offers) - number) // STEPS,
         }
         for number, one in enumerate(offers[1:], 2)
     ]
@@ -138,7 +139,10 @@ def judge_of(policy: str, budget_bytes: int) -> Judge:
     if policy == EVERYTHING:
         return Judge()
     ranks = {f"step-{number}": number for number in range(STEPS)}
-    return Judge(Budget.choose(policy, budget_bytes), Course(RUN.workflow, ranks))
+    places = list(ranks)
+    readers = {place: (after,) for place, after in itertools.pairwise(places)}
+    course = Course(RUN.workflow, ranks, readers=readers)
+    return Judge(Budget.choose(policy, budget_bytes), course)
 
 
 def read_known(database: Database) -> Sequence[object]:

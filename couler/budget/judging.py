@@ -15,10 +15,11 @@ from couler.caching.eviction import (
     is_outweighed,
     least_first,
     spare_unneeded,
+    take_cheapest,
     take_least,
 )
 from couler.caching.later_runs import Course, LaterRuns
-from couler.caching.policy import CachePolicy, Knowledge
+from couler.caching.policy import CachePolicy
 from couler.caching.registry import DEFAULT_POLICY, default_policy, read_policy
 from couler.errors import CachePolicyError
 from couler.ir.wording import counted
@@ -68,6 +69,11 @@ class Budget:
         """Whether there is anything to decide."""
         return self.total_bytes is not None or self.run_bytes is not None
 
+    @property
+    def counts_densities(self) -> bool:
+        """Whether the policy's worths are densities (`couler.caching.eviction`)."""
+        return bool(getattr(self.policy, "worths_are_densities", False))
+
 
 @dataclass(frozen=True, slots=True)
 class Judge:
@@ -113,9 +119,7 @@ class Judge:
         if refusal is not None:
             return self._refuse(ledger, offer, f"{budget.name}: {refusal}")
         newcomer = newcomer._replace(credit=ask_credit(budget.policy, offer.key, known))
-        worth = partial(
-            ask_worth, budget.policy, known=self._knowledge(ledger, newcomer, offer.place)
-        )
+        worth = partial(ask_worth, budget.policy, known=known.offering(newcomer))
         gone = _make_room(ledger, newcomer, budget, worth)
         if isinstance(gone, str):
             return self._refuse(ledger, offer, f"{budget.name}: {gone}")
@@ -173,7 +177,7 @@ class Judge:
             except CachePolicyError as error:
                 candidates = list(_candidates(left, lambda _: 0.0))
                 why = f"used longest ago, and all is too much; {error}"
-            taken = take_least(least_first(candidates), over)
+            taken = _take(budget, candidates, over)
             for one in spare_unneeded(taken, Shortage(over))[0]:
                 gone.add(one.key)
                 yield Eviction(one.key, why)
@@ -197,7 +201,7 @@ class Judge:
         """Return a refusal; a budget that has become smaller takes effect all the same."""
         return Verdict(False, why, tuple(self.shrink(ledger, offer.place)), age=ledger.age)
 
-    def _knowledge(self, ledger: Ledger, newcomer: Kept | None, here: str) -> Knowledge:
+    def _knowledge(self, ledger: Ledger, newcomer: Kept | None, here: str) -> LaterRuns:
         assert self.budget is not None
         return LaterRuns(
             self.budget.total_bytes or self.budget.run_bytes or 0,
@@ -255,17 +259,22 @@ def _make_room(
         going = {newcomer.key, *(one.key for one in taken)}
         left = (kept for kept in of_run if kept.key not in going)
         missing = over - sum(map(shortage.freed_by, taken))
-        taken += take_least(least_first(_candidates(left, worth)), missing)
+        taken += _take(budget, _candidates(left, worth), missing)
         if sum(map(shortage.freed_by, taken)) < over:
             return "what is pinned leaves too little room"
     gone, _ = spare_unneeded(taken, *shortages)
     if not gone:
         return gone
     own = Candidate(worth(newcomer.key), newcomer.used, newcomer.key, newcomer.size_bytes)
-    are_densities = bool(getattr(budget.policy, "worths_are_densities", False))
-    if is_outweighed(own, gone, *shortages, are_densities=are_densities):
+    if is_outweighed(own, gone, *shortages, are_densities=budget.counts_densities):
         return "it is worth less than what would have to go for it"
     return gone
+
+
+def _take(budget: Budget, candidates: Iterable[Candidate], missing: int) -> list[Candidate]:
+    if budget.counts_densities:
+        return take_cheapest(candidates, missing)
+    return take_least(least_first(candidates), missing)
 
 
 def _candidates(entries: Iterable[Kept], worth: Callable[[str], float]) -> Iterator[Candidate]:

@@ -418,6 +418,7 @@ class _Counts:
         self.size_bytes = outlook.size_bytes
         self.cost_s = outlook.cost_s
         self.readers_left = outlook.readers_left
+        self.is_read = outlook.is_read
         self.distance = outlook.distance
         self.reconstruction = outlook.reconstruction
         self.reuse = outlook.reuse

@@ -22,8 +22,8 @@ class Standing(t.NamedTuple):
 
     Attributes
     ----------
-    chance
-        That the next run asks there for what was used last, more than 0 and at most 1.
+    latest
+        How often it was asked there for what had been used last, at least 0.
     seconds
         How long the step took, the last time.
     admitted, used
@@ -31,7 +31,7 @@ class Standing(t.NamedTuple):
         that is not kept.
     """
 
-    chance: float
+    latest: int
     seconds: float
     admitted: int | None = None
     used: int | None = None
@@ -54,9 +54,10 @@ class Demand:
     -----
     A reader r covers a place p if r needs nothing of p in a run that asks at p for what was used
     last. If that of r is kept, and was made of what was last made before it, this is the chance
-    that the run asks for it at r as well; keys of r contain those of p, so
+    that the run asks for it at r as well. Keys of r contain those of p, so the runs that did so at
+    r are some of those at p, and by Laplace's rule of succession
 
-    .. math:: covers(r, p) = \min\{1, chance(r) / chance(p)\}
+    .. math:: covers(r, p) = \min\{1, (latest(r) + 1) / (latest(p) + 2)\}
 
     If it is not kept, r is passed unless it is needed itself: the same times :math:`1 - need(r)`,
     or 0 if r is never passed. What changes for one reader is taken to say nothing of others:
@@ -74,12 +75,12 @@ class Demand:
 
     Examples
     --------
-    A chain of three, of which the last is never passed and is asked for something new each other
-    time. Nothing is kept of the first, so whoever needs the second waits for both.
+    A chain of three, of which the last is never passed and is asked for something new about each
+    other time. Nothing is kept of the first, so whoever needs the second waits for both.
 
     >>> chain = {"load": ["clean"], "clean": ["fit"]}
-    >>> standings = {"load": Standing(0.8, 30.0), "clean": Standing(0.8, 20.0, 1, 1),
-    ...              "fit": Standing(0.4, 60.0, 2, 2)}
+    >>> standings = {"load": Standing(6, 30.0), "clean": Standing(6, 20.0, 1, 1),
+    ...              "fit": Standing(3, 60.0, 2, 2)}
     >>> demand = Demand(chain, standings, ["load", "clean", "fit"])
     >>> demand.need("clean"), demand.before_s("clean"), demand.before_s("fit")
     (0.5, 30.0, 0.0)
@@ -131,7 +132,7 @@ class Demand:
 
     def _covers(self, reader: str, place: str) -> float:
         standing = self._standing(reader)
-        likely = min(1.0, standing.chance / self._standing(place).chance)
+        likely = min(1.0, (standing.latest + 1) / (self._standing(place).latest + 2))
         if standing.used is not None:
             return likely if standing.used > self._since[place] else 0.0
         return likely * (1.0 - self._need.get(reader, 1.0))
@@ -149,7 +150,7 @@ class Demand:
         return self._standings.get(place, _UNKNOWN)
 
 
-_UNKNOWN = Standing(1.0, 0.0)
+_UNKNOWN = Standing(0, 0.0)
 
 
 class _Product:

@@ -6,7 +6,13 @@ engine's entries, and those of an engine elsewhere.
 What is worth least goes first, one after the other, until enough is free. The last that goes may
 free much more than is missing, so that some of those before need not go: from the dearest on,
 whatever is not needed stays. Of artifacts of 400 and 600 bytes, where 500 are missing, 600 alone
-goes. This is the greedy method for covering knapsacks, with its reverse deletion [1]_.
+goes.
+
+That looks at no more than it has to, and is the greedy method for filling a knapsack with its
+reverse deletion: what is left over of the last that goes counts nothing. Who looks at all that is
+kept anyway counts of each only what is missing (`take_cheapest`), the greedy method for covering
+knapsacks [1]_: then something small does not push out something large where another small one will
+do.
 
 A newcomer is compared with what would go for it, like with like (`is_outweighed`). A worth may be a
 time or a count, which cannot be added: then it is compared with each one, and the dearest of all
@@ -24,6 +30,7 @@ References
 from __future__ import annotations
 
 import heapq
+import math
 import typing as t
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -34,6 +41,7 @@ __all__ = [
     "is_outweighed",
     "least_first",
     "spare_unneeded",
+    "take_cheapest",
     "take_least",
 ]
 
@@ -153,6 +161,58 @@ def spare_unneeded(
     return needed[::-1], spared
 
 
+def take_cheapest(candidates: Iterable[Candidate], missing_bytes: int) -> list[Candidate]:
+    r"""Return candidates that free so much together, and lose little; all of them if that is less.
+
+    Parameters
+    ----------
+    candidates
+        All that may go; worths are densities.
+    missing_bytes
+        How much is to be freed.
+
+    Notes
+    -----
+    Of densities w and sizes s, with m bytes missing, that goes next for which
+
+    .. math:: w_i s_i / \min\{s_i, m\}
+
+    is least: what it loses for each byte of those that are missing [1]_. Something large that is
+    worth little for its size stays so where little is missing that something small can free.
+    `spare_unneeded` has to follow. O(n log n) for n candidates.
+
+    Examples
+    --------
+    >>> large, small = Candidate(1.0, 1, "large", 600), Candidate(2.0, 2, "small", 100)
+    >>> [one.key for one in take_cheapest([large, small], 100)]
+    ['small']
+    >>> [one.key for one in take_cheapest([large, small], 400)]
+    ['large']
+    """
+    by_density = list(candidates)
+    heapq.heapify(by_density)
+    by_loss: list[tuple[float, Candidate]] = []  # those that are larger than what is missing
+    taken: list[Candidate] = []
+    while missing_bytes > 0 and (by_density or by_loss):
+        # Others that are larger lose no less for each missing byte than the first of the rest.
+        while by_density and by_density[0].size_bytes > missing_bytes:
+            large = heapq.heappop(by_density)
+            heapq.heappush(by_loss, (large.worth * large.size_bytes, large))
+        dense = by_density[0].worth if by_density else math.inf
+        if by_loss and by_loss[0][0] / missing_bytes < dense:
+            goes = heapq.heappop(by_loss)[1]
+        else:
+            goes = heapq.heappop(by_density)
+        taken.append(goes)
+        missing_bytes -= goes.size_bytes
+    return taken
+
+
+def _left_free(gone: Sequence[Candidate], shortages: Sequence[Shortage]) -> int:
+    """Return how many bytes are left free once all shortages are ended."""
+    return min(sum(map(one.freed_by, gone)) - one.bytes for one in shortages)
+
+
 def is_outweighed(
     newcomer: Candidate,
     gone: Sequence[Candidate],
@@ -198,6 +258,6 @@ def is_outweighed(
         return False
     if not are_densities:
         return max(gone)[:2] > newcomer[:2]
-    left = min(sum(map(one.freed_by, gone)) - one.bytes for one in shortages)
+    left = _left_free(gone, shortages)
     lost_s = sum(one.worth * one.size_bytes for one in gone)
     return lost_s > newcomer.worth * (newcomer.size_bytes + LEFT_SHARE * left)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -228,6 +229,12 @@ class LaterRuns:
         """The worth of what was evicted last, the greatest so far."""
         return self._age
 
+    def offering(self, offered: Artifact) -> LaterRuns:
+        """Return the same, where what was offered has another credit."""
+        made = copy(self)  # with what was worked out of the others
+        made._known = self._known | {offered.key: offered}
+        return made
+
     def size_bytes(self, key: str) -> int:
         """Return what an artifact takes."""
         return self._of(key).size_bytes
@@ -239,6 +246,10 @@ class LaterRuns:
     def readers_left(self, key: str) -> float:
         """Return the chance that the next run of its workflow needs it."""
         return self._expected(self._of(key))
+
+    def is_read(self, key: str) -> bool:
+        """Return True: a later run may need anything."""
+        return True
 
     def distance(self, key: str) -> float:
         """Return after how many steps that ask for the cache it is expected to be read."""
@@ -324,10 +335,10 @@ class LaterRuns:
 
     def _standing(self, place: str, kept: Artifact | None) -> Standing:
         uses = self._lookups.get((self._course.workflow, place))
-        chance, seconds = chance_of_use(uses, 0), 0.0 if uses is None else uses.seconds
+        latest, seconds = (0, 0.0) if uses is None else (uses.latest, uses.seconds)
         if kept is None:
-            return Standing(chance, seconds)
-        return Standing(chance, seconds, kept.admitted, kept.used)
+            return Standing(latest, seconds)
+        return Standing(latest, seconds, kept.admitted, kept.used)
 
     def _chance(self, artifact: Artifact) -> float:
         place = artifact.workflow, artifact.place, artifact.superseded

@@ -59,6 +59,9 @@ class Outlook(t.Protocol):
         A count where a run is under way; where later runs may read, how many are expected.
         """
 
+    def is_read(self, key: str) -> bool:
+        """Return whether `readers_left` is above 0; that takes less to tell than how many."""
+
     def distance(self, key: str) -> float | None:
         """Return how many steps start before its next reader, at least 1; None if it has none."""
 

@@ -159,6 +159,10 @@ class RunKnowledge:
         """Return how many of its readers have not started."""
         return self._progress.readers_left(self._number[key])
 
+    def is_read(self, key: str) -> bool:
+        """Return whether one of its readers has not started."""
+        return self.readers_left(key) > 0
+
     def distance(self, key: str) -> int | None:
         """Return which of the jobs to start, counted from 1, reads it next; None if none does."""
         if not self._is_distance_asked:

@@ -195,7 +195,8 @@ def count_hit(
 def count_pass(database: Database, remembered: Remembered) -> None:
     """Record that a step was passed by what is remembered of it, without being read.
 
-    For its place that is a lookup that had no need of an entry.
+    For its place that is a lookup as others are: what it asks for is known, and whether its readers
+    need it is told by what is kept of them.
 
     Parameters
     ----------
@@ -207,16 +208,18 @@ def count_pass(database: Database, remembered: Remembered) -> None:
     mine = cache_gone.c.key == remembered.key
     with database.write() as connection:
         lock_cache(connection)
-        before = connection.execute(sa.select(cache_gone.c.used).where(mine)).scalar()
+        columns = cache_gone.c.used, cache_gone.c.superseded
+        row = connection.execute(sa.select(*columns).where(mine)).first()
+        superseded = 0 if row is None else row[1]
         clock, _ = _tick(connection)
-        if before is not None:
-            _supersede(connection, remembered, before)
+        if row is not None:
+            _supersede(connection, remembered, row[0])
             changed = sa.update(cache_gone).where(mine)
             connection.execute(changed.values(used=clock, superseded=0))
         _count(
             *(connection, remembered.workflow, remembered.place),
-            is_latest=False,
-            is_older=False,
+            is_latest=superseded == 0,
+            is_older=superseded > 0,
             seconds=remembered.cost_s,
             saved_s=remembered.cost_s,
         )

@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+import couler
+from couler import File
+
 pytestmark = pytest.mark.checkout
 
 FOLDER = Path(__file__).resolve().parents[2] / "benchmarks"
@@ -70,3 +73,36 @@ def test_without_room_all_runs(benchmark: types.ModuleType) -> None:
     [row] = benchmark.compare(study, 3, [1], ["lru"], 99)
     assert row.ratios == [1.0]
     assert benchmark.play_anew(study, courses, "next-use", 99) == 3 * sum(SECONDS.values())
+
+
+@pytest.mark.parametrize("every", [1, 2, 3])
+def test_of_a_chain_whose_end_changes_the_default_runs_no_more_than_lru(
+    benchmark: types.ModuleType, every: int
+) -> None:
+    """There is room for one table and one model, and each parameter is tried more than once."""
+    seconds = {"load": 30.0, "prepare": 20.0, "fit": 5.0}
+    study = benchmark.Study.of(chain().to_ir(), seconds, {"load": 100, "prepare": 100, "fit": 1})
+    courses = [{"seed": 1, "depth": number // every} for number in range(21)]
+    spent_s = {
+        policy: benchmark.play_anew(study, courses, policy, 101) for policy in ("lru", "next-use")
+    }
+    assert spent_s["next-use"] <= spent_s["lru"] == 30 + 20 + 5 * (1 + 20 // every)
+
+
+def chain() -> couler.Workflow:
+    @couler.step(cache=True)
+    def load(seed: int) -> File:
+        return File("table")
+
+    @couler.step(cache=True)
+    def prepare(table: File) -> File:
+        return File("prepared")
+
+    @couler.step(cache=True)
+    def fit(table: File, depth: int) -> File:
+        return File("model")
+
+    with couler.Workflow("chain", seed=1, depth=1) as made:
+        given = made.params
+        made.output("model", fit(prepare(load(given.seed)), given.depth))
+    return made

@@ -26,6 +26,7 @@ from couler.caching.eviction import (
     is_outweighed,
     least_first,
     spare_unneeded,
+    take_cheapest,
     take_least,
 )
 from couler.caching.graph import ArtifactGraph
@@ -212,6 +213,30 @@ def test_no_more_is_looked_at_than_is_taken() -> None:
     assert [one.key for one in take_least(candidates, 5)] == ["a"]
     assert [one.key for one in take_least(candidates, 0)] == []
     assert [one.key for one in take_least(candidates, 100)] == ["b"]
+
+
+def test_what_loses_least_of_what_is_missing_goes_next() -> None:
+    """Against the definition, asked of all that is left each time."""
+    for seed in range(300):
+        chance = random.Random(seed)
+        drawn = [
+            Candidate(chance.random(), number, str(number), chance.randint(1, 9))
+            for number in range(chance.randint(0, 8))
+        ]
+        missing = most = chance.randint(-2, 40)
+        left, expected = list(drawn), []
+        while missing > 0 and left:
+            costs = [one.worth * one.size_bytes / min(one.size_bytes, missing) for one in left]
+            expected.append(left.pop(costs.index(min(costs))))
+            missing -= expected[-1].size_bytes
+        assert take_cheapest(drawn, most) == expected
+
+
+def test_something_small_does_not_drive_out_something_large_and_dear() -> None:
+    """Of 4 s in 100 bytes and 0.18 s in one, one byte is missing: as if by density, 4 s went."""
+    large, small = Candidate(0.04, 2, "large", 100), Candidate(0.18, 1, "small", 1)
+    assert take_least(least_first([large, small]), 1) == [large]
+    assert take_cheapest([large, small], 1) == [small]
 
 
 def test_what_goes_is_minimal() -> None:

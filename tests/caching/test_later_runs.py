@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from couler.caching.demand import LEAST_NEED
 from couler.caching.later_runs import Course, LaterRuns, chance_of_use, expected_distance
 
 
@@ -140,14 +139,14 @@ def at(
 def test_what_lies_before_what_is_kept_is_expected_seldom() -> None:
     load, clean = at("load", used=1), at("clean", used=2)
     assert passing(load).readers_left("load") == pytest.approx(0.8)
-    assert passing(load, clean).readers_left("load") == pytest.approx(0.8 * LEAST_NEED)
-    assert passing(load, clean).distance("load") == pytest.approx(2 + (1 / 0.008 - 1) * 3)
+    assert passing(load, clean).readers_left("load") == pytest.approx(0.8 / 9)
+    assert passing(load, clean).distance("load") == pytest.approx(2 + (9 / 0.8 - 1) * 3)
 
 
 def test_what_is_offered_counts_as_kept() -> None:
     """What it would take the place of is worth little, as it stands for that, too."""
     known = passing(at("load", used=1), offered=at("clean", used=10, cost_s=3.0))
-    assert known.readers_left("load") == pytest.approx(0.8 * LEAST_NEED)
+    assert known.readers_left("load") == pytest.approx(0.8 / 9)
     assert known.cost_s("clean") == 3.0
 
 
@@ -161,7 +160,7 @@ def test_what_others_superseded_is_asked_for_by_itself() -> None:
     old, new = at("load", key="old", superseded=1), at("load", used=3)
     known = passing(old, new, at("clean", used=4))
     assert known.readers_left("old") == pytest.approx(0.1 / 2)
-    assert known.readers_left("load") == pytest.approx(0.8 * LEAST_NEED)
+    assert known.readers_left("load") == pytest.approx(0.8 / 9)
 
 
 def test_items_and_other_workflows_are_needed_whenever_they_are_asked_for() -> None:

@@ -68,10 +68,10 @@ def test_what_is_long_is_not_remembered(database: Database) -> None:
     assert recall(database, A) is None
 
 
-def test_a_pass_counts_as_a_lookup_that_needed_no_entry(database: Database) -> None:
+def test_a_pass_counts_as_a_lookup_of_what_is_remembered(database: Database) -> None:
     settle(database, offer(A), admit=False)
     count_pass(database, remembered(database, A))
-    assert uses(database) == Uses(2, 0, 0, 2.5)
+    assert uses(database) == Uses(2, 1, 0, 2.5)
     assert stats_of_cache(database).saved_s == 2.5
     [row] = rows(database, sa.select(cache_gone.c.used).subquery())  # type: ignore[arg-type]  # as a table
     assert row == (2,)

@@ -91,6 +91,9 @@ class PlainKnowledge:
         longest = max((self.cost_s(one) for one in needs if one not in self.kept), default=0.0)
         return min(read_s, self.graph.seconds[maker] + longest)
 
+    def is_read(self, key: str) -> bool:
+        return self.readers_left(key) > 0
+
     def readers_left(self, key: str) -> int:
         return len(set(self.graph.readers[self.graph.number[key]]) - self.started)
 

@@ -44,7 +44,7 @@ class NextUseDensity:
 
     def admit(self, key: str, known: Knowledge) -> str | None:
         """Refuse what nobody is known to read any more."""
-        return None if known.readers_left(key) else "has no reader left"
+        return None if known.is_read(key) else "has no reader left"
 
     def on_access(self, key: str, known: Knowledge) -> float:
         """Remember nothing."""
