@@ -1,9 +1,10 @@
 """What it costs the local engine to decide on what a step made, in its database.
 
 A cache is filled with entries of 50 plain steps in a row, most of them of earlier versions, that
-differ in size and cost. Then more of them are offered, each in a transaction of its own, as a run under a budget does when a step has ended
-(`couler.state.admission.settle_offer` with `couler.budget.judging.Judge`); about one entry goes for
-each. The database is SQLite, in a folder for temporary files.
+differ in size and cost. Then more of them are offered, each in a transaction of its own, as a run
+under a budget does when a step has ended (`couler.state.admission.settle_offer` with
+`couler.budget.judging.Judge`); about one entry goes for each. The database is SQLite, in a folder
+for temporary files.
 
     python benchmarks/cache_settling.py [--json OUT] [--seed N] [--quick]
 

@@ -224,5 +224,8 @@ CODES: dict[str, str] = {
     "CLR515": "entries that do not fit into a config map",
     "CLR540": "step that is too large for any part",
     "CLR541": "budget within which nothing can be split",
+    # 550-559: machines for steps
+    "CLR550": "step that no machine can run",
+    "CLR551": "machines that no label tells from others",
 }
 """Code -> what it reports, in a few words."""

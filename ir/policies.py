@@ -157,3 +157,7 @@ class Profile(Node):
     output_bytes: t.Annotated[int, ModelField(ge=0)] | None = None
     operations: NonNegative | None = None
     """How much it computes: floating-point or elementary operations, however fast they are done."""
+    model: t.Annotated[str, ModelField(min_length=1)] | None = None
+    """The kind of model that it trains or evaluates, such as `random-forest`."""
+    task: t.Literal["preprocessing", "training", "evaluation"] | None = None
+    """What it does, as far as choosing a machine for it needs to know."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import dataclasses
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 
 from pydantic import Field as ModelField
 
+from couler.cluster.model import Cluster
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Profile
 from couler.ir.sizes import Footprint
@@ -31,6 +33,10 @@ History: t.TypeAlias = Callable[[], Mapping[str, Profile]]
 """Gives what was measured of steps in earlier runs of the workflow, by their paths."""
 
 
+Machines: t.TypeAlias = Callable[[], Cluster | None]
+"""Gives the machines of a cluster; None where nobody has described any."""
+
+
 class PassContext:
     """What a pass is told, and where it says what it did.
 
@@ -50,6 +56,8 @@ class PassContext:
         Gives what the engine refuses; None without an engine.
     history
         Gives what earlier runs took; None where nobody is to be asked for it.
+    cluster
+        Gives the machines that steps can run on; None where nobody is to be asked for them.
 
     Attributes
     ----------
@@ -83,6 +91,7 @@ class PassContext:
         parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
         history: History | None = None,
+        cluster: Machines | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
@@ -90,11 +99,17 @@ class PassContext:
         self.parts_are_barriers = parts_are_barriers
         self.refusals = refusals
         self.history = history
+        self._cluster = cluster
         self.reason = ""
         self.step_reasons: dict[str, str] = {}
         self.derived: dict[str, tuple[str, ...]] = {}
         self.item_steps: set[str] = set()
         self.gave_up: list[str] = []
+
+    @cached_property
+    def cluster(self) -> Cluster | None:
+        """The machines that steps can run on; None where nobody has described any."""
+        return None if self._cluster is None else self._cluster()
 
     def explain(self, reason: str, *, step: str | None = None) -> None:
         """Say in one sentence why the pass did what it did; a later sentence is added.

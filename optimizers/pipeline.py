@@ -12,6 +12,7 @@ from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import (
     History,
+    Machines,
     Pass,
     PassContext,
     Refusals,
@@ -62,6 +63,7 @@ class Pipeline:
         parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
         history: History | None = None,
+        cluster: Machines | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -72,8 +74,8 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers, refusals, history
-            What the passes are told of the engine and of earlier runs (`PassContext`).
+        weigh, parts_are_barriers, refusals, history, cluster
+            What the passes are told of the engine, earlier runs and machines (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
 
@@ -107,6 +109,7 @@ class Pipeline:
                 parts_are_barriers=parts_are_barriers,
                 refusals=refusals,
                 history=history,
+                cluster=cluster,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)

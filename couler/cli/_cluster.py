@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import typing as t
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -59,6 +61,13 @@ def find_cluster_file(
     return next(
         (folder / CLUSTER_FILE for folder in folders if (folder / CLUSTER_FILE).is_file()), None
     )
+
+
+def machines_of(
+    session: Session, flag: Path | None, program: Source | None = None
+) -> Callable[[], Cluster | None]:
+    """Return what gives the cluster that is described, if a pass asks; see `find_cluster`."""
+    return partial(find_cluster, session, flag, program)
 
 
 def find_cluster(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 from click.core import ParameterSource
@@ -15,7 +15,7 @@ from couler.cli._elsewhere import ask, report_begun, watch
 from couler.cli._planned import say_if_not_run, say_what_runs, show_plan
 from couler.cli._session import Session
 from couler.errors import RunBusyError
-from couler.optimizers.base import Pass
+from couler.optimizers.base import Machines, Pass
 
 if t.TYPE_CHECKING:
     from couler.state import Database, Home, RunRecord
@@ -32,6 +32,14 @@ class Asked:
     parameters: Mapping[str, str]
     passes: Iterable[Pass] | None
     from_step: str | None
+    cluster: Machines
+
+
+def _nowhere() -> None:
+    """Describe no machines."""
+
+
+_AS_IT_WAS = Asked(None, {}, None, None, _nowhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +72,7 @@ def retry_elsewhere(
     if not shown.is_watched and (shown.events is not None or shown.retries is not None):
         raise click.UsageError("--events and --retries need --watch: without it nobody follows it")
     if run.place is None:
-        if asked != Asked(None, {}, None, None) or plan_only:
+        if replace(asked, cluster=_nowhere) != _AS_IT_WAS or plan_only:
             raise click.UsageError(
                 f"{run.id} has not begun, so there is nothing to plan or to change: `couler retry "
                 f"{run.id}` submits it again, `couler submit` begins another"
@@ -121,6 +129,7 @@ def _restart(
         passes=asked.passes,
         from_step=asked.from_step,
         history=earlier_runs(database, home),
+        cluster=asked.cluster,
     )
     say_if_not_run(session, asked.from_step, prepared.plan.steps, prepared.source_map)
     if plan_only:

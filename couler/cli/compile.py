@@ -9,6 +9,7 @@ import click
 
 from couler import stages
 from couler.backends.base import Artifact
+from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._load import Source, load
 from couler.cli._options import (
     choose_engine,
@@ -40,6 +41,7 @@ from couler.errors import ConfigurationError, EngineError, fold
 @engine_settings_option
 @storage_option
 @passes_option
+@cluster_option
 @click.option(
     "--format",
     "format_",
@@ -59,6 +61,7 @@ def command(
     namespace: str | None,
     options: tuple[str, ...],
     passes: PassFlags,
+    cluster_file: Path | None,
     format_: str | None,
     storages: tuple[str, ...],
 ) -> None:
@@ -80,7 +83,11 @@ def command(
         connection = connect_to(session, engine, target_name, **flags)
         engine, target = connection.engine, connection.target
     plan = stages.plan(
-        load(file), engine=engine, target=target, passes=passes_of(session, passes, target_name)
+        load(file),
+        engine=engine,
+        target=target,
+        passes=passes_of(session, passes, target_name),
+        cluster=machines_of(session, cluster_file, file),
     )
     for record in plan.log.records:
         session.detail(f"pass {record.name}: {record.seconds:.3f} s. {record.reason}".rstrip())

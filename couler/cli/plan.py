@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from couler import stages
+from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._dump import Dump
 from couler.cli._load import Source, load
 from couler.cli._options import (
@@ -45,6 +46,7 @@ PICTURES = ("svg", "mermaid", "dot", "html")
 @engine_settings_option
 @storage_option
 @passes_option
+@cluster_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @click.option(
     "--as",
@@ -72,6 +74,7 @@ def command(
     options: tuple[str, ...],
     profile: str | None,
     passes: PassFlags,
+    cluster_file: Path | None,
     format_: str | None,
     as_: str | None,
     dump: Path | None,
@@ -112,6 +115,7 @@ def command(
         prices=Prices(**prices) if prices else None,
         keep_refusal=True,
         history=history_of(session, home),
+        cluster=machines_of(session, cluster_file, file),
     )
     if dumped is not None:
         dumped.finish(plan.source)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from couler import stages
 from couler.backends.base import RunOptions
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
+from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._elsewhere import retries_option
 from couler.cli._events import events_option
 from couler.cli._load import FileType, Source, load
@@ -51,6 +54,7 @@ from couler.stages.running import RUNNER
 @run_options
 @storage_option
 @passes_option
+@cluster_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @events_option
 @session_options
@@ -66,6 +70,7 @@ def command(
     retries: int | None,
     options: RunOptions,
     passes: PassFlags,
+    cluster_file: Path | None,
     format_: str | None,
     events: str | None,
     storages: tuple[str, ...],
@@ -99,7 +104,9 @@ def command(
                 raise click.UsageError("--plan changes nothing, so there is nothing to watch")
             retry_elsewhere(
                 *(session, record, database, place),
-                Asked(loaded, parameters, chosen, from_step),
+                Asked(
+                    loaded, parameters, chosen, from_step, machines_of(session, cluster_file, file)
+                ),
                 Shown(
                     format_,
                     Again(
@@ -123,6 +130,7 @@ def command(
             passes=chosen,
             storages=stated,
             history=history_of(session, options.home),
+            cluster=machines_of(session, cluster_file, file),
         )
         names = changed.source_map
     planned = stages.plan_retry(

@@ -10,6 +10,7 @@ from couler import stages
 from couler.backends.base import RunOptions
 from couler.cli._again import Again
 from couler.cli._carry_out import carry_out
+from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
 from couler.cli._options import file_argument
@@ -30,6 +31,7 @@ from couler.stages.running import RUNNER
 @run_options
 @storage_option
 @passes_option
+@cluster_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report the end.")
 @events_option
 @session_options
@@ -41,6 +43,7 @@ def command(
     resume: bool,
     options: RunOptions,
     passes: PassFlags,
+    cluster_file: Path | None,
     format_: str | None,
     events: str | None,
     storages: tuple[str, ...],
@@ -63,6 +66,7 @@ def command(
         passes=chosen,
         storages=stated,
         history=history_of(session, options.home),
+        cluster=machines_of(session, cluster_file, file),
     )
     earlier = _find_unfinished(session, loaded.name, options) if resume else None
 

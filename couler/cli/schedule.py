@@ -6,11 +6,13 @@ import json
 import shlex
 import typing as t
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
 from couler import stages
 from couler.backends.remote import Connection, Scheduled, Scheduling
+from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._format import aligned, minute_text, time_text
 from couler.cli._load import Source, load
 from couler.cli._options import (
@@ -74,6 +76,7 @@ def command() -> None:
 @engine_settings_option
 @storage_option
 @passes_option
+@cluster_option
 @format_option
 @session_options
 @pass_session
@@ -90,6 +93,7 @@ def put(
     options: tuple[str, ...],
     storages: tuple[str, ...],
     passes: PassFlags,
+    cluster_file: Path | None,
     format_: str | None,
 ) -> None:
     """Put a scheduled workflow in place, or renew it.
@@ -115,6 +119,7 @@ def put(
             environment=session.environment,
             parameters=parameters,
             passes=passes_of(session, passes, connection.name),
+            cluster=machines_of(session, cluster_file, file),
             create_secrets=create_secrets,
             on_note=lambda note: session.info(f"note: {note}"),
         )

@@ -9,6 +9,7 @@ import click
 
 from couler import stages
 from couler.cli._again import Again
+from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._elsewhere import ask, report_begun, retries_option, watch
 from couler.cli._events import events_option
 from couler.cli._load import Source, load
@@ -52,6 +53,7 @@ from couler.cli._targets import connect_to
 @engine_settings_option
 @storage_option
 @passes_option
+@cluster_option
 @home_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @events_option
@@ -73,6 +75,7 @@ def command(
     options: tuple[str, ...],
     storages: tuple[str, ...],
     passes: PassFlags,
+    cluster_file: Path | None,
     home: Path | None,
     format_: str | None,
     events: str | None,
@@ -114,6 +117,7 @@ def command(
             name=name,
             program=None if file.path == "-" else str(Path(file.path).resolve()),
             create_secrets=create_secrets,
+            cluster=machines_of(session, cluster_file, file),
             on_note=lambda note: session.info(f"note: {note}"),
         )
         if is_watched:

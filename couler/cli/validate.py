@@ -7,10 +7,12 @@ import textwrap
 import time
 import typing as t
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import click
 
 from couler.backends.base import Target
+from couler.cli._cluster import cluster_option, machines_of
 from couler.cli._load import Source, load
 from couler.cli._options import (
     EngineType,
@@ -31,6 +33,7 @@ from couler.errors import fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.walk import all_steps
 from couler.ir.wording import counted
+from couler.optimizers.base import Machines
 from couler.optimizers.pipeline import Pipeline
 from couler.stages import SCHEMA_VERSION, diagnose, judge
 
@@ -75,6 +78,7 @@ class Findings(t.NamedTuple):
 @namespace_option
 @engine_settings_option
 @passes_option
+@cluster_option
 @click.option("--format", "format_", type=click.Choice(FORMATS), help="How to report.")
 @session_options
 @pass_session
@@ -89,6 +93,7 @@ def command(
     namespace: str | None,
     options: tuple[str, ...],
     passes: PassFlags,
+    cluster_file: Path | None,
     format_: str | None,
     storages: tuple[str, ...],
 ) -> None:
@@ -127,7 +132,8 @@ def command(
     else:  # as it is submitted
         target = connect_to(session, engine, target_name, **flags).target
     chosen = passes_of(session, passes, target_name)
-    findings = _check(file, engines, target, chosen, ask=ask)
+    machines = machines_of(session, cluster_file, file)
+    findings = _check(file, engines, target, chosen, machines, ask=ask)
     report = _REPORTS[settings.choose("format", format_, FORMATS)]
     report(session, findings)
     if findings.count("error"):
@@ -157,6 +163,7 @@ def _check(
     engines: tuple[str, ...],
     target: Target,
     passes: Pipeline | None,
+    machines: Machines,
     *,
     ask: bool,
 ) -> Findings:
@@ -166,10 +173,10 @@ def _check(
     except LoadError as error:
         seconds = time.perf_counter() - start
         return Findings(source, None, engines, error.diagnostics, 0, seconds)
-    found = diagnose(loaded, engines, target=target, passes=passes)
+    found = diagnose(loaded, engines, target=target, passes=passes, cluster=machines)
     if ask and not any(one.severity == "error" for one in found):
         for engine in dict.fromkeys(engines):
-            found += judge(loaded, engine, target=target, passes=passes)
+            found += judge(loaded, engine, target=target, passes=passes, cluster=machines)
     steps = sum(1 for _ in all_steps(loaded.workflow))
     seconds = time.perf_counter() - start
     return Findings(source, loaded.workflow.name, engines, found, steps, seconds)

@@ -31,7 +31,8 @@ def keep_earlier(cluster: Cluster, earlier: Cluster) -> Cluster:
     Cluster
         What is known now stays. The rest is that of the earlier node of the same name, or else of
         the earlier nodes of the same instance type if they all say the same. The name of the
-        cluster, if it has none, is the earlier one.
+        cluster, if it has none, is the earlier one, and so are speeds, bandwidth and the start of
+        pods, which no live cluster tells.
 
     Examples
     --------
@@ -57,7 +58,13 @@ def keep_earlier(cluster: Cluster, earlier: Cluster) -> Cluster:
                 gpus=gpus,
             )
         )
-    return Cluster(tuple(nodes), cluster.name or earlier.name)
+    places = {"", *(node.name for node in nodes), *(node.group for node in nodes)}
+    return replace(
+        earlier,
+        nodes=tuple(nodes),
+        name=cluster.name or earlier.name,
+        speeds=tuple(speed for speed in earlier.speeds if speed.group in places),
+    )
 
 
 class _Known(t.Generic[T]):

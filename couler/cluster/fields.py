@@ -142,10 +142,32 @@ POOL = Table(
     }
 )
 
+SPEED = Table(
+    {
+        "group": Field(
+            values.GROUP,
+            "The performance group of the machines, or the name of one machine; all without it.",
+        ),
+        "model": Field(
+            values.TEXT, "The kind of model, as steps state it, such as random-forest; all without."
+        ),
+        "operations_per_s": Field(
+            values.RATE,
+            "Operations a second, in the unit in which steps state their operations.",
+            is_required=True,
+        ),
+    }
+)
+
 FILE = Table(
     {
         "name": Field(values.TEXT, "What the cluster is called."),
         "nodes": Field(Rows(NODE), "Machines, each by itself."),
         "pools": Field(Rows(POOL), "Machines that are alike."),
+        "speeds": Field(Rows(SPEED), "How fast the machines compute, as far as that is known."),
+        "bandwidth_bytes_per_s": Field(
+            values.RATE, "Bytes a second between any two machines; 125e6 without it."
+        ),
+        "pod_start_s": Field(values.SECONDS, "Seconds that a pod takes to start; 0 without it."),
     }
 )

@@ -6,7 +6,10 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Cluster", "ClusterNode", "Effect", "Gpus", "Taint"]
+__all__ = ["BANDWIDTH_BYTES_PER_S", "Cluster", "ClusterNode", "Effect", "Gpus", "Speed", "Taint"]
+
+BANDWIDTH_BYTES_PER_S = 125e6
+"""Of a network of one Gbit/s: what is taken between nodes where nothing is stated."""
 
 Effect: t.TypeAlias = t.Literal["NoSchedule", "PreferNoSchedule", "NoExecute"]
 """What a taint does to pods that do not tolerate it, in the words of Kubernetes."""
@@ -87,6 +90,25 @@ class ClusterNode:
 
 
 @dataclass(frozen=True, slots=True)
+class Speed:
+    """How fast machines compute.
+
+    Attributes
+    ----------
+    operations_per_s
+        Operations a second, above 0, in the unit in which steps state their operations.
+    group
+        The performance group of the machines, or the name of one; empty for all.
+    model
+        The kind of model, such as `random-forest`; empty for all.
+    """
+
+    operations_per_s: float
+    group: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Cluster:
     """All machines, in the order of their file.
 
@@ -96,10 +118,19 @@ class Cluster:
         The machines; names are unique.
     name
         What the cluster is called; may be empty.
+    speeds
+        How fast the machines compute, as far as that is known; each pair of group and model once.
+    bandwidth_bytes_per_s
+        Between any two machines, above 0.
+    pod_start_s
+        What a pod takes to start, at least 0.
     """
 
     nodes: tuple[ClusterNode, ...]
     name: str = ""
+    speeds: tuple[Speed, ...] = ()
+    bandwidth_bytes_per_s: float = BANDWIDTH_BYTES_PER_S
+    pod_start_s: float = 0.0
 
     @property
     def groups(self) -> tuple[str, ...]:

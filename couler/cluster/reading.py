@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from couler.cluster import fields
 from couler.cluster.fields import Field, Rows, Table, Texts
-from couler.cluster.model import Cluster, ClusterNode, Gpus, Taint
+from couler.cluster.model import BANDWIDTH_BYTES_PER_S, Cluster, ClusterNode, Gpus, Speed, Taint
 from couler.cluster.values import Kind, check_label_key
 from couler.cluster.yaml_text import Problems, compose, is_quoted, line_of
 from couler.errors import ConfigurationError
+from couler.ir.diagnostics import did_you_mean
 from couler.ir.verify.kubernetes import is_subdomain
 
 if t.TYPE_CHECKING:
@@ -50,7 +51,7 @@ def read_cluster(text: str, *, file: str = CLUSTER_FILE) -> Cluster:
     Parameters
     ----------
     text
-        YAML with `nodes`, `pools` or both, and `name`; see `couler.cluster.fields` for their keys.
+        YAML with `nodes`, `pools` or both, and more; see `couler.cluster.fields` for all keys.
         Processors and memory are quantities of Kubernetes.
     file
         Its name, for messages.
@@ -110,15 +111,38 @@ class _Reader:
         """Return the whole."""
         table = self._problems.table(root, fields.FILE.fields)
         nodes: list[ClusterNode] = []
-        name = ""
+        found: dict[str, t.Any] = {}
         for key, (_, value) in table.items():  # the order of the file is that of the nodes
             if key in _ITEMS:
                 nodes += self._machines(key, value)
-            else:
-                name = self._value(key, fields.FILE.fields[key], value) or ""
+            elif key != "speeds":
+                found[key] = self._value(key, fields.FILE.fields[key], value)
         if not nodes and not self._problems:
             self._problems.add(root, "no machine is described. Give nodes, pools or both")
-        return Cluster(tuple(nodes), name)
+        places = {*(node.name for node in nodes), *(node.group for node in nodes if node.group)}
+        _, speeds = table.get("speeds", (None, None))
+        return Cluster(
+            tuple(nodes),
+            found.get("name") or "",
+            () if speeds is None else tuple(self._speeds(speeds, places)),
+            found.get("bandwidth_bytes_per_s") or BANDWIDTH_BYTES_PER_S,
+            found.get("pod_start_s") or 0.0,
+        )
+
+    def _speeds(self, value: yaml.Node, places: Collection[str]) -> Iterator[Speed]:
+        """Yield the speeds of the file, each of a group that there is, and none twice."""
+        lines: dict[tuple[str, str], int] = {}
+        for number, item in enumerate(self._problems.row(value, "speeds"), start=1):
+            with self._problems.inside(f"speed {number}"):
+                found = self._table(fields.SPEED, item)
+                which = found.get("group", ""), found.get("model", "")
+                if which[0] and which[0] not in places:
+                    hint = did_you_mean(which[0], places)
+                    self._problems.add(item, f'no machine is of the group "{which[0]}".{hint}')
+                if which in lines:
+                    self._problems.add(item, f"line {lines[which]} states this speed already")
+                lines[which] = line_of(item)
+                yield Speed(found.get("operations_per_s", 1.0), *which)
 
     def _machines(self, key: str, value: yaml.Node) -> Iterator[ClusterNode]:
         rows = fields.FILE.fields[key].shape

@@ -97,6 +97,18 @@ def _price(text: str) -> float:
     return number
 
 
+def _rate(text: str) -> float:
+    if _NUMBER.fullmatch(text) is None or not 0 < float(text) < math.inf:
+        raise ValueError(f'must be a number above 0, such as 2e9, not "{text}"')
+    return float(text)
+
+
+def _seconds(text: str) -> float:
+    if _NUMBER.fullmatch(text) is None or not 0 <= float(text) < math.inf:
+        raise ValueError(f'must be a number of seconds, such as 1.5, not "{text}"')
+    return float(text)
+
+
 def _from(least: int) -> Callable[[str], int]:
     def read(text: str) -> int:
         if _WHOLE.fullmatch(text) is None or not least <= int(text) <= MOST:
@@ -192,6 +204,8 @@ MEMORY = Kind(
     {"anyOf": [{"type": "integer", "minimum": 1}, {"type": "string", "pattern": _QUANTITY}]},
 )
 PRICE = Kind(_price, {"type": "number", "minimum": 0}, is_number=True)
+RATE = Kind(_rate, {"type": "number", "exclusiveMinimum": 0}, is_number=True)
+SECONDS = Kind(_seconds, {"type": "number", "minimum": 0}, is_number=True)
 COUNT = Kind(_from(1), {"type": "integer", "minimum": 1, "maximum": MOST}, is_number=True)
 FLAGS = Kind(_from(0), {"type": "integer", "minimum": 0, "maximum": MOST}, is_number=True)
 TEXT = Kind(_some_text, {"type": "string", "minLength": 1}, is_text=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from couler.cluster.model import Cluster, ClusterNode, Gpus, Taint
+from couler.cluster.model import BANDWIDTH_BYTES_PER_S, Cluster, ClusterNode, Gpus, Speed, Taint
 from couler.ir.yaml_writer import dump
 
 __all__ = ["memory_text", "to_tree", "to_yaml"]
@@ -51,14 +51,34 @@ def to_tree(cluster: Cluster) -> dict[str, Json]:
     parts = _parts(cluster.nodes)
     kinds = [kind for kind, _ in groupby("pools" if len(part) == 2 else "nodes" for part in parts)]
     if len(kinds) > 2:  # a file has each of the two lists once
-        return {**named, "nodes": [_node(node) for node in cluster.nodes]}
+        return {**named, "nodes": [_node(node) for node in cluster.nodes], **_facts(cluster)}
     tree: dict[str, Json] = {**named, **{kind: [] for kind in kinds}}
     for part in parts:
         if len(part) == 2:
             tree["pools"].append({"name": part[0].pool, "count": part[1], **_machine(part[0])})
         else:
             tree["nodes"].append(_node(part[0]))
-    return tree
+    return {**tree, **_facts(cluster)}
+
+
+def _facts(cluster: Cluster) -> dict[str, Json]:
+    """Return what is stated of all machines together."""
+    facts: dict[str, Json] = {}
+    if cluster.speeds:
+        facts["speeds"] = [_speed(speed) for speed in cluster.speeds]
+    if cluster.bandwidth_bytes_per_s != BANDWIDTH_BYTES_PER_S:
+        facts["bandwidth_bytes_per_s"] = cluster.bandwidth_bytes_per_s
+    if cluster.pod_start_s:
+        facts["pod_start_s"] = cluster.pod_start_s
+    return facts
+
+
+def _speed(speed: Speed) -> dict[str, Json]:
+    named = {"group": speed.group, "model": speed.model}
+    return {
+        **{key: text for key, text in named.items() if text},
+        "operations_per_s": speed.operations_per_s,
+    }
 
 
 _Part: t.TypeAlias = "tuple[ClusterNode] | tuple[ClusterNode, int]"

@@ -54,7 +54,8 @@ class TaskOptions(t.TypedDict, total=False):
     max_parallel
         Of a group: how many of its steps run at the same time.
     profile
-        Estimates for schedulers: `seconds`, `memory_bytes`, `output_bytes`, `operations`.
+        Estimates for schedulers: `seconds`, `memory_bytes`, `output_bytes`, `operations`; and the
+        kind of `model` and of `task` (`preprocessing`, `training` or `evaluation`).
     engine
         Settings for single engines, by their names, put into what they are given as they are.
     """
@@ -68,7 +69,7 @@ class TaskOptions(t.TypedDict, total=False):
     metrics: AnyMetric | Sequence[AnyMetric] | None
     hooks: AnyHook | Sequence[OnState] | None
     max_parallel: int | None
-    profile: policies.Profile | Mapping[str, float] | None
+    profile: policies.Profile | Mapping[str, float | str] | None
     engine: Mapping[str, object] | None
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator
 
 from couler.backends.base import Artifact, Judge, Target, choose_format
 from couler.backends.registry import get_backend
+from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.diagnostics import Diagnostic
-from couler.optimizers.base import Pass
+from couler.optimizers.base import Machines, Pass
 from couler.show import render
 from couler.stages.checks import check_engine
 from couler.stages.planning import Plan, plan
@@ -70,6 +71,7 @@ def judge(
     *,
     target: Target | None = None,
     passes: Iterable[Pass | str] | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Compile a workflow, and let the engine itself say what it refuses.
 
@@ -83,6 +85,8 @@ def judge(
         Settings of the engine.
     passes
         The passes in order, or their texts, see `plan`; None for the default ones.
+    cluster
+        The machines that steps can run on, see `plan`.
 
     Raises
     ------
@@ -100,7 +104,7 @@ def judge(
     backend = get_backend(engine)
     if not isinstance(backend, Judge):
         raise EngineOptionError(f"{engine} cannot be asked whether it takes its files")
-    planned = plan(workflow, engine=engine, target=target, passes=passes)
+    planned = plan(workflow, engine=engine, target=target, passes=passes, cluster=cluster)
     return tuple(backend.judge(compile(planned, engine)))
 
 

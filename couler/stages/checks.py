@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from couler.backends.base import Backend, Target, unsupported_uses
 from couler.backends.registry import backend_names, get_backend
+from couler.cluster.model import Cluster
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import Pass
+from couler.optimizers.base import Machines, Pass
 from couler.optimizers.log import PassLog
 from couler.optimizers.pipeline import Pipeline
 from couler.stages.overrides import check_overrides, find_overrides
@@ -25,6 +26,7 @@ def diagnose(
     *,
     target: Target | None = None,
     passes: Iterable[Pass | str] | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> tuple[Diagnostic, ...]:
     """Return all that is wrong with a workflow, in the order of the program's lines.
 
@@ -41,6 +43,8 @@ def diagnose(
         Settings of these engines.
     passes
         The passes in order, or their texts, see `plan`; None for the default ones.
+    cluster
+        The machines that steps can run on, see `plan`.
 
     Raises
     ------
@@ -55,20 +59,24 @@ def diagnose(
     chosen = passes if passes is None or isinstance(passes, Pipeline) else tuple(passes)
     names = tuple(dict.fromkeys(engines))
     if sound and chosen and not names:
-        found += _rewrite(resolved, None, target, chosen)[2]
+        found += _rewrite(resolved, None, target, chosen, cluster)[2]
     for name in names:
         backend = get_backend(name)
         if sound:  # passes and an engine's own check rely on what verification ensures
-            found += _diagnose_engine(resolved, backend, target, chosen)
+            found += _diagnose_engine(resolved, backend, target, chosen, cluster)
         else:
             found += unsupported(resolved, backend, target)
     return sort_diagnostics(found)
 
 
 def _diagnose_engine(
-    workflow: Workflow, backend: Backend, target: Target, passes: Iterable[Pass | str] | None
+    workflow: Workflow,
+    backend: Backend,
+    target: Target,
+    passes: Iterable[Pass | str] | None,
+    cluster: Cluster | Machines | None,
 ) -> tuple[Diagnostic, ...]:
-    planned, log, broken = _rewrite(workflow, backend, target, passes)
+    planned, log, broken = _rewrite(workflow, backend, target, passes, cluster)
     if broken:
         return broken
     retell = Origins(workflow, planned, log).retell
@@ -81,10 +89,12 @@ def _rewrite(
     backend: Backend | None,
     target: Target,
     passes: Iterable[Pass | str] | None,
+    cluster: Cluster | Machines | None,
 ) -> tuple[Workflow, PassLog, tuple[Diagnostic, ...]]:
     """Run the passes, and return what is wrong with the workflow if one of them broke it."""
     try:
-        return *rewrite(workflow, backend=backend, target=target, passes=passes), ()
+        made = rewrite(workflow, backend=backend, target=target, passes=passes, cluster=cluster)
+        return *made, ()
     except InvalidWorkflowError as error:
         what = str(error).partition("\n")[0]
         broken = (replace(one, message=f"{what}: {one.message}") for one in error.diagnostics)

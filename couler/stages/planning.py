@@ -9,10 +9,11 @@ from functools import cached_property
 
 from couler.backends.base import Backend, Target
 from couler.backends.registry import get_backend
+from couler.cluster.model import Cluster
 from couler.errors import InvalidWorkflowError, UnsupportedFeatureError, fold
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import Pass
+from couler.optimizers.base import Machines, Pass
 from couler.optimizers.estimate import Estimate, Figure, Prices
 from couler.optimizers.log import PassLog, Size, measure
 from couler.optimizers.log_text import Row, known_text, log_text, rows_of, table_text
@@ -184,6 +185,7 @@ def plan(
     prices: Prices | None = None,
     keep_refusal: bool = False,
     history: EarlierRuns | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> Plan:
     """Check a workflow and run the passes over it.
 
@@ -208,6 +210,9 @@ def plan(
     history
         What earlier runs took (`couler.stages.history.earlier_runs`), for passes that need it; they
         ask for it only where profiles leave something open.
+    cluster
+        The machines that steps can run on (`couler.cluster`), for passes that choose among them; or
+        what gives them if a pass asks.
 
     Raises
     ------
@@ -229,7 +234,13 @@ def plan(
         for record in prepared:
             on_pass(record)
     planned, log = rewrite(
-        resolved, backend=backend, target=target, passes=passes, on_pass=on_pass, history=history
+        resolved,
+        backend=backend,
+        target=target,
+        passes=passes,
+        on_pass=on_pass,
+        history=history,
+        cluster=cluster,
     )
     refusal: InvalidWorkflowError | UnsupportedFeatureError | None = None
     if backend is not None:  # after the passes: they may take away what an engine cannot do

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 from couler.backends.base import Backend, Target
+from couler.cluster.model import Cluster
 from couler.ir.defaults import resolve_defaults
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.storages import fill_locations
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.base import Pass, fits_engine
+from couler.optimizers.base import Machines, Pass, fits_engine
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
@@ -54,6 +55,7 @@ def rewrite(
     passes: Iterable[Pass | str] | None,
     on_pass: Callback | None = None,
     history: EarlierRuns | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> tuple[Workflow, PassLog]:
     """Run passes over a verified workflow without defaults.
 
@@ -76,6 +78,7 @@ def rewrite(
         parts_are_barriers=parts_are_barriers(backend, target),
         refusals=refusals(backend, target),
         history=None if history is None else partial(history, workflow.name, engine),
+        cluster=(lambda: cluster) if isinstance(cluster, Cluster) else cluster,
         verified=True,
     )
 

@@ -9,11 +9,12 @@ from pathlib import Path
 
 from couler.backends.base import RunOptions, Target
 from couler.backends.registry import get_backend
+from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.paths import StepPath
 from couler.ir.storages import Storages
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import Pass
+from couler.optimizers.base import Machines, Pass
 from couler.stages.history import EarlierRuns
 from couler.stages.planning import Plan, plan
 from couler.stages.workflows import AnyWorkflow, secrets_of
@@ -319,10 +320,13 @@ def plan_run(
     passes: Iterable[Pass | str] | None = None,
     storages: Storages | None = None,
     history: EarlierRuns | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> Plan:
     """Return the plan of a run on this machine; the arguments are those of `run` and `plan`."""
     target = Target(options=(options or RunOptions()).as_json(), storages=storages or {})
-    return plan(workflow, engine=RUNNER, target=target, passes=passes, history=history)
+    return plan(
+        workflow, engine=RUNNER, target=target, passes=passes, history=history, cluster=cluster
+    )
 
 
 def retry(

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.backends.remote import Connection, Scheduled
+from couler.cluster.model import Cluster
 from couler.errors import DefinitionError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.parameters import parameter_texts, with_values
 from couler.ir.workflow import Workflow
-from couler.optimizers.base import Pass
+from couler.optimizers.base import Machines, Pass
 from couler.stages.artifacts import compile
 from couler.stages.planning import plan
 from couler.stages.submitting import put_secrets
@@ -42,6 +43,7 @@ def schedule(
     create_secrets: bool = False,
     on_note: Callable[[str], None] | None = None,
     before_put: Callable[[], None] | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> Scheduled:
     """Compile a scheduled workflow for an engine elsewhere and put it in place there.
 
@@ -66,6 +68,8 @@ def schedule(
         Told of warnings and of what must exist where it runs, before it is put in place.
     before_put
         Called when nothing is wrong with the workflow, right before it is put in place.
+    cluster
+        The machines there, see `plan`.
 
     Returns
     -------
@@ -88,7 +92,13 @@ def schedule(
     from couler.control.scheduling import connect_schedules, put
 
     given = workflow if not parameters else _with_parameters(workflow, parameters)
-    planned = plan(given, engine=connection.engine, target=connection.target, passes=passes)
+    planned = plan(
+        given,
+        engine=connection.engine,
+        target=connection.target,
+        passes=passes,
+        cluster=cluster,
+    )
     if planned.workflow.schedule is None:
         raise DefinitionError(
             f'the workflow "{planned.workflow.name}" has no schedule. Give it one: '

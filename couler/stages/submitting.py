@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Mapping
 from couler.backends.base import choose_format
 from couler.backends.registry import get_backend
 from couler.backends.remote import Connection, KeepsSecrets
+from couler.cluster.model import Cluster
 from couler.errors import EngineOptionError
 from couler.ir.serialize import read_json
-from couler.optimizers.base import Pass
+from couler.optimizers.base import Machines, Pass
 from couler.stages.artifacts import compile
 from couler.stages.history import EarlierRuns, earlier_runs
 from couler.stages.planning import plan
@@ -37,6 +38,7 @@ def submit(
     program: str | None = None,
     create_secrets: bool = False,
     on_note: Callable[[str], None] | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> RunRecord:
     """Compile a workflow for an engine elsewhere and begin a run of it there.
 
@@ -62,6 +64,8 @@ def submit(
         Make or renew the secrets whose values the program has, where the engine's steps read them.
     on_note
         Told of warnings and of what must exist where it runs, before it is begun.
+    cluster
+        The machines there, see `plan`.
 
     Returns
     -------
@@ -90,6 +94,7 @@ def submit(
         target=connection.target,
         passes=passes,
         history=earlier_runs(database, home),
+        cluster=cluster,
     )
     artifact = compile(planned, connection.engine, target=connection.target)
     for note in (*map(str, planned.diagnostics), *artifact.notes):
@@ -132,6 +137,7 @@ def prepare_restart(
     passes: Iterable[Pass | str] | None = None,
     from_step: str | None = None,
     history: EarlierRuns | None = None,
+    cluster: Cluster | Machines | None = None,
 ) -> Prepared:
     """Return what taking up a run of an engine elsewhere would do, without doing it.
 
@@ -151,7 +157,7 @@ def prepare_restart(
         For a changed workflow: in order, or their names; None for the default ones.
     from_step
         Name or path of a step that runs again with all that comes after it.
-    history
+    history, cluster
         For a changed workflow, as of `plan`.
 
     Raises
@@ -169,7 +175,14 @@ def prepare_restart(
     if workflow is None:
         return prepare(run, database, Changes(None, parameters, from_step))
     target = recorded_connection(run).target
-    planned = plan(workflow, engine=run.engine, target=target, passes=passes, history=history)
+    planned = plan(
+        workflow,
+        engine=run.engine,
+        target=target,
+        passes=passes,
+        history=history,
+        cluster=cluster,
+    )
     changes = Changes(planned.workflow, parameters, from_step, planned.source_map)
     return prepare(run, database, changes)
 

@@ -28,6 +28,39 @@ _SIZES: Mapping[str, tuple[int, int]] = FrozenDict(
 """Samples and features of the sets of scikit-learn."""
 
 
+def expected_profile(
+    estimator: object, hyperparameters: Mapping[str, object] | None, dataset: Dataset
+) -> dict[str, float | str]:
+    """Return what a profile can say of training an estimator and of judging it.
+
+    Parameters
+    ----------
+    estimator, hyperparameters, dataset
+        As for `expected_operations`.
+
+    Returns
+    -------
+    dict
+        The kind of model, if it is one that `couler.operations` knows, and the operations, if they
+        are known as well.
+
+    Examples
+    --------
+    >>> expected_profile("DecisionTreeClassifier", {"max_depth": 3}, Dataset(name="iris"))
+    {'model': 'decision-tree', 'operations': 3405.3...}
+    >>> expected_profile("GaussianNB", None, Dataset(name="iris"))
+    {}
+    """
+    profile: dict[str, float | str] = {}
+    model = _model_of(estimator, hyperparameters)
+    if model is not None:
+        profile["model"] = model.kind
+    operations = expected_operations(estimator, hyperparameters, dataset)
+    if operations is not None:
+        profile["operations"] = operations
+    return profile
+
+
 def expected_operations(
     estimator: object, hyperparameters: Mapping[str, object] | None, dataset: Dataset
 ) -> float | None:
@@ -57,8 +90,7 @@ def expected_operations(
     if next(dataset_problems(dataset), None) is not None:
         return None
     size = _size_of(dataset)
-    make = _MODELS.get(estimator.rpartition(".")[2]) if isinstance(estimator, str) else None
-    model = None if make is None else make(_Given(hyperparameters or {}))
+    model = _model_of(estimator, hyperparameters)
     if model is None or size is None:
         return None
     samples, features = size
@@ -71,6 +103,11 @@ def expected_operations(
     if held_out:
         operations += model.evaluation(held_out, features, trained_on=trained_on)
     return operations
+
+
+def _model_of(estimator: object, hyperparameters: Mapping[str, object] | None) -> Model | None:
+    make = _MODELS.get(estimator.rpartition(".")[2]) if isinstance(estimator, str) else None
+    return None if make is None else make(_Given(hyperparameters or {}))
 
 
 class _Given(dict[str, object]):

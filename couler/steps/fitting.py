@@ -61,7 +61,7 @@ def fit(
     known: Known,
     own_image: str | None = None,
     more: Mapping[str, object] | None = None,
-    operations: float | None = None,
+    profile: Mapping[str, float | str] | None = None,
     options: FitOptions,
 ) -> ProcessHandle:
     """Make a step that trains.
@@ -91,8 +91,9 @@ def fit(
         The image where none is given; by default the Python of this program.
     more
         Further inputs of the program.
-    operations
-        How much the step computes, if that is known; a profile of the options comes first.
+    profile
+        What is known of it, such as how much it computes; what a profile of the options says comes
+        first.
     options
         The other options of the step.
     """
@@ -125,9 +126,9 @@ def fit(
         packages=checked_texts(builder, "packages", list(installed), name),
     )
     others = {key: one for key, one in options.items() if key not in ("packages", "step_name")}
-    profile = options.get("profile")
-    if operations is not None and isinstance(profile, Mapping | None):
-        others["profile"] = {"operations": operations, **(profile or {})}
+    stated = options.get("profile")
+    if isinstance(stated, Mapping | None):
+        others["profile"] = {"task": "training", **(profile or {}), **(stated or {})}
     return finish(scope, draft, name, None, {**others, "working_dir": "."})
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from couler.dsl.handles import ProcessHandle
 from couler.steps.dataset import Dataset
-from couler.steps.expected_work import expected_operations
+from couler.steps.expected_work import expected_profile
 from couler.steps.fitting import FitOptions, fit
 from couler.steps.known import SKLEARN
 from couler.steps.parameters import STATIC
@@ -79,6 +79,6 @@ def train(
         needs=("scikit-learn",),
         known=SKLEARN,
         more={"estimator": estimator},
-        operations=expected_operations(estimator, hyperparameters, datasource),
+        profile=expected_profile(estimator, hyperparameters, datasource),
         options=options,
     )

@@ -112,7 +112,7 @@ class Unplaceable:
         nodes: dict[str, list[str]] = {}
         for node, reason in self.reasons:
             nodes.setdefault(reason, []).append(node)
-        told = "; ".join(f"{_few(names)} {reason}" for reason, names in nodes.items())
+        told = "; ".join(f"{_few(names)}: {reason}" for reason, names in nodes.items())
         return f"{self.pipeline}/{self.task}: {told or 'there is no node'}"
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from couler.cluster.model import Cluster, ClusterNode, Gpus, Taint
+from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
 from couler.cluster.reading import read_cluster, read_cluster_file
 from couler.errors import ConfigurationError
 
@@ -175,3 +175,45 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     path.write_text("name: a")
     with pytest.raises(ConfigurationError, match=f"^{path}:1: no machine"):
         read_cluster_file(path)
+
+
+def test_speeds_are_of_groups_machines_and_models() -> None:
+    cluster = read_cluster(
+        """
+pools: [{name: p, count: 2, cpu: 1, memory: 1Gi, group: low}]
+nodes: [{name: big, cpu: 1, memory: 1Gi}]
+speeds:
+- operations_per_s: 1e9
+- {group: low, operations_per_s: 5e8}
+- {group: big, model: random-forest, operations_per_s: 2000000000}
+bandwidth_bytes_per_s: 1e9
+pod_start_s: 2.5
+"""
+    )
+    assert cluster.speeds == (
+        Speed(1e9),
+        Speed(5e8, "low"),
+        Speed(2e9, "big", "random-forest"),
+    )
+    assert (cluster.bandwidth_bytes_per_s, cluster.pod_start_s) == (1e9, 2.5)
+
+
+def test_all_that_is_wrong_with_speeds_is_told() -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        read_cluster(
+            """
+nodes: [{name: big, cpu: 1, memory: 1Gi, group: high}]
+speeds:
+- {group: hihg, operations_per_s: 1}
+- {group: high, operations_per_s: -1}
+- {group: high, operations_per_s: 2}
+- {model: x}
+bandwidth_bytes_per_s: fast
+"""
+        )
+    told = str(caught.value)
+    assert 'no machine is of the group "hihg". Did you mean "high"?' in told
+    assert 'speed 2: operations_per_s must be a number above 0, such as 2e9, not "-1"' in told
+    assert "line 5 states this speed already" in told
+    assert "speed 4: operations_per_s is missing" in told
+    assert 'bandwidth_bytes_per_s must be a number above 0, such as 2e9, not "fast"' in told

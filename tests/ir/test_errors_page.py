@@ -101,7 +101,7 @@ def codes_of(example: Example, entry: Entry, folder: Path) -> list[str]:
 
 WITHOUT_EXAMPLES = {
     *("CLR324", "CLR355", "CLR378", "CLR380", "CLR381"),
-    *("CLR514", "CLR540", "CLR541"),
+    *("CLR514", "CLR540", "CLR541", "CLR550", "CLR551"),
 }
 """Codes that no short program leads to, or only for another version; the engine's own tests do."""
 

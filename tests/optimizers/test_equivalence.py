@@ -22,6 +22,7 @@ from tests.support.dry_runs import Outcome, run_dry
 from tests.support.equivalence import assert_same_outcome
 from tests.support.installed_passes import installed_passes, own_passes, pass_of_golden
 from tests.support.local_runs import run_here
+from tests.support.sample_cluster import sample_cluster
 from tests.support.tangles import enriched, is_valid, tangle
 
 PASSES = tuple(map(get_pass, installed_passes()))
@@ -56,7 +57,7 @@ def rewritten(pipeline: Pipeline, workflow: Workflow) -> tuple[Workflow, PassLog
     """Return a workflow after the passes, None where none changes it or one refuses it."""
     assert is_valid(workflow)
     try:
-        planned, log = pipeline.run(workflow, verified=True)
+        planned, log = pipeline.run(workflow, verified=True, cluster=sample_cluster)
     except InvalidWorkflowError as error:
         if "made a workflow that is not valid" in str(error):
             raise

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -106,12 +107,16 @@ def test_steps_carry_it() -> None:
         sklearn.train("SVC", IRIS, profile={"seconds": 5}, step_name="both")
         sklearn.train("SVC", IRIS, profile={"operations": 7}, step_name="own")
         xgboost.train(IRIS, profile={"operations": 8}, step_name="boosted")
-    assert profile_of(wf, "known") == Profile(operations=120 * 4 * 5 + 30 * 4)
-    assert profile_of(wf, "unknown") is None
-    assert profile_of(wf, "late") is None
-    assert profile_of(wf, "both") == Profile(seconds=5, operations=120**2 * 400 + 30 * 120 * 4)
-    assert profile_of(wf, "own") == Profile(operations=7)
-    assert profile_of(wf, "boosted") == Profile(operations=8)
+    training = partial(Profile, task="training")
+    machine = partial(training, model="kernel-svm")
+    assert profile_of(wf, "known") == training(
+        model="logistic-regression", operations=120 * 4 * 5 + 30 * 4
+    )
+    assert profile_of(wf, "unknown") == training()
+    assert profile_of(wf, "late") == training()
+    assert profile_of(wf, "both") == machine(seconds=5, operations=120**2 * 400 + 30 * 120 * 4)
+    assert profile_of(wf, "own") == machine(operations=7)
+    assert profile_of(wf, "boosted") == training(operations=8)
 
 
 def test_a_card_is_nothing_that_the_program_is_given() -> None:
@@ -122,5 +127,5 @@ def test_a_card_is_nothing_that_the_program_is_given() -> None:
 
     with_card = build(TabularCard(samples=9, columns={"float64": 2}))
     one, other = steps(build(None))["train"], steps(with_card)["train"]
-    assert other.profile is not None
-    assert other.model_copy(update={"profile": None, "source": one.source}) == one
+    assert other.profile != one.profile
+    assert other.model_copy(update={"profile": one.profile, "source": one.source}) == one

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hypothesis import strategies as st
 
-from couler.cluster.model import Cluster, ClusterNode, Effect, Gpus, Taint
+from couler.cluster.model import Cluster, ClusterNode, Effect, Gpus, Speed, Taint
 from couler.cluster.values import ARCHITECTURES, EFFECTS
 
 # Among them texts that readers of YAML take for something else.
@@ -70,4 +70,23 @@ def clusters(draw: st.DrawFn) -> Cluster:
         case "changed":
             nodes[0] = replace(nodes[0], cpu=7.5)
     unique = {node.name: node for node in nodes}
-    return Cluster(tuple(unique.values()), draw(st.sampled_from(["", "lab", "yes", "two words"])))
+    places = sorted({"", *unique, *(node.group for node in nodes)})
+    return Cluster(
+        tuple(unique.values()),
+        draw(st.sampled_from(["", "lab", "yes", "two words"])),
+        tuple(draw(st.lists(speeds(places), max_size=3, unique_by=which))),
+        draw(st.sampled_from([125e6, 1e9, 1.5])),
+        draw(st.sampled_from([0.0, 2.5, 1e-3])),
+    )
+
+
+def speeds(places: list[str]) -> st.SearchStrategy[Speed]:
+    """Return speeds of groups and machines that there are."""
+    rates = st.floats(0, 1e15, exclude_min=True, allow_subnormal=False)
+    models = st.sampled_from(["", "random-forest", "yes", "1e3"])
+    return st.builds(Speed, rates, st.sampled_from(places), models)
+
+
+def which(speed: Speed) -> tuple[str, str]:
+    """Return what a speed is of."""
+    return speed.group, speed.model

@@ -41,16 +41,21 @@ class GroupRule:
         return node.group in self.groups and node.architecture in self.architectures
 
 
+# As the paper calls them, and as steps do (`couler.operations`).
+_SIMPLE = ("LR", "DT", "logistic-regression", "linear-regression", "decision-tree")
+_MIDDLE = ("RF", "SVM", "random-forest", "linear-svm", "kernel-svm")
+_NETWORKS = ("DNN", "CNN", "dense-network", "convolutional-network")
+
 _FLAGS = ("cpu_flags", "cpu")
 _BOTH = ("amd64", "arm64")
 
 TABLE_4 = (
-    GroupRule(("LR", "DT"), "training", ("low", "medium")),
-    GroupRule(("RF", "SVM"), "training", ("medium", "high-cpu"), _BOTH, _FLAGS),
-    GroupRule(("DNN", "CNN"), "training", ("high-cpu", "high-gpu"), ("amd64",), ()),
-    GroupRule(("LR", "DT"), "evaluation", ("low",)),
-    GroupRule(("RF", "SVM"), "evaluation", ("low", "medium")),
-    GroupRule(("DNN", "CNN"), "evaluation", ("medium", "high-cpu")),
+    GroupRule(_SIMPLE, "training", ("low", "medium")),
+    GroupRule(_MIDDLE, "training", ("medium", "high-cpu"), _BOTH, _FLAGS),
+    GroupRule(_NETWORKS, "training", ("high-cpu", "high-gpu"), ("amd64",), ()),
+    GroupRule(_SIMPLE, "evaluation", ("low",)),
+    GroupRule(_MIDDLE, "evaluation", ("low", "medium")),
+    GroupRule(_NETWORKS, "evaluation", ("medium", "high-cpu")),
 )
 """The mapping of the paper; the architectures and the sorting are those of its published code."""
 

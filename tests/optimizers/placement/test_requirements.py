@@ -84,8 +84,8 @@ def test_all_unplaceable_tasks_are_told_with_the_reason_of_each_node() -> None:
     ]
     assert all(len(one.reasons) == 6 for one in caught.value.tasks)
     assert caught.value.problems[1] == (
-        "p/wide: n has the taint gpu=yes:NoSchedule, not tolerated; "
-        "m0, m1, m2 and 2 more has 2 CPUs, not the 3 that are asked for"
+        "p/wide: n: has the taint gpu=yes:NoSchedule, not tolerated; "
+        "m0, m1, m2 and 2 more: has 2 CPUs, not the 3 that are asked for"
     )
     check_placeable(pipelines[1:], nodes, without={("q", "far")})
 

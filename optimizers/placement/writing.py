@@ -1,0 +1,215 @@
+"""Writing what was chosen for steps into their placement and their resources."""
+
+from __future__ import annotations
+
+import typing as t
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from couler.cluster.model import Cluster, ClusterNode
+from couler.errors import InvalidWorkflowError
+from couler.ir.actions import ContainerSet
+from couler.ir.base import freeze_json
+from couler.ir.diagnostics import Diagnostic
+from couler.ir.policies import Gpu, Placement, Resources
+from couler.ir.rewrite import map_scopes
+from couler.ir.walk import Scope
+from couler.ir.wording import counted
+from couler.ir.workflow import Container, Script, Step, Workflow
+from couler.optimizers.placement.problem import Choice
+from couler.optimizers.placement.report import Report
+from couler.optimizers.placement.selecting import Selectors, tolerations_for
+
+__all__ = ["Bind", "PlacementWriter"]
+
+Bind: t.TypeAlias = t.Literal["group", "node"]
+
+
+class PlacementWriter:
+    """Writes what was chosen into the steps.
+
+    Parameters
+    ----------
+    cluster, selectors
+        The machines, and what selects them.
+    step_of
+        The path of the step of each task.
+    report
+        What was chosen, and why.
+    bind
+        To what steps are bound: the group of a machine, or the machine alone.
+    tolerate
+        Keys of taints that steps may be made to tolerate, beside those of GPUs.
+
+    Attributes
+    ----------
+    reasons
+        Why each step is where it is, by its path.
+    gives_gpus
+        Whether a step requests a GPU now that did not.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        selectors: Selectors,
+        step_of: Mapping[str, str],
+        report: Report,
+        *,
+        bind: Bind,
+        tolerate: Collection[str],
+    ) -> None:
+        self._selectors = selectors
+        self._bind = bind
+        self._tolerate = frozenset(tolerate)
+        self._gpu_models: Collection[str] = ()
+        self._by_name = {node.name: node for node in cluster.nodes}
+        self._members: dict[str, list[ClusterNode]] = {}
+        for node in cluster.nodes:
+            self._members.setdefault(node.group, []).append(node)
+        self._gpu_keys = {node.gpus.resource for node in cluster.nodes if node.gpus is not None}
+        self._chosen: dict[str, list[ClusterNode]] = {}
+        for span in report.spans:
+            path = step_of[span.task]
+            self._chosen.setdefault(path, []).append(self._by_name[span.node])
+        self._choices: dict[str, Choice] = {}
+        for choice in report.choices:
+            self._choices.setdefault(step_of[choice.task], choice)
+        self._counts: Counter[str] = Counter()
+        self.reasons: dict[str, str] = {}
+        self.gives_gpus = False
+        self._indistinct: dict[str, list[tuple[str, Step]]] = {}
+
+    def write(self, workflow: Workflow, *, gpu_models: Collection[str]) -> Workflow:
+        """Return a workflow with placements; steps of some kinds of models get GPUs.
+
+        Raises
+        ------
+        InvalidWorkflowError
+            Nothing tells the machines of some steps from others.
+        """
+        self._gpu_models = gpu_models
+        self.reasons, self.gives_gpus = {}, False
+        self._counts, self._indistinct = Counter(), {}
+        made = map_scopes(workflow, lambda scope: tuple(self._steps(scope)))
+        self._refuse()
+        return made
+
+    def _steps(self, scope: Scope) -> Iterator[Step]:
+        for step in scope.steps:
+            path = scope.path_of(step)
+            if path not in self._chosen or not isinstance(
+                step.action, Container | Script | ContainerSet
+            ):
+                yield step
+                continue
+            if step.placement is not None and step.placement.affinity:
+                self.reasons[path] = "It has an affinity of its own, and is left as it is."
+                yield step
+                continue
+            yield self._placed(step, path)
+
+    def _refuse(self) -> None:
+        if not self._indistinct:
+            return
+        advice = (
+            "State a label that they alone have among the labels of cluster.yaml, such as "
+            "couler.io/group; or if the machines have a label with their group as its value, name "
+            "it: place{group_label=KEY}"
+        )
+        if self._bind == "node":
+            advice = (
+                "Machines of pools have no names: describe each by itself, as `couler cluster "
+                "import` does, or bind steps to groups"
+            )
+        problems = [
+            Diagnostic(
+                "CLR551",
+                f"{where}: no label tells these machines from others, so the pods of "
+                f"{counted(len(steps), 'step')} cannot be bound to them. {advice}",
+                step=steps[0][0],
+                source=steps[0][1].source,
+            )
+            for where, steps in self._indistinct.items()
+        ]
+        raise InvalidWorkflowError("machines cannot be selected", problems)
+
+    def summary(self, strategy: str) -> str:
+        """Say how many steps run where."""
+        parts = [f"{count:,} on {where}" for where, count in self._counts.most_common()]
+        return f"Placed by {strategy}: {', '.join(parts) or 'nothing'}."
+
+    def _placed(self, step: Step, path: str) -> Step:
+        chosen = list({node.name: node for node in self._chosen[path]}.values())
+        allowed = self._allowed(chosen)
+        where = self._where(chosen)
+        selection = self._selectors.select([node.name for node in allowed])
+        if selection is None:
+            self._indistinct.setdefault(where, []).append((path, step))
+            return step
+        self._counts[where] += 1
+        own = step.placement or Placement()
+        affinity = dict(selection.affinity)
+        if len(allowed) > len(chosen):
+            preferred = self._selectors.prefer([node.name for node in chosen])
+            if preferred:
+                terms = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
+                affinity["nodeAffinity"] = {**affinity.get("nodeAffinity", {}), **terms}
+        resources = self._with_gpu(step, allowed)
+        may = set(self._tolerate)
+        if resources is not None and resources.gpu is not None:
+            may |= self._gpu_keys
+        placement = own.model_copy(
+            update={
+                "node_selector": freeze_json({**own.node_selector, **selection.labels}),
+                "affinity": freeze_json(affinity),
+                "tolerations": (
+                    *own.tolerations,
+                    *tolerations_for(allowed, own.tolerations, may),
+                ),
+            }
+        )
+        self.reasons[path] = self._reason(path, chosen, where)
+        self.gives_gpus |= resources is not step.resources
+        return step.model_copy(update={"placement": placement, "resources": resources})
+
+    def _allowed(self, chosen: Sequence[ClusterNode]) -> list[ClusterNode]:
+        if self._bind == "node":
+            return list(chosen)
+        found: dict[str, ClusterNode] = {}
+        for node in chosen:
+            for member in self._members[node.group] if node.group else [node]:
+                found[member.name] = member
+        return list(found.values())
+
+    def _where(self, chosen: Sequence[ClusterNode]) -> str:
+        if self._bind == "node":
+            return " and ".join(node.name for node in chosen)
+        return " and ".join(dict.fromkeys(node.group or node.name for node in chosen))
+
+    def _with_gpu(self, step: Step, allowed: Sequence[ClusterNode]) -> Resources | None:
+        """Return what a step requests, and a GPU besides if it uses one and will have it."""
+        asked = step.resources
+        if asked is not None and asked.gpu is not None:
+            return asked
+        uses = step.profile is not None and step.profile.model in self._gpu_models
+        names = {None if node.gpus is None else node.gpus.resource for node in allowed}
+        if not uses or len(names) != 1 or None in names:
+            return asked
+        gpu = Gpu(count=1, resource=str(names.pop()))
+        return (asked or Resources()).model_copy(update={"gpu": gpu})
+
+    def _reason(self, path: str, chosen: Sequence[ClusterNode], where: str) -> str:
+        names = [node.name for node in self._chosen[path]]
+        choice = self._choices.get(path)
+        if len(names) > 1:
+            groups = Counter(node.group or node.name for node in self._chosen[path])
+            shares = ", ".join(f"{count:,} on {group}" for group, count in groups.most_common())
+            return f"On {where}: {counted(len(names), 'task')}, {shares}."
+        on = where if where == chosen[0].name else f"{where}, at best {chosen[0].name}"
+        if choice is None:
+            return f"On {on}."
+        told = f"On {on}: {choice.why}"
+        if choice.second is None:
+            return f"{told}; nothing else can run it."
+        return f"{told}. Second was {choice.second}: {choice.why_not_second}."

@@ -1,0 +1,89 @@
+"""Which steps run something, and what they wait for, whatever groups are around."""
+
+from __future__ import annotations
+
+from couler.ir.values import Literal, StepRef
+from couler.ir.workflow import (
+    Container,
+    ExitHandler,
+    Foreach,
+    Group,
+    Input,
+    Output,
+    Step,
+    Suspend,
+    Workflow,
+)
+from couler.optimizers.placement.flattening import MOST_COPIES, flatten
+
+
+def step(name: str, *after: str, **fields: object) -> Step:
+    return Step.model_validate(
+        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
+    )
+
+
+def links_of(*steps: Step) -> list[tuple[str, str, bool, bool]]:
+    return [tuple(link) for link in flatten(Workflow(name="w", steps=steps))[1]]  # type: ignore[misc]  # four fields
+
+
+def over(items: int) -> Foreach:
+    return Foreach(over={"item": Literal(value=tuple(range(items)))})
+
+
+def test_a_pause_hands_on_what_it_waits_for() -> None:
+    pause = step("pause", "a", action=Suspend(seconds=5))
+    other = step("other", "pause", action=Suspend(seconds=5))
+    assert links_of(step("a"), pause, other, step("b", "other")) == [("a", "b", False, False)]
+
+
+def test_groups_are_entered_at_their_first_steps_and_left_at_their_last() -> None:
+    inner = Group(steps=(step("c", "b"), step("a"), step("b", "a"), step("alone")))
+    found = {link[:2] for link in links_of(step("x"), step("g", "x", action=inner), step("y", "g"))}
+    assert found == {
+        *(("g/a", "g/b"), ("g/b", "g/c")),
+        *(("x", "g/a"), ("x", "g/alone")),
+        *(("g/c", "y"), ("g/alone", "y")),
+    }
+
+
+def test_a_group_of_pauses_is_passed_through() -> None:
+    empty = Group(steps=(step("wait", action=Suspend(seconds=1)),))
+    assert links_of(step("a"), step("g", "a", action=empty), step("b", "g")) == [
+        ("a", "b", False, False)
+    ]
+
+
+def test_items_are_tasks_and_read_each_their_own() -> None:
+    fit = step("fit", foreach=over(3), outputs=(Output(),))
+    score = step("score", foreach=Foreach(over={"model": StepRef(step="fit")}))
+    best = step("best", inputs=(Input(name="scores", value=StepRef(step="fit"), many=True),))
+    flat, links = flatten(Workflow(name="w", steps=(fit, score, best)))
+    assert [(one.path, one.copies, one.items) for one in flat] == [
+        ("fit", 3, 1.0),
+        ("score", 3, 1.0),
+        ("best", 1, 1.0),
+    ]
+    assert [tuple(link) for link in links] == [
+        ("fit", "score", True, True),
+        ("fit", "best", True, False),
+    ]
+
+
+def test_steps_of_one_item_of_a_group_belong_together() -> None:
+    inner = Group(steps=(step("fit"), step("test", "fit")))
+    assert links_of(step("each", action=inner, foreach=over(4))) == [
+        ("each/fit", "each/test", False, True)
+    ]
+
+
+def test_of_many_items_each_task_stands_for_several() -> None:
+    [one] = flatten(Workflow(name="w", steps=(step("a", foreach=over(160)),)))[0]
+    assert (one.copies, one.items) == (MOST_COPIES, 160 / MOST_COPIES)
+
+
+def test_exit_handlers_are_there_and_wait_for_nothing() -> None:
+    handler = ExitHandler(name="clean", on="any", steps=(step("sweep"),))
+    flat, links = flatten(Workflow(name="w", steps=(step("a"),), exit_handlers=(handler,)))
+    assert [one.step.name for one in flat] == ["a", "sweep"]
+    assert links == []

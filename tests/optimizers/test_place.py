@@ -1,0 +1,222 @@
+"""What the pass `place` writes into steps, what it leaves alone, and what it refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
+from couler.errors import ConfigurationError, EngineOptionError, InvalidWorkflowError
+from couler.ir.policies import Gpu, Placement, Profile, Resources, Toleration
+from couler.ir.values import Literal
+from couler.ir.walk import all_steps
+from couler.ir.workflow import Container, Foreach, Group, Step, Suspend, Workflow
+from couler.optimizers.base import PassContext
+from couler.optimizers.passes.place import Place
+from couler.optimizers.pipeline import Pipeline
+from couler.optimizers.registry import read_pass
+
+GIB = 2**30
+GPU_TAINT = Taint("nvidia.com/gpu", "present")
+
+
+def machine(name: str, group: str, cpu: float = 8, gib: int = 32, **fields: object) -> ClusterNode:
+    labels = {"couler.io/group": group}
+    return ClusterNode(name, cpu, gib * GIB, group, labels=labels, **fields)  # type: ignore[arg-type]  # of a node
+
+
+LAB = Cluster(
+    (
+        machine("c1", "cpu"),
+        machine("c2", "cpu"),
+        machine("m1", "memory", gib=256),
+        machine("g1", "gpu", gpus=Gpus("a100", 2), taints=(GPU_TAINT,)),
+    ),
+    speeds=(Speed(1e9), Speed(1e12, "gpu", "dense-network")),
+)
+
+
+def step(name: str, *after: str, **fields: object) -> Step:
+    return Step.model_validate(
+        {"name": name, "action": Container(image="busybox"), "depends_on": after, **fields}
+    )
+
+
+def placed(
+    *steps: Step, cluster: Cluster = LAB, pass_: Place | None = None
+) -> tuple[dict[str, Step], PassContext]:
+    context = PassContext(cluster=lambda: cluster)
+    made = (pass_ or Place()).run(Workflow(name="w", steps=steps), context)
+    return {one.name: one for one in all_steps(made)}, context
+
+
+NETWORK = Profile(operations=1e13, model="dense-network", task="training")
+
+
+def placement_of(found: Step) -> Placement:
+    assert found.placement is not None
+    return found.placement
+
+
+def test_a_network_gets_a_gpu_and_may_go_where_it_is() -> None:
+    found, context = placed(step("fit", profile=NETWORK, resources=Resources(cpu="2")))
+    placement = placement_of(found["fit"])
+    assert placement.node_selector == {"couler.io/group": "gpu"}
+    assert placement.tolerations == (
+        Toleration(key="nvidia.com/gpu", value="present", effect="NoSchedule"),
+    )
+    assert found["fit"].resources == Resources(cpu="2", gpu=Gpu(count=1))
+    assert context.step_reasons["fit"].startswith("On gpu, at best g1: takes 10.0 s there")
+    assert "Second was c1" in context.step_reasons["fit"]
+    assert "after 10 s" in context.reason
+    assert "10,000 s as Kubernetes" in context.reason
+
+
+def test_no_gpu_is_asked_for_where_a_model_uses_none() -> None:
+    found, _ = placed(step("fit", profile=NETWORK), pass_=Place(gpu_models=()))
+    assert found["fit"].resources is None
+    assert placement_of(found["fit"]).tolerations == ()
+
+
+def test_memory_decides_and_what_a_step_says_itself_stays() -> None:
+    own = Placement(tolerations=(Toleration(key="spot"),), priority_class="high")
+    found, _ = placed(step("join", resources=Resources(memory="128Gi"), placement=own))
+    placement = placement_of(found["join"])
+    assert placement.node_selector == {"couler.io/group": "memory"}
+    assert (placement.tolerations, placement.priority_class) == (own.tolerations, "high")
+
+
+def test_a_selector_of_the_step_is_kept_and_narrows_the_choice() -> None:
+    own = Placement(node_selector={"couler.io/group": "memory"})
+    found, _ = placed(step("a", placement=own))
+    assert placement_of(found["a"]).node_selector == {"couler.io/group": "memory"}
+    arm = Placement(node_selector={"kubernetes.io/arch": "arm64"})
+    with pytest.raises(InvalidWorkflowError, match="is amd64, not arm64"):
+        placed(step("a", placement=arm))
+
+
+def test_an_affinity_of_its_own_is_left_as_it_is() -> None:
+    own = Placement(affinity={"podAffinity": {}})
+    before = step("a", placement=own)
+    found, context = placed(before, step("b", "a"))
+    assert found["a"] is before
+    assert context.step_reasons["a"] == "It has an affinity of its own, and is left as it is."
+    assert found["b"].placement is not None
+
+
+def test_within_its_group_a_step_prefers_the_machine_that_was_chosen() -> None:
+    cluster = Cluster((machine("c1", "cpu"), machine("c2", "cpu"), machine("x", "other", cpu=1)))
+    found, _ = placed(step("a", resources=Resources(cpu="2")), cluster=cluster)
+    affinity = placement_of(found["a"]).affinity["nodeAffinity"]
+    [term] = affinity["preferredDuringSchedulingIgnoredDuringExecution"]
+    [expression] = term["preference"]["matchExpressions"]
+    assert (expression["key"], len(expression["values"])) == ("kubernetes.io/hostname", 1)
+
+
+def test_bound_to_the_machine_alone() -> None:
+    cluster = Cluster((machine("c1", "cpu"), machine("c2", "cpu")))
+    found, context = placed(step("a"), cluster=cluster, pass_=Place(bind="node"))
+    required = placement_of(found["a"]).affinity["nodeAffinity"]
+    [term] = required["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    [name] = term["matchExpressions"][0]["values"]
+    assert name in ("c1", "c2")
+    assert context.step_reasons["a"].startswith(f"On {name}: ")
+
+
+def test_items_may_go_to_machines_of_several_groups() -> None:
+    each = Foreach(over={"item": Literal(value=tuple(range(12)))})
+    cluster = Cluster(
+        (machine("a", "one"), machine("b", "two"), machine("c", "three", cpu=1)),
+    )
+    found, context = placed(
+        step("fit", foreach=each, resources=Resources(cpu="4"), profile=Profile(seconds=60)),
+        cluster=cluster,
+    )
+    affinity = placement_of(found["fit"]).affinity["nodeAffinity"]
+    required = affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert required[0]["matchExpressions"] == (
+        {"key": "couler.io/group", "operator": "In", "values": ("one", "two")},
+    )
+    assert "12 tasks" in context.step_reasons["fit"]
+
+
+def test_steps_in_groups_are_placed_and_pauses_are_not() -> None:
+    inner = Group(steps=(step("fit", profile=NETWORK), step("wait", action=Suspend(seconds=1))))
+    found, _ = placed(step("load"), step("each", "load", action=inner))
+    assert placement_of(found["fit"]).node_selector == {"couler.io/group": "gpu"}
+    assert (found["wait"].placement, found["each"].placement) == (None, None)
+
+
+def test_it_comes_to_the_same_a_second_time() -> None:
+    workflow = Workflow(name="w", steps=(step("load"), step("fit", "load", profile=NETWORK)))
+    once, _ = Pipeline((Place(),)).run(workflow, cluster=lambda: LAB)
+    again, _ = Pipeline((Place(),)).run(workflow, cluster=lambda: LAB)
+    assert once == again
+
+
+@pytest.mark.parametrize("strategy", ["kubernetes", "random", "fcfs-random", "upward-rank"])
+def test_other_strategies_choose_too(strategy: str) -> None:
+    found, _ = placed(step("a"), step("b", "a"), pass_=Place(strategy=strategy))
+    assert all(one.placement is not None for one in found.values())
+
+
+def test_all_steps_that_nothing_can_run_are_told_with_every_reason() -> None:
+    with pytest.raises(InvalidWorkflowError) as caught:
+        placed(
+            step("large", resources=Resources(memory="512Gi")),
+            step("fine"),
+            step("odd", resources=Resources(gpu=Gpu(count=1, type="h100"))),
+        )
+    assert [(one.code, one.step) for one in caught.value.diagnostics] == [
+        ("CLR550", "large"),
+        ("CLR550", "odd"),
+    ]
+    large, odd = (one.message for one in caught.value.diagnostics)
+    assert "c1, c2, g1: has 32,768 MiB of memory" in large
+    assert "g1: has GPUs of type a100, not h100" in odd
+    assert "c1, c2, m1: has no GPU" in odd
+
+
+def test_machines_that_nothing_tells_from_others_are_told_once() -> None:
+    pool = [ClusterNode(f"p-{i}", 8, 32 * GIB, "cpu", "p") for i in (1, 2)]
+    cluster = Cluster((*pool, ClusterNode("x", 0.5, GIB, "other")))
+    steps = [step(name, resources=Resources(cpu="1")) for name in "abc"]
+    with pytest.raises(InvalidWorkflowError) as caught:
+        placed(*steps, cluster=cluster)
+    [one] = caught.value.diagnostics
+    assert (one.code, one.step) == ("CLR551", "a")
+    assert one.message.startswith(
+        "cpu: no label tells these machines from others, so the pods of 3"
+    )
+    found, _ = placed(*steps, cluster=cluster, pass_=Place(group_label="team"))
+    assert placement_of(found["a"]).node_selector == {"team": "cpu"}
+    with pytest.raises(InvalidWorkflowError, match="or bind steps to groups"):
+        placed(*steps, cluster=cluster, pass_=Place(bind="node"))
+
+
+def test_without_a_cluster_there_is_nothing_to_choose_from() -> None:
+    with pytest.raises(ConfigurationError, match=r"Write cluster\.yaml"):
+        Place().run(Workflow(name="w", steps=(step("a"),)), PassContext())
+
+
+def test_a_workflow_without_steps_that_run_stays_as_it_is() -> None:
+    workflow = Workflow(name="w", steps=(step("wait", action=Suspend(seconds=1)),))
+    assert Place().run(workflow, PassContext(cluster=lambda: LAB)) is workflow
+
+
+def test_options_as_texts() -> None:
+    made = read_pass('place{strategy="upward-rank{objective=cost}", bind=node, tolerate=[spot]}')
+    assert made == Place("upward-rank{objective=cost}", "node", tolerate=("spot",))
+    with pytest.raises(EngineOptionError, match='Did you mean "upward-rank"'):
+        read_pass("place{strategy=upward-rnk}")
+
+
+def test_taints_are_tolerated_where_that_is_allowed() -> None:
+    spot = machine("s1", "spot", taints=(Taint("spot"),))
+    cluster = Cluster((spot, machine("x", "other", cpu=1)))
+    asks = step("a", resources=Resources(cpu="4"))
+    with pytest.raises(InvalidWorkflowError, match="has the taint spot"):
+        placed(asks, cluster=cluster)
+    found, _ = placed(asks, cluster=cluster, pass_=Place(tolerate=("spot",)))
+    assert placement_of(found["a"]).tolerations == (
+        Toleration(key="spot", operator="Exists", effect="NoSchedule"),
+    )
