@@ -70,7 +70,8 @@ class SyncReport:
     elsewhere
         How many entries were left alone as their files are in another repository, or may be.
     full
-        Places that still hold more than they should, as all in them is in use or of others.
+        Places that still hold more than they should, as what is in them is in use, or others have
+        taken more than half of it.
     left
         Files whose entries went, and that could not be removed.
     """
@@ -149,7 +150,9 @@ def sync_entries(
     (`couler.control.sync_choice.divide`).
 
     The entries themselves have little room, whatever their files take: of a place that holds more
-    than `CacheView.place_bytes`, those go that are worth least, also those without files.
+    than `CacheView.place_bytes`, those go that are worth least, also those without files. Entries
+    of other repositories count, but leave half of it to those of this one: these cannot make room
+    that others take.
 
     O(n log n) for n entries with a bounded number of files each, a listing of the repository for
     each run that they are of, and a read and an update of each place that something goes of.

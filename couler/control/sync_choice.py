@@ -25,6 +25,10 @@ UNTOLD_GRACE = timedelta(days=7)
 """So long an entry stays after its last use whose files are gone, if it does not tell where these
 were: it may be of another repository."""
 
+_OWN_SHARE = 0.5
+"""So much of what a place may hold entries of this repository may take, whatever others take there.
+Two repositories take three halves of it at most, which the engine can store."""
+
 _LEFT = "its files could not be removed before"
 _GONE = "its files are gone"
 _MAY_BE_READ = "some of its files are gone; the others stay for now, as they may be read"
@@ -213,7 +217,8 @@ def choose(
     outlook
         What is known of later runs.
     place_bytes
-        What one place may hold of entries; None for any number.
+        What one place may hold of entries; None for any number. Entries of others count, but leave
+        half of it to these.
     """
     removals = list(_broken(choice))
     removals += [one.removal(_LEFT) for one in choice.free if one.entry.is_left]
@@ -282,9 +287,11 @@ def _too_many(
     place_bytes: int,
 ) -> Iterator[Removal]:
     """Yield what goes for the bytes of the entries themselves, those without files included."""
-    there = (*choice.whole, *choice.values, *choice.read, *choice.elsewhere)
-    held = held_bytes(there, gone)
-    full = {place for place, size in held.items() if size > place_bytes}
+    ours = held_bytes((*choice.whole, *choice.values, *choice.read), gone)
+    others = held_bytes(choice.elsewhere, gone)
+    least = int(place_bytes * _OWN_SHARE)
+    room = {place: max(place_bytes - others[place], least) for place in ours}
+    full = {place for place, size in ours.items() if size > room[place]}
     if not full:
         return
     entries = [one.found(one.entry.text_bytes) for one in (*choice.whole, *choice.values)]
@@ -295,12 +302,13 @@ def _too_many(
             in_place.setdefault(one.entry.place, []).append(one)
     for place, free in sorted(in_place.items()):
         named = {one.name: one for one in free}
-        over = held[place] - place_bytes
+        over = ours[place] - room[place]
+        beside = f" beside {others[place]:,} of others" if others[place] else ""
         ranked = least_first(_candidate(one, policy, known, one.entry.text_bytes) for one in free)
         for goes in spare_unneeded(take_least(ranked, over), Shortage(over))[0]:
             yield named[goes.key].removal(
-                f"its config map holds {held[place]:,} bytes of at most {place_bytes:,}, and it is "
-                f"worth least there ({goes.worth:.3g})"
+                f"its config map holds {ours[place]:,} bytes of at most {room[place]:,}{beside}, "
+                f"and it is worth least there ({goes.worth:.3g})"
             )
 
 

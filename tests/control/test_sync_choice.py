@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
@@ -403,6 +404,43 @@ def test_what_is_in_use_or_of_others_keeps_its_room_and_is_told(place: Place) ->
     report = place.sync(10**9)
     assert keys_of(report) == ["mine"]
     assert place.keys() == {"theirs", "now"}
+    assert report.full == (MAP,)
+
+
+def fill(place: Place, letters: int) -> None:
+    """Fill the config map with an entry of another repository."""
+    old = NOON - timedelta(hours=9)
+    found = json.loads(text_of("theirs", "run-theirs/make/f", old, old, OTHER))
+    place.put(MAP, {"theirs": json.dumps({**found, "outputs": filled(found["outputs"], letters)})})
+
+
+def filled(outputs: dict[str, t.Any], letters: int) -> dict[str, t.Any]:
+    return {**outputs, "result": "v" * letters}
+
+
+def test_entries_of_others_that_fill_a_config_map_cost_no_entries_for_nothing(
+    place: Place,
+) -> None:
+    fill(place, 900_000)
+    for number in range(4):
+        place.entry(f"mine-{number}", 10, hours_ago=9 - number)
+    report = place.sync(10**9)
+    assert (report.removed, report.full) == ((), (MAP,))
+    assert len(place.files()) == 4
+
+
+def test_what_is_ours_has_what_others_leave_and_half_of_the_room_at_least(place: Place) -> None:
+    fill(place, 100_000)
+    place.entry("mine", 10, hours_ago=1)
+    place.put(MAP, {f"k{n}": value_of(9 - n, 100_000) for n in range(6)})
+    report = place.sync(10**9)
+    assert keys_of(report) == ["k0", "k1"]  # four of about 100 kB beside the other
+    assert report.full == ()
+    fill(place, 400_000)
+    report = place.sync(10**9)
+    assert keys_of(report) == ["k2", "k3"]
+    told = r"its config map holds 40\d,\d{3} bytes of at most 262,144 beside 40"
+    assert re.match(told, report.removed[0].reason)
     assert report.full == (MAP,)
 
 
