@@ -21,7 +21,7 @@ from couler.control.cache_sync import SyncReport, sync_entries
 from couler.control.sync_choice import UNTOLD_GRACE
 from couler.errors import ConfigurationError, EngineError, FilesLeftError
 from couler.store.run_files import RunFiles
-from tests.fakes.kubernetes.store import WORKFLOWS
+from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
 from tests.support.argo_cluster import NAMESPACE, emulated_cluster
 from tests.support.shared_cache import MAP, NOON, Place, keys_of, text_of, value_of
 
@@ -242,6 +242,25 @@ def test_files_that_stay_for_runs_and_that_no_later_sync_finds_are_told(place: P
     assert file.exists()
     assert str(error).startswith("the cluster is away. Of 2 entries that went, 1 file (")
     assert str(error).endswith("refers to them any more; remove them yourself when no run does")
+
+
+class MapGoes(MemoEntries):
+    """Entries whose config map somebody removes when they have been removed from it."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place.cluster.api())
+        self._store = place.cluster.store
+
+    def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
+        removed = super().remove(entries)
+        self._store.delete(CONFIG_MAPS, NAMESPACE, MAP)
+        return removed
+
+
+def test_what_cannot_be_put_aside_as_its_config_map_is_gone_is_told(place: Place) -> None:
+    place.entry("a", 10)
+    error, _ = failed(place, Locked(place.folder, "a"), shared=MapGoes(place))
+    assert "No entry refers to them any more" in str(error)
 
 
 def test_many_files_that_are_left_are_told_by_the_first(place: Place) -> None:
