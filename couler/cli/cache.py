@@ -197,7 +197,7 @@ def gc(
     for line in _told(cleaned, budget, dry_run):
         click.echo(line)
     if (too_much := _pinned_text(budget, pinned_bytes)) is not None:
-        click.echo(too_much)
+        click.echo(f"what is pinned takes {too_much}")
 
 
 @command.command()
@@ -213,10 +213,12 @@ def rm(session: Session, names: tuple[str, ...]) -> None:
         entries = _named(database, names)
         removed = remove_entries(database, [entry.key for entry in entries])
     for entry in entries:
-        if entry.key in removed:
+        if entry.key in removed.keys:
             session.info(f"removed {_name(entry)}")
-        elif entry.pinned:
+        elif entry.key in removed.pinned:
             session.info(f"kept {_name(entry)}, which is pinned")
+        else:
+            session.info(f"{_name(entry)} has just been removed")
 
 
 @command.command()
@@ -263,8 +265,10 @@ def _budget_text(budget: Budget, used_bytes: int) -> str:
         return "none: everything is kept"
     told = []
     if budget.total_bytes is not None:
-        share = f"{used_bytes / budget.total_bytes:.0%} used" if budget.total_bytes else "nothing"
-        told.append(f"{bytes_text(budget.total_bytes)}, {share}")
+        used = bytes_text(used_bytes)  # nothing is a share of nothing
+        if budget.total_bytes:
+            used = f"{used_bytes / budget.total_bytes:.0%}"
+        told.append(f"{bytes_text(budget.total_bytes)}, {used} used")
     if budget.run_bytes is not None:
         told.append(f"{bytes_text(budget.run_bytes)} a run")
     return f"{', '.join(told)}, by {budget.name}"
@@ -277,12 +281,12 @@ def _limits_text(budget: Budget) -> str:
 
 
 def _pinned_text(budget: Budget, pinned_bytes: int) -> str | None:
-    """Return that what is pinned is too much for the budget; None if it is not."""
+    """Return what is pinned, and that it is too much for the budget; None if it is not."""
     if budget.total_bytes is None or pinned_bytes <= budget.total_bytes:
         return None
     return (
-        f"what is pinned takes {bytes_text(pinned_bytes)}, more than the budget of "
-        f"{bytes_text(budget.total_bytes)}: nothing else can be kept"
+        f"{bytes_text(pinned_bytes)}, more than the budget of {bytes_text(budget.total_bytes)}: "
+        "nothing else can be kept"
     )
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
+from couler.cli import cache
 from couler.ir.policies import Cache
 from couler.ir.serialize import write_json
 from couler.state import (
     CacheDecision,
+    Database,
     Home,
     Journal,
     RunRecord,
@@ -23,7 +25,7 @@ from couler.state import (
     open_database,
     own_run,
 )
-from couler.state.cache import list_entries
+from couler.state.cache import list_entries, pin_entries, remove_entries
 from couler.state.decisions import record_decisions
 from couler.state.entries import Entry
 from couler.state.holds import hold_objects
@@ -152,10 +154,12 @@ def test_stats_tell_what_runs_hold_outside_of_the_entries(
 def test_pins_that_are_too_much_are_told_of(couler: Callable, home: Home) -> None:
     couler("cache", "pin", "load")
     budget = ["--cache-budget", "2kB"]
-    too_much = (
-        "what is pinned takes 2.3 KiB, more than the budget of 2.0 KiB: nothing else can be kept"
-    )
-    assert f"pinned    {too_much}" in couler("cache", "stats", *budget).out.splitlines()
+    more = "2.3 KiB, more than the budget of 2.0 KiB: nothing else can be kept"
+    too_much = f"what is pinned takes {more}"
+    assert f"pinned    {more}" in couler("cache", "stats", *budget).out.splitlines()
+    nothing = couler("cache", "stats", "--cache-budget", "0").out.splitlines()
+    assert "budget    0 B, 4.1 KiB used, by next-use" in nothing
+    assert "pinned    2.3 KiB, more than the budget of 0 B: nothing else can be kept" in nothing
     assert couler("cache", "gc", *budget, "--dry-run").out.splitlines()[-1] == too_much
     assert couler("cache", "gc", *budget).out.splitlines()[-1] == too_much
     assert keys(home) == "a"
@@ -179,6 +183,35 @@ def test_rm_removes_what_is_not_pinned(couler: Callable, home: Home) -> None:
     ]
     assert keys(home) == "a"
     assert couler("cache", "rm", "fit").code == 2
+
+
+def test_rm_tells_of_what_went_or_was_pinned_meanwhile(
+    couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_others(database: Database, named: Iterable[str]) -> object:
+        pin_entries(database, ["a" * 64], pinned=True)
+        remove_entries(database, ["b" * 64])
+        return remove_entries(database, named)
+
+    monkeypatch.setattr(cache, "remove_entries", after_others)
+    told = couler("cache", "rm", "load", "fit")
+    assert told.code == 0
+    assert told.err.splitlines() == [
+        f"kept {'a' * 12} train/load, which is pinned",
+        f"{'b' * 12} train/fit has just been removed",
+    ]
+
+
+def test_rm_tells_of_what_was_unpinned_meanwhile(
+    couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_others(database: Database, named: Iterable[str]) -> object:
+        pin_entries(database, ["a" * 64], pinned=False)
+        return remove_entries(database, named)
+
+    couler("cache", "pin", "load")
+    monkeypatch.setattr(cache, "remove_entries", after_others)
+    assert couler("cache", "rm", "load").err == f"removed {'a' * 12} train/load\n"
 
 
 def test_a_store_that_cannot_be_written_has_its_exit_code(couler: Callable, home: Home) -> None:
