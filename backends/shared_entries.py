@@ -40,7 +40,7 @@ class CacheEntry:
     repository
         Which repository that is (`repository_mark`); None for an entry that does not tell.
     is_left
-        No step can take it any more. It stands for files that could not be removed with it.
+        No step can take it any more. It stands for files that were not removed with it.
     """
 
     place: str
@@ -110,7 +110,7 @@ class SharedEntries(t.Protocol):
         ...
 
     def put_aside(self, entries: Collection[CacheEntry]) -> None:
-        """Keep entries that were removed, though not all of their files could be.
+        """Keep entries that were removed, though not all of their files were.
 
         No step takes them (`CacheEntry.is_left`); who looks later finds the files by them.
 

@@ -17,6 +17,7 @@ from couler.backends.argo.status_nodes import read_nodes
 from couler.backends.argo.workflow_api import COMPLETED_LABEL
 from couler.backends.shared_entries import CacheEntry, CacheView
 from couler.errors import EngineError, RefusedError
+from couler.ir.wording import counted
 from couler.rest.client import RestError
 
 CACHE_LABEL = "workflows.argoproj.io/configmap-type=Cache"
@@ -106,11 +107,16 @@ class MemoEntries:
         Raises
         ------
         EngineError
-            The cluster cannot be asked, or changes too often; some may be back by then.
+            The cluster cannot be asked, or changes too often, or a config map is gone; some may be
+            back by then.
         """
         for place, of_place in _by_place(entries):
             left = {f"{_LEFT}{one.key.removeprefix(_LEFT)}": one.text for one in of_place}
-            self._write(place, partial(_with, left))
+            if not self._write(place, partial(_with, left)):
+                raise EngineError(
+                    f"argo: the config map {place} is gone, which was to keep "
+                    f"{counted(len(left), 'entry', 'entries')} whose files are left"
+                )
 
     def missed(self, place: Mapping[str, Json]) -> frozenset[str]:
         """Return the locations of files of cached steps that steps of a run did not find."""
@@ -156,21 +162,21 @@ class MemoEntries:
         self._write(place, without)
         return sorted(gone)
 
-    def _write(self, place: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> None:
-        """Change what a config map holds, again if it was written to; nothing if it is gone."""
+    def _write(self, place: str, change: Callable[[Mapping[str, str]], Mapping[str, str]]) -> bool:
+        """Change what a config map holds, again if others wrote it; return whether it is there."""
         for _ in range(_CONFLICTS):
             found = self._api.config_map(place)
             data = {} if found is None else found.get("data") or {}
             changed = change(data)
             if found is None or changed == data:
-                return
+                return found is not None
             try:
                 self._api.put_config_map({**found, "data": changed})
             except RestError as error:
                 if error.code != _CONFLICT:
                     raise
                 continue
-            return
+            return True
         raise RefusedError(
             f"argo: the config map {place} changes too often to be changed from here. Try again"
         )

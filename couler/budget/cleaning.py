@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import socket
 import typing as t
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import timedelta
 
 from couler.budget.judging import Judge
-from couler.state.admission import evict_chosen, evict_entries, remove_rows
+from couler.state.admission import Eviction, evict_chosen, evict_entries, remove_rows
 from couler.state.database import Database
 from couler.state.garbage import GRACE, Collected, collect_garbage
 from couler.state.holds import complete_holds, lock_cache, release_holds, release_runs
-from couler.state.ledger import Kept
+from couler.state.ledger import Kept, Ledger, read_ledger
 from couler.state.leftovers import Garbage, list_garbage, sweep_garbage
 from couler.store import ObjectStore
+
+Evicted: t.TypeAlias = tuple[Kept, str]
+"""An entry that went, and why."""
 
 
 class Cleaned(t.NamedTuple):
@@ -22,7 +25,7 @@ class Cleaned(t.NamedTuple):
 
     unused: int
     """Entries that nobody used for some time, and those that had lost files."""
-    evicted: tuple[Kept, ...]
+    evicted: tuple[Evicted, ...]
     """Entries that went for the budget."""
     objects: int
     """Files that were deleted."""
@@ -52,7 +55,7 @@ def clean_cache(
     database, store
         The cache's entries and the runs, and their files. No other database may use the store.
     judge
-        Knows the budget, and what goes first.
+        Knows the budget, and what goes first as things stand where its course is.
     unused_for, grace
         As in `couler.state.garbage.collect_garbage`.
     dry_run
@@ -60,21 +63,29 @@ def clean_cache(
 
     Raises
     ------
+    CachePolicyError
+        The policy failed, and something would have to go by it. Nothing was removed, unless others
+        have filled the cache meanwhile: then no entry was evicted. A run goes on with what was used
+        longest ago, for which there is no need here.
     StoreError
         The store cannot be reached.
     StateError
         The database cannot be used.
     """
+    choose = _choose(judge)
+    if judge.is_limited:
+        with database.read() as connection:
+            choose(read_ledger(connection))
     complete_holds(database, store)
     collected = collect_garbage(
         database, store, unused_for=unused_for, grace=grace, dry_run=dry_run
     )
     if dry_run:
         return _foresee(database, store, judge, collected)
-    evicted: tuple[Kept, ...] = ()
+    evicted: tuple[Evicted, ...] = ()
     if judge.is_limited:
         release_runs(database)
-        evicted = tuple(kept for kept, _ in evict_entries(database, judge.shrink))
+        evicted = tuple((kept, told.reason) for kept, told in evict_entries(database, choose))
     swept = sweep_garbage(database, store, host=socket.gethostname())
     return Cleaned(
         unused=len(collected.entries),
@@ -85,6 +96,19 @@ def clean_cache(
         temporary_files=collected.temporary_files,
         kept_objects=collected.kept_objects - swept.objects,
     )
+
+
+def _choose(judge: Judge) -> Callable[[Ledger], tuple[Eviction, ...]]:
+    """Return what chooses entries to go, and fails where the policy does."""
+
+    def choose(ledger: Ledger) -> tuple[Eviction, ...]:
+        here = judge.course.here
+        evictions = tuple(judge.shrink(ledger, here))
+        if evictions:
+            judge.worths(ledger, here)  # it raises what `shrink` goes on without
+        return evictions
+
+    return choose
 
 
 def _foresee(database: Database, store: ObjectStore, judge: Judge, collected: Collected) -> Cleaned:
@@ -108,13 +132,14 @@ def _foresee(database: Database, store: ObjectStore, judge: Judge, collected: Co
 
 def _rehearse(
     database: Database, store: ObjectStore, judge: Judge, unused: Collection[str]
-) -> tuple[tuple[Kept, ...], Garbage]:
+) -> tuple[tuple[Evicted, ...], Garbage]:
     """Do in the database what cleaning does, and undo it."""
     with database.rehearse() as connection:
         lock_cache(connection)
         remove_rows(connection, unused)
-        evicted: tuple[Kept, ...] = ()
+        evicted: tuple[Evicted, ...] = ()
         if judge.is_limited:
             release_holds(connection)
-            evicted = tuple(kept for kept, _ in evict_chosen(connection, judge.shrink))
+            gone = evict_chosen(connection, _choose(judge))
+            evicted = tuple((kept, told.reason) for kept, told in gone)
         return evicted, list_garbage(connection, store, host=socket.gethostname())

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from couler.caching.later_runs import Course
+from couler.errors import RunNotFoundError, SerializationError
 from couler.ir.evaluation.foresight import is_foreseeable
 from couler.ir.evaluation.outputs import read_steps, shown_steps
 from couler.ir.graph import Graph
@@ -16,29 +17,51 @@ from couler.ir.walk import Scope, references, scopes
 from couler.ir.workflow import Group, Step, Workflow
 from couler.state.database import Database
 from couler.state.ownership import shown_status
-from couler.state.runs import cache_decisions_of, list_runs, workflow_of
+from couler.state.runs import cache_decisions_of, latest_decider, list_runs, workflow_of
 
 
-class UnderWay(t.NamedTuple):
-    """A run that uses the cache now."""
+class Latest(t.NamedTuple):
+    """The run that entries are worth something to, or after which the next one is."""
 
     run_id: str
     course: Course
+    is_under_way: bool
 
 
-def latest_under_way(database: Database) -> UnderWay | None:
-    """Return how far the run of this machine is that began last of those under way.
+def latest_course(database: Database) -> Latest | None:
+    """Return from where later uses of the cache are foreseen, whoever asks between decisions.
 
-    None if there is none. It has come to the step whose outputs it looked for, or offered, last.
+    That is as far as the run of this machine has come that began last of those under way: the step
+    whose outputs it looked for, or offered, last. If there is none, it is the end of the run that
+    used the cache last, where a run itself judges what stays. None if no run is known that used it.
     """
+    return _under_way(database) or _over(database)
+
+
+def _under_way(database: Database) -> Latest | None:
     for run in list_runs(database, status="running"):
         if run.target is not None or shown_status(run) != "running":
             continue
         workflow = read_json(workflow_of(database, run.id))
         met = [it.path for it in cache_decisions_of(database, run.id) if it.decision in _MET]
         here = str(without_places(StepPath.parse(met[-1]))) if met else ""
-        return UnderWay(run.id, replace(course_of(workflow, run.workflow), here=here))
+        return Latest(run.id, replace(course_of(workflow, run.workflow), here=here), True)
     return None
+
+
+def _over(database: Database) -> Latest | None:
+    run = latest_decider(database)
+    if run is None:
+        return None
+    try:
+        course = course_of(read_json(workflow_of(database, run.id)), run.workflow)
+    except (RunNotFoundError, SerializationError):
+        return None  # deleted just now, or recorded by another version: cleaning goes on without it
+    return Latest(run.id, replace(course, here=_last(course)), False)
+
+
+def _last(course: Course) -> str:
+    return max(course.ranks, key=course.ranks.__getitem__, default="")
 
 
 _MET = ("hit", "miss", "stored", "rejected")

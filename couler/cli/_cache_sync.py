@@ -282,19 +282,22 @@ def _json(report: SyncReport, dry_run: bool) -> dict[str, object]:
 
 def _told(report: SyncReport, dry_run: bool) -> str:
     would = "would remove" if dry_run else "removed"
-    gone = counted(len(report.removed), "entry", "entries")
     text = (
-        f"{would} {gone} ({bytes_text(report.freed_bytes)}) of "
-        f"{report.entries} ({bytes_text(report.size_bytes)})"
+        f"{would} {_entries_text(len(report.removed))} ({bytes_text(report.freed_bytes)}) of "
+        f"{report.entries:,} ({bytes_text(report.size_bytes)})"
     )
     if report.in_use:
-        text += f"; {report.in_use} are in use or were used a moment ago"
+        text += f"; {_entries_text(report.in_use)} in use or used a moment ago"
     if report.used_meanwhile:
-        text += f"; {report.used_meanwhile} were used or removed meanwhile"
+        text += f"; {_entries_text(report.used_meanwhile)} used or removed meanwhile"
     if report.elsewhere:
-        text += f"; {report.elsewhere} of other repositories were left alone"
+        text += f"; {_entries_text(report.elsewhere)} of other repositories left alone"
     if report.full:
-        text += f"; too full, with nothing that can go: {', '.join(report.full)}"
+        text += f"; too full with what is in use or of others: {', '.join(report.full)}"
     if report.over_bytes:
-        text += f"; {bytes_text(report.over_bytes)} are still over the budget"
+        text += f"; {bytes_text(report.over_bytes)} over the budget"
     return text
+
+
+def _entries_text(count: int) -> str:
+    return counted(count, "entry", "entries")

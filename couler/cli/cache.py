@@ -10,7 +10,7 @@ from datetime import timedelta
 import click
 
 from couler.budget.cleaning import Cleaned, clean_cache
-from couler.budget.courses import latest_under_way
+from couler.budget.courses import Latest, latest_course
 from couler.budget.held import Held, measure_held
 from couler.budget.judging import Budget, Judge
 from couler.cli import _cache_simulate, _cache_sync
@@ -66,7 +66,7 @@ def ls(
     """List the entries, the last used first.
 
     With --worth, what goes first if there is no room: to the run that began last, if some are under
-    way, and else to the next one.
+    way, and else to the one after that which used the cache last.
     """
     if asked != (None, None, None) and not worth:
         raise click.UsageError("a budget or a policy tells what entries are worth: give --worth")
@@ -169,7 +169,8 @@ def gc(
 ) -> None:
     """Remove entries that nobody uses, then files that nobody needs.
 
-    If there is a budget, by an option or the settings, entries of least worth go until it is kept.
+    If there is a budget, by an option or the settings, entries of least worth go until it is kept,
+    as `couler cache ls --worth` shows them; what goes is told with its reason.
     Runs may go on meanwhile. Pinned entries stay, and so do files of runs that are still listed.
     Under a budget, what cached steps of succeeded runs made goes with their entries.
     """
@@ -183,8 +184,10 @@ def gc(
                 "Give --sole-user if it serves this one alone"
             )
         store = ObjectStore(home.store_url)
+        latest = latest_course(database) if budget.is_limited else None
+        judge = Judge(budget) if latest is None else Judge(budget, latest.course)
         cleaned = clean_cache(
-            *(database, store, Judge(budget)), unused_for=unused_for, grace=grace, dry_run=dry_run
+            *(database, store, judge), unused_for=unused_for, grace=grace, dry_run=dry_run
         )
         pinned_bytes = stats_of_cache(database).pinned_bytes
     if session.settings.choose("format", format_, FORMATS) == "json":
@@ -194,7 +197,7 @@ def gc(
     for line in _told(cleaned, budget, dry_run):
         click.echo(line)
     if (too_much := _pinned_text(budget, pinned_bytes)) is not None:
-        click.echo(too_much)
+        click.echo(f"what is pinned takes {too_much}")
 
 
 @command.command()
@@ -210,10 +213,12 @@ def rm(session: Session, names: tuple[str, ...]) -> None:
         entries = _named(database, names)
         removed = remove_entries(database, [entry.key for entry in entries])
     for entry in entries:
-        if entry.key in removed:
+        if entry.key in removed.keys:
             session.info(f"removed {_name(entry)}")
-        elif entry.pinned:
+        elif entry.key in removed.pinned:
             session.info(f"kept {_name(entry)}, which is pinned")
+        else:
+            session.info(f"{_name(entry)} has just been removed")
 
 
 @command.command()
@@ -260,8 +265,10 @@ def _budget_text(budget: Budget, used_bytes: int) -> str:
         return "none: everything is kept"
     told = []
     if budget.total_bytes is not None:
-        share = f"{used_bytes / budget.total_bytes:.0%} used" if budget.total_bytes else "nothing"
-        told.append(f"{bytes_text(budget.total_bytes)}, {share}")
+        used = bytes_text(used_bytes)  # nothing is a share of nothing
+        if budget.total_bytes:
+            used = f"{used_bytes / budget.total_bytes:.0%}"
+        told.append(f"{bytes_text(budget.total_bytes)}, {used} used")
     if budget.run_bytes is not None:
         told.append(f"{bytes_text(budget.run_bytes)} a run")
     return f"{', '.join(told)}, by {budget.name}"
@@ -274,12 +281,12 @@ def _limits_text(budget: Budget) -> str:
 
 
 def _pinned_text(budget: Budget, pinned_bytes: int) -> str | None:
-    """Return that what is pinned is too much for the budget; None if it is not."""
+    """Return what is pinned, and that it is too much for the budget; None if it is not."""
     if budget.total_bytes is None or pinned_bytes <= budget.total_bytes:
         return None
     return (
-        f"what is pinned takes {bytes_text(pinned_bytes)}, more than the budget of "
-        f"{bytes_text(budget.total_bytes)}: nothing else can be kept"
+        f"{bytes_text(pinned_bytes)}, more than the budget of {bytes_text(budget.total_bytes)}: "
+        "nothing else can be kept"
     )
 
 
@@ -332,15 +339,23 @@ def _entry_json(entry: Entry, worths: Mapping[str, float]) -> dict[str, object]:
 
 def _worths(session: Session, database: Database, budget: Budget) -> dict[str, float]:
     """Return what each entry is worth now, and say to which run."""
-    run = latest_under_way(database)
+    latest = latest_course(database)
     judge, here = Judge(budget), ""
-    if run is not None:
-        course = run.course
-        judge, here = Judge(budget, course), course.here
-        at = f"has come to {here}" if here else "has come to no step with a cache yet"
-        session.info(f"worth to {run.run_id}, which {at}")
+    if latest is not None:
+        judge, here = Judge(budget, latest.course), latest.course.here
     with database.read() as connection:
-        return judge.worths(read_ledger(connection), here)
+        worths = judge.worths(read_ledger(connection), here)
+    if latest is not None:
+        session.info(f"worth to {_told_of(latest)}")
+    return worths
+
+
+def _told_of(latest: Latest) -> str:
+    if not latest.is_under_way:
+        return f"the run after {latest.run_id}, which used the cache last"
+    here = latest.course.here
+    at = f"has come to {here}" if here else "has come to no step with a cache yet"
+    return f"{latest.run_id}, which {at}"
 
 
 def _garbage_text(count: int) -> str:
@@ -352,6 +367,17 @@ def _garbage_text(count: int) -> str:
 def _cleaned_json(cleaned: Cleaned) -> dict[str, object]:
     return {
         "evicted": len(cleaned.evicted),
+        "evictions": [
+            {
+                "key": kept.key,
+                "workflow": kept.workflow,
+                "path": kept.path,
+                "run_id": kept.run_id,
+                "size_bytes": kept.size_bytes,
+                "reason": reason,
+            }
+            for kept, reason in cleaned.evicted
+        ],
         "entries": cleaned.unused,
         "objects": cleaned.objects,
         "size_bytes": cleaned.size_bytes,
@@ -370,9 +396,19 @@ def _told(cleaned: Cleaned, budget: Budget, dry_run: bool) -> t.Iterator[str]:
         yield f"{verb} {told}, unused for long or without {whose} files"
     if cleaned.evicted:
         told = counted(len(cleaned.evicted), "entry", "entries")
-        size = bytes_text(sum(kept.size_bytes for kept in cleaned.evicted))
+        size = bytes_text(sum(kept.size_bytes for kept, _ in cleaned.evicted))
         verb = "would evict" if dry_run else "evicted"
         yield f"{verb} {told} ({size}) for the budget of {_limits_text(budget)}"
+        rows = [
+            (
+                f"  {kept.key[:_KEY_LETTERS]}",
+                f"{kept.workflow}/{kept.path}",
+                bytes_text(kept.size_bytes),
+                reason,
+            )
+            for kept, reason in cleaned.evicted
+        ]
+        yield from aligned(rows)
     verb = "would delete" if dry_run else "deleted"
     yield f"{verb} {counted(cleaned.objects, 'file')} ({bytes_text(cleaned.size_bytes)})"
     if cleaned.waiting:

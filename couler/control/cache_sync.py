@@ -1,7 +1,8 @@
 """Keeping the entries of an engine elsewhere, and their files, within a number of bytes.
 
 What a policy holds to be worth least goes: first the entry, so that no run takes it any more, then
-its files. A run that took it before keeps what it reads.
+its files. A run that took it before keeps what it reads: files that may be read stay, under an
+entry that no step takes.
 """
 
 from __future__ import annotations
@@ -60,8 +61,8 @@ class SyncReport:
     removed
         What went, or would go, in the order of its worth.
     in_use
-        How many entries were not looked at since runs that go on refer to their files, or they were
-        used a moment ago.
+        How many entries with files stay since runs that go on refer to these, or they were used a
+        moment ago.
     used_meanwhile
         How many should have gone, but were used or removed by others meanwhile.
     over_bytes
@@ -69,7 +70,8 @@ class SyncReport:
     elsewhere
         How many entries were left alone as their files are in another repository, or may be.
     full
-        Places that still hold more than they should, as all in them is in use or of others.
+        Places that still hold more than they should, as what is in them is in use, or others have
+        taken more than half of it.
     left
         Files whose entries went, and that could not be removed.
     """
@@ -143,11 +145,14 @@ def sync_entries(
     Several may do this at the same time, and runs may go on: an entry is removed only if it is as
     it was seen, and only who removed it removes its files. Who is killed in between leaves files
     that nothing refers to, never an entry without files. An entry that has lost its files by
-    others' doing goes in any case; one that has none here, and may be of another repository, stays
+    others' doing goes in any case, but what is left of them stays as long as it may be read; one
+    that has none here, and may be of another repository, stays
     (`couler.control.sync_choice.divide`).
 
     The entries themselves have little room, whatever their files take: of a place that holds more
-    than `CacheView.place_bytes`, those go that are worth least, also those without files.
+    than `CacheView.place_bytes`, those go that are worth least, also those without files. Entries
+    of other repositories count, but leave half of it to those of this one: these cannot make room
+    that others take.
 
     O(n log n) for n entries with a bounded number of files each, a listing of the repository for
     each run that they are of, and a read and an update of each place that something goes of.
@@ -161,14 +166,15 @@ def sync_entries(
     choice = divide(measured, view, own, now=now, grace=grace)
     wanted = choose(choice, policy, budget_bytes, outlook, view.place_bytes)
     went = _Went(wanted) if dry_run else _remove(shared, files, wanted, measured)
-    held = held_bytes(measured, {one.entry for one in went.removed})
+    held = held_bytes(measured, {one.entry for one in went.removed if not one.keeps_files})
+    waiting = sum(one.entry.is_left for one in choice.read)
     kept_bytes = sum(one.size_bytes for one in choice.whole)
     kept_bytes -= sum(one.size_bytes for one in went.removed)
     report = SyncReport(
         entries=len(measured) - len(choice.elsewhere),
         size_bytes=sum(one.size_bytes for one in measured),
         removed=tuple(went.removed),
-        in_use=len(choice.whole) - sum(bool(one.entry.locations) for one in choice.free),
+        in_use=waiting + len(choice.whole) - sum(bool(one.entry.locations) for one in choice.free),
         used_meanwhile=len(wanted) - len(went.removed),
         over_bytes=max(0, kept_bytes - budget_bytes),
         elsewhere=len(choice.elsewhere),
@@ -210,7 +216,9 @@ def _remove(
     for of_place in by_place.values():
         gone = set(shared.remove([one.entry for one in of_place]))
         removed = [one for one in of_place if one.entry in gone]
-        theirs = [file for one in removed for file in known[one.entry].places]
+        _keep_files(shared, [known[one.entry] for one in removed if one.keeps_files], went)
+        going = [one for one in removed if not one.keeps_files]
+        theirs = [file for one in going for file in known[one.entry].places]
         users.subtract(theirs)
         try:
             files.remove(file for file in dict.fromkeys(theirs) if not users[file])
@@ -218,10 +226,22 @@ def _remove(
             went.errors.append(error)
             went.left += error.places
             removed = [_without(one, known[one.entry], set(error.places)) for one in removed]
-            aside = [one for one in gone if not set(error.places).isdisjoint(known[one].places)]
-            went.is_found_again &= _put_aside(shared, aside)
+            places = set(error.places)
+            aside = [one.entry for one in going if not places.isdisjoint(known[one.entry].places)]
+            went.is_found_again &= _put_aside(shared, aside) is None
         went.removed += removed
     return went
+
+
+def _keep_files(shared: SharedEntries, kept: Sequence[Measured], went: _Went) -> None:
+    """Put removed entries aside whose files may be read, and note the files if that fails."""
+    failure = _put_aside(shared, [one.entry for one in kept])
+    if failure is None:
+        return
+    places = tuple(place for one in kept for place in one.places)
+    went.errors.append(FilesLeftError(str(failure), places))
+    went.left += places
+    went.is_found_again = False
 
 
 def _without(one: Removal, measured: Measured, left: Collection[str]) -> Removal:
@@ -232,13 +252,15 @@ def _without(one: Removal, measured: Measured, left: Collection[str]) -> Removal
     return replace(one, size_bytes=min(one.size_bytes, freed))
 
 
-def _put_aside(shared: SharedEntries, entries: Sequence[CacheEntry]) -> bool:
-    """Keep removed entries so that a later call finds their files, and return whether it does."""
+def _put_aside(shared: SharedEntries, entries: Sequence[CacheEntry]) -> EngineError | None:
+    """Keep removed entries so that a later call finds their files; return why it does not."""
+    if not entries:
+        return None
     try:
         shared.put_aside(entries)
-    except EngineError:
-        return False
-    return True
+    except EngineError as error:
+        return error
+    return None
 
 
 def _told(report: SyncReport, went: _Went) -> str:
@@ -247,6 +269,6 @@ def _told(report: SyncReport, went: _Went) -> str:
     again = (
         "The next sync tries them again"
         if went.is_found_again
-        else "Nothing refers to them any more; remove them yourself"
+        else "No entry refers to them any more; remove them yourself when no run does"
     )
     return f"{first}. Of {gone} that went, {told_places(report.left)} could not be removed. {again}"

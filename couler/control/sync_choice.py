@@ -25,7 +25,13 @@ UNTOLD_GRACE = timedelta(days=7)
 """So long an entry stays after its last use whose files are gone, if it does not tell where these
 were: it may be of another repository."""
 
+_OWN_SHARE = 0.5
+"""So much of what a place may hold entries of this repository may take, whatever others take there.
+Two repositories take three halves of it at most, which the engine can store."""
+
 _LEFT = "its files could not be removed before"
+_GONE = "its files are gone"
+_MAY_BE_READ = "some of its files are gone; the others stay for now, as they may be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,14 @@ class Removal:
         What its files take; 0 if some were gone before.
     reason
         Why it goes.
+    keeps_files
+        Whether no step takes it any more, but its files stay for a later call.
     """
 
     entry: CacheEntry
     size_bytes: int
     reason: str
+    keeps_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +93,10 @@ class Measured:
         """Whether all of its files are there; True if it has none."""
         return all(self.files)
 
-    def removal(self, reason: str) -> Removal:
+    def removal(self, reason: str, *, keeps_files: bool = False) -> Removal:
         """Return that it goes."""
-        return Removal(self.entry, self.size_bytes if self.is_whole else 0, reason)
+        size_bytes = self.size_bytes if self.is_whole else 0
+        return Removal(self.entry, size_bytes, reason, keeps_files)
 
     def found(self, besides_bytes: int = 0) -> Found:
         """Return it as what is known of it is put together."""
@@ -109,6 +119,8 @@ class Choice:
         Entries without files.
     broken
         Entries that have lost files of this repository, and go.
+    read
+        Those of them of which others of their files are there, and may be read: these stay.
     elsewhere
         Entries whose files are in another repository, or may be.
     free
@@ -118,6 +130,7 @@ class Choice:
     whole: tuple[Measured, ...]
     values: tuple[Measured, ...]
     broken: tuple[Measured, ...]
+    read: tuple[Measured, ...]
     elsewhere: tuple[Measured, ...]
     free: tuple[Measured, ...]
 
@@ -169,15 +182,18 @@ def divide(
             f"one; or remove the config maps: {places}"
         )
     old = [one for one in untold if _last_used(one.entry) < now - UNTOLD_GRACE]
-    broken = {one.name for one in (*lost, *old)}
+    broken_names = {one.name for one in (*lost, *old)}
+    broken = [one for one in gone if one.name in broken_names]
     whole = [one for one in with_files if one.is_whole]
     values = [one for one in measured if not one.entry.locations]
+    since = now - grace
     return Choice(
         tuple(whole),
         tuple(values),
-        tuple(one for one in gone if one.name in broken),
-        tuple(one for one in gone if one.name not in broken),
-        tuple(one for one in (*whole, *values) if not _is_in_use(one.entry, view, now - grace)),
+        tuple(broken),
+        tuple(one for one in broken if one.places and _is_in_use(one.entry, view, since)),
+        tuple(one for one in gone if one.name not in broken_names),
+        tuple(one for one in (*whole, *values) if not _is_in_use(one.entry, view, since)),
     )
 
 
@@ -201,15 +217,14 @@ def choose(
     outlook
         What is known of later runs.
     place_bytes
-        What one place may hold of entries; None for any number.
+        What one place may hold of entries; None for any number. Entries of others count, but leave
+        half of it to these.
     """
-    removals = [
-        one.removal(_LEFT if one.entry.is_left else "its files are gone") for one in choice.broken
-    ]
+    removals = list(_broken(choice))
     removals += [one.removal(_LEFT) for one in choice.free if one.entry.is_left]
     removals += _least_worth(choice, policy, budget_bytes, outlook)
     if place_bytes is not None:
-        gone = {one.entry for one in removals}
+        gone = {one.entry for one in removals if not one.keeps_files}
         removals += _too_many(choice, gone, policy, budget_bytes, outlook, place_bytes)
     return removals
 
@@ -229,6 +244,16 @@ def _last_used(entry: CacheEntry) -> datetime:
 
 def _is_in_use(entry: CacheEntry, view: CacheView, since: datetime) -> bool:
     return _last_used(entry) > since or view.is_read(entry)
+
+
+def _broken(choice: Choice) -> Iterator[Removal]:
+    """Yield what goes as it has lost files; what no step takes anyway waits for its readers."""
+    read = {one.name for one in choice.read}
+    for one in choice.broken:
+        if one.name not in read:
+            yield one.removal(_LEFT if one.entry.is_left else _GONE)
+        elif not one.entry.is_left:
+            yield one.removal(_MAY_BE_READ, keeps_files=True)
 
 
 def _least_worth(
@@ -262,9 +287,11 @@ def _too_many(
     place_bytes: int,
 ) -> Iterator[Removal]:
     """Yield what goes for the bytes of the entries themselves, those without files included."""
-    there = (*choice.whole, *choice.values, *choice.elsewhere)
-    held = held_bytes(there, gone)
-    full = {place for place, size in held.items() if size > place_bytes}
+    ours = held_bytes((*choice.whole, *choice.values, *choice.read), gone)
+    others = held_bytes(choice.elsewhere, gone)
+    least = int(place_bytes * _OWN_SHARE)
+    room = {place: max(place_bytes - others[place], least) for place in ours}
+    full = {place for place, size in ours.items() if size > room[place]}
     if not full:
         return
     entries = [one.found(one.entry.text_bytes) for one in (*choice.whole, *choice.values)]
@@ -275,12 +302,13 @@ def _too_many(
             in_place.setdefault(one.entry.place, []).append(one)
     for place, free in sorted(in_place.items()):
         named = {one.name: one for one in free}
-        over = held[place] - place_bytes
+        over = ours[place] - room[place]
+        beside = f" beside {others[place]:,} of others" if others[place] else ""
         ranked = least_first(_candidate(one, policy, known, one.entry.text_bytes) for one in free)
         for goes in spare_unneeded(take_least(ranked, over), Shortage(over))[0]:
             yield named[goes.key].removal(
-                f"its config map holds {held[place]:,} bytes of at most {place_bytes:,}, and it is "
-                f"worth least there ({goes.worth:.3g})"
+                f"its config map holds {ours[place]:,} bytes of at most {room[place]:,}{beside}, "
+                f"and it is worth least there ({goes.worth:.3g})"
             )
 
 

@@ -54,6 +54,15 @@ class Stats(t.NamedTuple):
     """Files that were given up and that nobody needs, not deleted yet."""
 
 
+class Removed(t.NamedTuple):
+    """What became of entries that were to go; those in neither were gone before."""
+
+    keys: tuple[str, ...]
+    """Those that were removed."""
+    pinned: tuple[str, ...]
+    """Those that stay, as they are pinned."""
+
+
 def look_up(database: Database, key: str) -> Entry | None:
     """Return the entry of a key, None if there is none."""
     with database.read() as connection:
@@ -63,7 +72,7 @@ def look_up(database: Database, key: str) -> Entry | None:
 
 def remove_entries(
     database: Database, keys: Iterable[str], *, unused_since: datetime | None = None
-) -> tuple[str, ...]:
+) -> Removed:
     """Remove entries that are not pinned; their objects stay.
 
     What is remembered of the steps that made them is forgotten with them, unless they go because
@@ -80,16 +89,18 @@ def remove_entries(
 
     Returns
     -------
-    tuple of str
-        The keys that were removed.
+    Removed
+        The keys of those that were removed, and of those that are pinned.
     """
+    named = list(keys)
     with database.write() as connection:
         lock_cache(connection)
-        removed = _named_steps(connection, list(keys)) if unused_since is None else []
-        for workflow, place in removed:
+        steps = _named_steps(connection, named) if unused_since is None else []
+        for workflow, place in steps:
             of_step = cache_gone.c.workflow == workflow, cache_gone.c.place == place
             forget_outputs(connection, sa.and_(*of_step))
-        return _remove(connection, list(keys), unused_since)
+        pinned = _keys(connection, named, cache_entries.c.pinned)
+        return Removed(_remove(connection, named, unused_since), pinned)
 
 
 def pin_entries(database: Database, keys: Iterable[str], *, pinned: bool) -> tuple[str, ...]:
@@ -232,13 +243,21 @@ def _named_steps(connection: sa.Connection, keys: list[str]) -> list[tuple[str, 
 def _remove(
     connection: sa.Connection, keys: list[str], unused_since: datetime | None = None
 ) -> tuple[str, ...]:
-    removed: list[str] = []
-    table = cache_entries.c
+    wanted = ~cache_entries.c.pinned
+    if unused_since is not None:
+        wanted = sa.and_(wanted, cache_entries.c.last_used < unused_since)
+    removed = _keys(connection, keys, wanted)
+    remove_rows(connection, removed)
+    return removed
+
+
+def _keys(
+    connection: sa.Connection, keys: list[str], wanted: sa.ColumnElement[bool]
+) -> tuple[str, ...]:
+    """Return which of some keys have an entry that is wanted."""
+    key = cache_entries.c.key
+    found: list[str] = []
     for some in portions(keys):
-        wanted = sa.and_(table.key.in_(some), ~table.pinned)
-        if unused_since is not None:
-            wanted = sa.and_(wanted, table.last_used < unused_since)
-        found = list(connection.execute(sa.select(table.key).where(wanted)).scalars())
-        remove_rows(connection, found)
-        removed += found
-    return tuple(removed)
+        query = sa.select(key).where(key.in_(some), wanted)
+        found += connection.execute(query).scalars()
+    return tuple(found)

@@ -1,9 +1,9 @@
-"""What the cache decided: of each run as long as the run is known, and of all runs as counts."""
+"""What the cache decided: of each run as long as the run is known, and all of it as counts."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import sqlalchemy as sa
 
@@ -14,7 +14,14 @@ from couler.state.tables import cache_counts, cache_decisions
 def record_decisions(
     connection: sa.Connection, run_id: str | None, decisions: Iterable[CacheDecision]
 ) -> None:
-    """Record what was decided in a run; None if it was between runs."""
+    """Record what was decided in a run; None if it was between runs, and is counted alone.
+
+    Nobody could ask for it later by a run, nor would it go with one: who decides tells of it. The
+    transaction has locked the cache.
+    """
+    if run_id is None:
+        _add_counts(connection, Counter(decision.decision for decision in decisions))
+        return
     rows = [
         {
             "run_id": run_id,
@@ -44,8 +51,12 @@ def keep_counts(connection: sa.Connection, run_id: str) -> None:
 
     The transaction has locked the cache.
     """
+    _add_counts(connection, _recorded(connection, cache_decisions.c.run_id == run_id))
+
+
+def _add_counts(connection: sa.Connection, counts: Mapping[str, int]) -> None:
     table = cache_counts.c
-    for decision, times in _recorded(connection, cache_decisions.c.run_id == run_id).items():
+    for decision, times in counts.items():
         mine = table.decision == decision
         changed = sa.update(cache_counts).where(mine).values(times=table.times + times)
         if connection.execute(changed).rowcount == 0:

@@ -117,7 +117,8 @@ def collect_garbage(
     if not dry_run:
         # An entry that a run makes or takes meanwhile is used after the start.
         gone = remove_entries(database, unused, unused_since=unused_since)
-        removed = {*gone, *remove_entries(database, lost - unused, unused_since=started)}
+        others = remove_entries(database, lost - unused, unused_since=started)
+        removed = {*gone.keys, *others.keys}
 
     live = _live(database, store, leave_out=removed if dry_run else set())
     unreferenced = [

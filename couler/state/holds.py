@@ -32,7 +32,10 @@ def hold_objects(
 ) -> None:
     """Record that a run needs objects, in a transaction of its own; see `add_holds`.
 
-    What is there after this stays: who deletes does so in transactions that lock the cache, too.
+    What is there after this stays. `couler.state.leftovers.sweep_garbage` deletes in transactions
+    that lock the cache, too. `couler.state.garbage.collect_garbage` does not: it leaves what was
+    written or touched within its grace period, and what any run refers to, and a run begins to hold
+    nothing else in this way. So without a grace period nothing may run.
     """
     listed = tuple(digests)
     if listed:

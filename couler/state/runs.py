@@ -405,6 +405,15 @@ def cache_decisions_of(database: Database, run_id: str) -> list[CacheDecision]:
         return [CacheDecision(**row) for row in connection.execute(query).mappings()]
 
 
+def latest_decider(database: Database) -> RunRecord | None:
+    """Return the run in which the cache decided something last; None if none is known."""
+    table = cache_decisions.c
+    with database.read() as connection:
+        query = sa.select(table.run_id).where(table.run_id.is_not(None))
+        run_id = connection.execute(query.order_by(table.number.desc()).limit(1)).scalar()
+        return None if run_id is None else read_run(connection, run_id)
+
+
 def delete_run(database: Database, run_id: str) -> None:
     """Delete a run and what is known of it; its folder and what it left in the cache stay.
 

@@ -183,7 +183,7 @@ cache_decisions = sa.Table(
     metadata,
     # A row has no key of its own: a step is looked up, stored and evicted more than once.
     sa.Column("number", sa.BigInteger().with_variant(sa.Integer, "sqlite"), primary_key=True),
-    # Null if it was decided between runs.
+    # Null in rows of earlier versions; what is decided between runs is only counted.
     sa.Column("run_id", PathText, sa.ForeignKey("runs.id", ondelete="CASCADE")),
     sa.Column("path", PathText, nullable=False),
     sa.Column("key", DIGEST, nullable=False),
@@ -196,7 +196,7 @@ cache_decisions = sa.Table(
 cache_counts = sa.Table(
     "cache_counts",
     metadata,
-    # How often what was decided in runs that were deleted, whose decisions went with them.
+    # How often what was decided between runs, and in runs that were deleted.
     sa.Column("decision", sa.String(16), primary_key=True),
     sa.Column("times", sa.BigInteger, nullable=False),
 )

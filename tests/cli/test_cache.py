@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from couler.cli import cache
 from couler.ir.policies import Cache
 from couler.ir.serialize import write_json
 from couler.state import (
     CacheDecision,
+    Database,
     Home,
     Journal,
     RunRecord,
@@ -22,9 +25,12 @@ from couler.state import (
     open_database,
     own_run,
 )
-from couler.state.cache import list_entries
+from couler.state.cache import list_entries, pin_entries, remove_entries
+from couler.state.decisions import record_decisions
 from couler.state.entries import Entry
 from couler.state.holds import hold_objects
+from couler.state.runs import change_run
+from couler.state.tables import cache_entries
 from couler.store import ObjectStore
 from tests.corpus.build import flow, sh
 from tests.support.cache_entries import add_entry
@@ -148,10 +154,12 @@ def test_stats_tell_what_runs_hold_outside_of_the_entries(
 def test_pins_that_are_too_much_are_told_of(couler: Callable, home: Home) -> None:
     couler("cache", "pin", "load")
     budget = ["--cache-budget", "2kB"]
-    too_much = (
-        "what is pinned takes 2.3 KiB, more than the budget of 2.0 KiB: nothing else can be kept"
-    )
-    assert f"pinned    {too_much}" in couler("cache", "stats", *budget).out.splitlines()
+    more = "2.3 KiB, more than the budget of 2.0 KiB: nothing else can be kept"
+    too_much = f"what is pinned takes {more}"
+    assert f"pinned    {more}" in couler("cache", "stats", *budget).out.splitlines()
+    nothing = couler("cache", "stats", "--cache-budget", "0").out.splitlines()
+    assert "budget    0 B, 4.1 KiB used, by next-use" in nothing
+    assert "pinned    2.3 KiB, more than the budget of 0 B: nothing else can be kept" in nothing
     assert couler("cache", "gc", *budget, "--dry-run").out.splitlines()[-1] == too_much
     assert couler("cache", "gc", *budget).out.splitlines()[-1] == too_much
     assert keys(home) == "a"
@@ -175,6 +183,35 @@ def test_rm_removes_what_is_not_pinned(couler: Callable, home: Home) -> None:
     ]
     assert keys(home) == "a"
     assert couler("cache", "rm", "fit").code == 2
+
+
+def test_rm_tells_of_what_went_or_was_pinned_meanwhile(
+    couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_others(database: Database, named: Iterable[str]) -> object:
+        pin_entries(database, ["a" * 64], pinned=True)
+        remove_entries(database, ["b" * 64])
+        return remove_entries(database, named)
+
+    monkeypatch.setattr(cache, "remove_entries", after_others)
+    told = couler("cache", "rm", "load", "fit")
+    assert told.code == 0
+    assert told.err.splitlines() == [
+        f"kept {'a' * 12} train/load, which is pinned",
+        f"{'b' * 12} train/fit has just been removed",
+    ]
+
+
+def test_rm_tells_of_what_was_unpinned_meanwhile(
+    couler: Callable, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def after_others(database: Database, named: Iterable[str]) -> object:
+        pin_entries(database, ["a" * 64], pinned=False)
+        return remove_entries(database, named)
+
+    couler("cache", "pin", "load")
+    monkeypatch.setattr(cache, "remove_entries", after_others)
+    assert couler("cache", "rm", "load").err == f"removed {'a' * 12} train/load\n"
 
 
 def test_a_store_that_cannot_be_written_has_its_exit_code(couler: Callable, home: Home) -> None:
@@ -213,11 +250,24 @@ def test_no_time_is_a_duration_however_it_is_written(
 def test_gc_foresees_and_does_what_the_budget_asks_for(couler: Callable, home: Home) -> None:
     budget = ["--cache-budget", "2kB", "--cache-policy", "lru", "--unused-for", "999d"]
     foreseen = couler("cache", "gc", *budget, "--dry-run").out
+    why = "lru: of least worth, and all is too much"
     assert foreseen == (
-        "would evict 1 entry (2.3 KiB) for the budget of 2.0 KiB\nwould delete 2 files (2.4 KiB)\n"
+        "would evict 1 entry (2.3 KiB) for the budget of 2.0 KiB\n"
+        f"  {'a' * 12}  train/load  2.3 KiB  {why}\n"
+        "would delete 2 files (2.4 KiB)\n"
     )
     as_json = couler("cache", "gc", *budget, "--dry-run", "--format", "json").json
     assert (as_json["evicted"], as_json["objects"], as_json["kept_objects"]) == (1, 2, 1)
+    assert as_json["evictions"] == [
+        {
+            "key": "a" * 64,
+            "workflow": "train",
+            "path": "load",
+            "run_id": "train-1",
+            "size_bytes": 2400,
+            "reason": why,
+        }
+    ]
     assert keys(home) == "ab"
     told = couler("cache", "gc", *budget).out
     assert told == foreseen.replace("would evict", "evicted").replace("would delete", "deleted")
@@ -260,8 +310,8 @@ def test_files_that_wait_for_runs_are_told_of(couler: Callable, home: Home, unde
     budget = ["--cache-budget", "0", "--unused-for", "999d"]
     waiting = "2 files more can go when the runs under way have ended"
     foreseen = couler("cache", "gc", *budget, "--dry-run").out.splitlines()
-    assert foreseen[1:] == ["would delete 0 files (0 B)", waiting]
-    assert couler("cache", "gc", *budget).out.splitlines()[1:] == ["deleted 0 files (0 B)", waiting]
+    assert foreseen[3:] == ["would delete 0 files (0 B)", waiting]
+    assert couler("cache", "gc", *budget).out.splitlines()[3:] == ["deleted 0 files (0 B)", waiting]
     garbage = "garbage   2 files that nobody needs; `couler cache gc` deletes them"
     assert garbage in couler("cache", "stats").out.splitlines()
 
@@ -284,6 +334,46 @@ def test_what_entries_are_worth_depends_on_how_far_the_run_under_way_is(
     assert told == "worth to train-2, which has come to fit\n"
     assert at_fit["load"] > at_load["load"]
     assert at_fit["fit"] < at_load["fit"]
+
+
+def test_gc_evicts_what_ls_shows_as_worth_least(
+    couler: Callable, home: Home, under_way: str
+) -> None:
+    """What is worth as much but for where the run is, or the one that used the cache last."""
+    one_of_both = ["--cache-budget", "3kB", "--cache-policy", "next-use"]
+
+    def goes(told: str) -> str:
+        shown = couler("cache", "ls", "--worth", *one_of_both, "--format", "json")
+        assert shown.err == f"worth to {told}\n"
+        words = ("--unused-for", "999d", "--dry-run", "--format", "json")
+        [gone] = couler("cache", "gc", *one_of_both, *words).json["evictions"]
+        assert gone["path"] == shown.json["entries"][0]["step"]
+        return str(gone["path"])
+
+    with open_database(home.database_url) as database:
+        with database.write() as connection:
+            connection.execute(sa.update(cache_entries).values(size_bytes=2000))
+        assert goes("train-2, which has come to load") == "load"
+        with Journal(database, "train-2", 1) as journal:
+            journal.cache_decided(CacheDecision("fit", "c" * 64, "miss", "there is no entry", NOW))
+            journal.flush()
+        assert goes("train-2, which has come to fit") == "fit"
+        change_run(database, "train-2", lambda _: {"status": "failed"})
+        assert goes("the run after train-2, which used the cache last") == "fit"
+
+
+def test_a_run_whose_workflow_cannot_be_read_keeps_nobody_from_judging(
+    couler: Callable, home: Home
+) -> None:
+    decision = CacheDecision("load", "c" * 64, "miss", "there is no entry", NOW)
+    with open_database(home.database_url) as database:
+        record = RunRecord("train-3", "train", "w", "local", created=NOW, status="succeeded")
+        create_run(database, record, '{"ir_version": "9"}')
+        with database.write() as connection:
+            record_decisions(connection, "train-3", [decision])
+    told = couler("cache", "ls", "--worth", "--cache-budget", "1MB")
+    assert (told.code, told.err) == (0, "")
+    assert couler("cache", "gc", "--cache-budget", "0").code == 0
 
 
 def test_a_budget_without_worth_is_wrong_usage(couler: Callable, home: Home) -> None:

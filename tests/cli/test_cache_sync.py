@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from couler.backends.shared_entries import repository_mark
+from couler.cli import _cache_sync
+from couler.control.cache_sync import SyncReport
 from couler.errors import FilesLeftError
 from couler.store.run_files import RunFiles
 from tests.cli.conftest import GREET
@@ -101,6 +103,25 @@ def test_files_that_stay_are_told_after_what_went(
     again = couler(*SYNC, "--budget", "1Ki", "--format", "json")  # what was left is tried again
     assert (again.code, again.json["left"]) == (0, [])
     assert not (folder / "files/run-1/make/f").exists()
+
+
+@pytest.mark.parametrize(("count", "entries"), [(1, "1 entry"), (1200, "1,200 entries")])
+def test_what_stays_is_counted(
+    couler: Callable,
+    cluster: EmulatedCluster,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    entries: str,
+) -> None:
+    def sync(*_: object, **__: object) -> SyncReport:
+        return SyncReport(2400, 0, (), count, count, 2048, count, ("couler-w-0",))
+
+    monkeypatch.setattr(_cache_sync, "sync_entries", sync)
+    assert couler(*SYNC, "--budget", "1Ki").err == (
+        f"removed 0 entries (0 B) of 2,400 (0 B); {entries} in use or used a moment ago; "
+        f"{entries} used or removed meanwhile; {entries} of other repositories left alone; "
+        "too full with what is in use or of others: couler-w-0; 2.0 KiB over the budget\n"
+    )
 
 
 def test_a_budget_that_is_kept_removes_nothing(couler: Callable, cluster: EmulatedCluster) -> None:

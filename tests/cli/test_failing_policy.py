@@ -79,6 +79,25 @@ def test_a_run_goes_on_without_it_and_says_so_once(couler: Callable, program: st
     assert "Traceback" not in told.err
 
 
+@pytest.mark.parametrize("words", [("gc",), ("gc", "--dry-run"), ("ls", "--worth")])
+def test_what_judges_entries_between_runs_ends_with_it(
+    couler: Callable, program: str, words: tuple[str, ...]
+) -> None:
+    """Nothing is under way, so nothing is lost by waiting until the policy is mended."""
+    assert couler("run", program, "-j", "1").code == 0
+    told = couler("cache", *words, "--cache-budget", "700", "--cache-policy", "guess")
+    assert (told.code, told.out) == (3, "")
+    assert "the cache policy Guess: worth failed for " in told.err
+    assert len(told.err.splitlines()) == 1
+    stats = couler("cache", "stats", "--format", "json").json
+    assert (stats["entries"], stats["evicted"], stats["garbage"]) == (2, 0, 0)
+
+
+def test_what_fits_its_budget_asks_no_policy(couler: Callable, program: str) -> None:
+    assert couler("run", program, "-j", "1").code == 0
+    assert couler("cache", "gc", "--cache-budget", "9kB", "--cache-policy", "guess").code == 0
+
+
 def test_a_simulation_ends_with_it(couler: Callable, program: str) -> None:
     told = couler("cache", "simulate", program, "--cache-size", "700", "--policy", "guess")
     assert told.code == 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing as t
 from collections.abc import Collection, Iterator, Mapping
 from datetime import timedelta
@@ -20,8 +21,9 @@ from couler.control.cache_sync import SyncReport, sync_entries
 from couler.control.sync_choice import UNTOLD_GRACE
 from couler.errors import ConfigurationError, EngineError, FilesLeftError
 from couler.store.run_files import RunFiles
-from tests.support.argo_cluster import emulated_cluster
-from tests.support.shared_cache import MAP, NOON, Place, keys_of, value_of
+from tests.fakes.kubernetes.store import CONFIG_MAPS, WORKFLOWS
+from tests.support.argo_cluster import NAMESPACE, emulated_cluster
+from tests.support.shared_cache import MAP, NOON, Place, keys_of, text_of, value_of
 
 OTHER = repository_mark("s3://of-others")
 PLACE_BYTES = 512 * 1024
@@ -80,18 +82,72 @@ def test_what_does_not_tell_its_repository_goes_when_nobody_has_used_it_for_long
     assert (report.elsewhere, place.keys()) == (1, {"there", "hit"})
 
 
-def test_what_has_lost_some_of_its_files_is_of_this_repository(place: Place) -> None:
+def add_half_lost(place: Place, hours_ago: float = 5) -> Path:
+    """Add an entry b of files f and g, of which f is gone, and an entry a; return g."""
     place.entry("a", 10)
-    folder = place.folder / "run-b/make"
-    folder.mkdir(parents=True)
-    (folder / "g").write_bytes(b"1")
-    [a] = [one for one in place.shared().view().entries if one.key == "a"]
-    artifacts = '"artifacts": [{"name": "g", "s3": {"key": "run-b/make/g"}}, '
-    told = '"parameters": [{"name": "g", "value": "run-b/make/g"}, '
-    text = a.text.replace("run-a", "run-b").replace('"artifacts": [', artifacts)
-    place.put(MAP, {"b": text.replace('"parameters": [', told)})
+    file = place.folder / "run-b/make/g"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"1")
+    made = NOON - timedelta(hours=hours_ago)
+    found = json.loads(text_of("b", "run-b/make/f", made, made))
+    found["outputs"]["artifacts"].append({"name": "g", "s3": {"key": "run-b/make/g"}})
+    found["outputs"]["parameters"].append({"name": "g", "value": "run-b/make/g"})
+    place.put(MAP, {"b": json.dumps(found)})
+    return file
+
+
+def add_reader(place: Place, location: str) -> None:
+    """Add a Workflow that goes on and reads a file."""
+    read = {"inputs": {"artifacts": [{"name": "d", "s3": {"key": location}}]}}
+    place.workflow("goes-on", {"n": {"id": "n", **read}}, ended=False)
+
+
+def end_reader(place: Place) -> None:
+    def end(found: dict[str, t.Any]) -> None:
+        found["metadata"]["labels"] = {"workflows.argoproj.io/completed": "true"}
+
+    place.cluster.store.change(WORKFLOWS, NAMESPACE, "goes-on", end)
+
+
+def test_what_has_lost_some_of_its_files_is_of_this_repository(place: Place) -> None:
+    file = add_half_lost(place)
     assert keys_of(place.sync(10**9)) == ["b"]
-    assert not (folder / "g").exists()
+    assert not file.exists()
+
+
+def test_what_is_left_of_its_files_stays_while_a_run_reads_it(place: Place) -> None:
+    file = add_half_lost(place)
+    add_reader(place, "run-b/make/g")
+    foreseen = place.sync(10**9, dry_run=True)
+    report = place.sync(10**9)
+    why = "some of its files are gone; the others stay for now, as they may be read"
+    assert [(one.entry.key, one.reason) for one in report.removed] == [("b", why)]
+    assert foreseen == report
+    assert (report.freed_bytes, report.used_meanwhile, file.exists()) == (0, 0, True)
+    assert place.keys() == {"a", "left-b"}  # nobody takes it any more
+    report = place.sync(10**9)
+    assert (report.removed, report.in_use, file.exists()) == ((), 1, True)
+    end_reader(place)
+    assert keys_of(place.sync(10**9)) == ["left-b"]
+    assert (place.keys(), file.exists()) == ({"a"}, False)
+
+
+def test_what_is_left_of_its_files_stays_if_it_was_used_a_moment_ago(place: Place) -> None:
+    file = add_half_lost(place, hours_ago=0.1)
+    assert keys_of(place.sync(10**9)) == ["b"]
+    assert (place.keys(), file.exists()) == ({"a", "left-b"}, True)
+    assert place.sync(10**9).removed == ()
+    assert keys_of(place.sync(10**9, grace=timedelta(minutes=1))) == ["left-b"]
+    assert not file.exists()
+
+
+def test_a_file_that_stays_is_not_removed_with_another_entry(place: Place) -> None:
+    """What was used a moment ago says nothing of others that have its file."""
+    file = add_half_lost(place, hours_ago=0.1)
+    old = NOON - timedelta(hours=9)
+    place.put(MAP, {"c": text_of("c", "run-b/make/g", old, old)})
+    assert keys_of(place.sync(0)) == ["b", "c", "a"]
+    assert (place.keys(), file.exists()) == ({"left-b"}, True)
 
 
 @pytest.mark.parametrize("marked", [True, False], ids=["told", "not told"])
@@ -172,9 +228,39 @@ class NotPutAside(MemoEntries):
 
 def test_what_no_later_sync_finds_is_told(place: Place) -> None:
     place.entry("a", 10)
+    error, _ = failed(place, Locked(place.folder, "a"), shared=NotPutAside(place.cluster.api()))
+    told = "No entry refers to them any more; remove them yourself when no run does"
+    assert str(error).endswith(told)
+
+
+def test_files_that_stay_for_runs_and_that_no_later_sync_finds_are_told(place: Place) -> None:
+    file = add_half_lost(place)
+    add_reader(place, "run-b/make/g")
     shared = NotPutAside(place.cluster.api())
-    error, _ = failed(place, Locked(place.folder, "a"), shared=shared)
-    assert str(error).endswith("Nothing refers to them any more; remove them yourself")
+    error, report = failed(place, RunFiles(str(place.folder)), shared=shared)
+    assert (keys_of(report), report.left) == (["b", "a"], (str(file),))
+    assert file.exists()
+    assert str(error).startswith("the cluster is away. Of 2 entries that went, 1 file (")
+    assert str(error).endswith("refers to them any more; remove them yourself when no run does")
+
+
+class MapGoes(MemoEntries):
+    """Entries whose config map somebody removes when they have been removed from it."""
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place.cluster.api())
+        self._store = place.cluster.store
+
+    def remove(self, entries: Collection[CacheEntry]) -> tuple[CacheEntry, ...]:
+        removed = super().remove(entries)
+        self._store.delete(CONFIG_MAPS, NAMESPACE, MAP)
+        return removed
+
+
+def test_what_cannot_be_put_aside_as_its_config_map_is_gone_is_told(place: Place) -> None:
+    place.entry("a", 10)
+    error, _ = failed(place, Locked(place.folder, "a"), shared=MapGoes(place))
+    assert "No entry refers to them any more" in str(error)
 
 
 def test_many_files_that_are_left_are_told_by_the_first(place: Place) -> None:
@@ -337,6 +423,43 @@ def test_what_is_in_use_or_of_others_keeps_its_room_and_is_told(place: Place) ->
     report = place.sync(10**9)
     assert keys_of(report) == ["mine"]
     assert place.keys() == {"theirs", "now"}
+    assert report.full == (MAP,)
+
+
+def fill(place: Place, letters: int) -> None:
+    """Fill the config map with an entry of another repository."""
+    old = NOON - timedelta(hours=9)
+    found = json.loads(text_of("theirs", "run-theirs/make/f", old, old, OTHER))
+    place.put(MAP, {"theirs": json.dumps({**found, "outputs": filled(found["outputs"], letters)})})
+
+
+def filled(outputs: dict[str, t.Any], letters: int) -> dict[str, t.Any]:
+    return {**outputs, "result": "v" * letters}
+
+
+def test_entries_of_others_that_fill_a_config_map_cost_no_entries_for_nothing(
+    place: Place,
+) -> None:
+    fill(place, 900_000)
+    for number in range(4):
+        place.entry(f"mine-{number}", 10, hours_ago=9 - number)
+    report = place.sync(10**9)
+    assert (report.removed, report.full) == ((), (MAP,))
+    assert len(place.files()) == 4
+
+
+def test_what_is_ours_has_what_others_leave_and_half_of_the_room_at_least(place: Place) -> None:
+    fill(place, 100_000)
+    place.entry("mine", 10, hours_ago=1)
+    place.put(MAP, {f"k{n}": value_of(9 - n, 100_000) for n in range(6)})
+    report = place.sync(10**9)
+    assert keys_of(report) == ["k0", "k1"]  # four of about 100 kB beside the other
+    assert report.full == ()
+    fill(place, 400_000)
+    report = place.sync(10**9)
+    assert keys_of(report) == ["k2", "k3"]
+    told = r"its config map holds 40\d,\d{3} bytes of at most 262,144 beside 40"
+    assert re.match(told, report.removed[0].reason)
     assert report.full == (MAP,)
 
 

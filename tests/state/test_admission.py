@@ -252,16 +252,17 @@ def test_what_a_run_holds_goes_with_it(database: Database) -> None:
     assert rows(database, run_objects) == []
 
 
-def test_what_is_evicted_between_runs_is_recorded_and_counted(database: Database) -> None:
+def test_what_is_evicted_between_runs_is_told_and_counted(database: Database) -> None:
     settle(database, offer(A))
-    evict_entries(database, lambda _: [Eviction(A, "all is too much")])
-    table = cache_decisions.c
-    query = sa.select(table.run_id, table.path, table.key, table.decision, table.reason)
-    with database.read() as connection:
-        told = connection.execute(query.where(table.run_id.is_(None))).all()
-    assert told == [(None, "fit[0]", A, "evicted", "all is too much")]
-    assert [told.decision for told in cache_decisions_of(database, "r1")] == ["stored"]
-    assert stats_of_cache(database).evicted == 1
+    settle(database, offer(B))
+    [(kept, told)] = evict_entries(database, lambda _: [Eviction(A, "all is too much")])
+    assert (kept.key, told.path, told.reason) == (A, "fit[0]", "all is too much")
+    assert len(evict_entries(database, lambda _: [Eviction(B, "all is too much")])) == 1
+    assert len(rows(database, cache_decisions)) == 2
+    assert [told.decision for told in cache_decisions_of(database, "r1")] == ["stored", "stored"]
+    assert stats_of_cache(database).evicted == 2
+    delete_run(database, "r1")
+    assert stats_of_cache(database).evicted == 2
 
 
 def test_what_is_pinned_is_made_whole_whatever_the_verdict(database: Database) -> None:

@@ -75,7 +75,7 @@ def test_what_is_just_used_is_not_removed_as_unused(
         return 0.0
 
     count_hit(database, entry, NOON + timedelta(hours=1), credit_of)
-    assert removed[0].result() == ()
+    assert removed[0].result() == ((), ())
     assert look_up(database, A) is not None
 
 
