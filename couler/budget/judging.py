@@ -12,11 +12,10 @@ from couler.caching.asking import ask_admit, ask_credit, ask_worth
 from couler.caching.eviction import (
     Candidate,
     Shortage,
+    are_densities,
     is_outweighed,
-    least_first,
     spare_unneeded,
-    take_cheapest,
-    take_least,
+    take,
 )
 from couler.caching.later_runs import Course, LaterRuns
 from couler.caching.policy import CachePolicy
@@ -68,11 +67,6 @@ class Budget:
     def is_limited(self) -> bool:
         """Whether there is anything to decide."""
         return self.total_bytes is not None or self.run_bytes is not None
-
-    @property
-    def counts_densities(self) -> bool:
-        """Whether the policy's worths are densities (`couler.caching.eviction`)."""
-        return bool(getattr(self.policy, "worths_are_densities", False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +166,14 @@ class Judge:
             over = sum(kept.size_bytes for kept in left) - limit
             if over <= 0:
                 continue
+            in_densities = are_densities(budget.policy)
             try:
                 candidates = list(_candidates(left, worth))
             except CachePolicyError as error:
                 candidates = list(_candidates(left, lambda _: 0.0))
+                in_densities = False
                 why = f"used longest ago, and all is too much; {error}"
-            taken = _take(budget, candidates, over)
+            taken = take(candidates, over, are_densities=in_densities)
             for one in spare_unneeded(taken, Shortage(over))[0]:
                 gone.add(one.key)
                 yield Eviction(one.key, why)
@@ -259,22 +255,16 @@ def _make_room(
         going = {newcomer.key, *(one.key for one in taken)}
         left = (kept for kept in of_run if kept.key not in going)
         missing = over - sum(map(shortage.freed_by, taken))
-        taken += _take(budget, _candidates(left, worth), missing)
+        taken += take(_candidates(left, worth), missing, are_densities=are_densities(budget.policy))
         if sum(map(shortage.freed_by, taken)) < over:
             return "what is pinned leaves too little room"
     gone, _ = spare_unneeded(taken, *shortages)
     if not gone:
         return gone
     own = Candidate(worth(newcomer.key), newcomer.used, newcomer.key, newcomer.size_bytes)
-    if is_outweighed(own, gone, *shortages, are_densities=budget.counts_densities):
+    if is_outweighed(own, gone, *shortages, are_densities=are_densities(budget.policy)):
         return "it is worth less than what would have to go for it"
     return gone
-
-
-def _take(budget: Budget, candidates: Iterable[Candidate], missing: int) -> list[Candidate]:
-    if budget.counts_densities:
-        return take_cheapest(candidates, missing)
-    return take_least(least_first(candidates), missing)
 
 
 def _candidates(entries: Iterable[Kept], worth: Callable[[str], float]) -> Iterator[Candidate]:

@@ -11,6 +11,7 @@ from couler.caching.asking import ask_admit, ask_credit, ask_worth
 from couler.caching.eviction import (
     Candidate,
     Shortage,
+    are_densities,
     is_outweighed,
     spare_unneeded,
     take_least,
@@ -111,7 +112,7 @@ class BudgetedCache:
         self._known = _Counts(capacity_bytes, outlook)
         self._entries = self._known.entries
         self._is_lazy = bool(getattr(policy, "worths_only_rise", False))
-        self._are_densities = bool(getattr(policy, "worths_are_densities", False))
+        self._are_densities = are_densities(policy)
         self._heap: list[tuple[float, int, int, str]] = []
         self._raised: dict[str, float] = {}
         """The worths known before of what was asked for again since the first was given up.

@@ -38,9 +38,11 @@ from dataclasses import dataclass
 __all__ = [
     "Candidate",
     "Shortage",
+    "are_densities",
     "is_outweighed",
     "least_first",
     "spare_unneeded",
+    "take",
     "take_cheapest",
     "take_least",
 ]
@@ -161,6 +163,20 @@ def spare_unneeded(
     return needed[::-1], spared
 
 
+def are_densities(policy: object) -> bool:
+    """Return whether a policy says that its worths are densities, seconds for each byte."""
+    return bool(getattr(policy, "worths_are_densities", False))
+
+
+def take(
+    candidates: Iterable[Candidate], missing_bytes: int, *, are_densities: bool
+) -> list[Candidate]:
+    """Return what goes of all that may: the cheapest by densities, else what is worth least."""
+    if are_densities:
+        return take_cheapest(candidates, missing_bytes)
+    return take_least(least_first(candidates), missing_bytes)
+
+
 def take_cheapest(candidates: Iterable[Candidate], missing_bytes: int) -> list[Candidate]:
     r"""Return candidates that free so much together, and lose little; all of them if that is less.
 
@@ -177,7 +193,8 @@ def take_cheapest(candidates: Iterable[Candidate], missing_bytes: int) -> list[C
 
     .. math:: w_i s_i / \min\{s_i, m\}
 
-    is least: what it loses for each byte of those that are missing [1]_. Something large that is
+    is least, of equals the one used longest ago: what it loses for each byte of those that are
+    missing [1]_. Something large that is
     worth little for its size stays so where little is missing that something small can free.
     `spare_unneeded` has to follow. O(n log n) for n candidates.
 
@@ -198,8 +215,8 @@ def take_cheapest(candidates: Iterable[Candidate], missing_bytes: int) -> list[C
         while by_density and by_density[0].size_bytes > missing_bytes:
             large = heapq.heappop(by_density)
             heapq.heappush(by_loss, (large.worth * large.size_bytes, large))
-        dense = by_density[0].worth if by_density else math.inf
-        if by_loss and by_loss[0][0] / missing_bytes < dense:
+        small = by_density[0][:2] if by_density else (math.inf, 0)
+        if by_loss and (by_loss[0][0] / missing_bytes, by_loss[0][1].last_used) < small:
             goes = heapq.heappop(by_loss)[1]
         else:
             goes = heapq.heappop(by_density)

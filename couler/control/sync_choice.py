@@ -12,8 +12,10 @@ from couler.caching.asking import ask_admit, ask_worth
 from couler.caching.eviction import (
     Candidate,
     Shortage,
+    are_densities,
     least_first,
     spare_unneeded,
+    take,
     take_least,
 )
 from couler.caching.policy import CachePolicy, Knowledge
@@ -264,14 +266,15 @@ def _least_worth(
     free = [one for one in choice.free if one.entry.locations and not one.entry.is_left]
     known = know([one.found() for one in whole], policy, budget_bytes, outlook)
     refused = {one.name: ask_admit(policy, one.name, known) for one in free}
-    ranked = list(least_first(_candidate(one, policy, known, one.size_bytes) for one in free))
+    ranked = sorted(_candidate(one, policy, known, one.size_bytes) for one in free)
     named = {one.name: one for one in free}
     removals = [
         named[one.key].removal(reason) for one in ranked if (reason := refused[one.key]) is not None
     ]
     over = sum(one.size_bytes for one in whole) - budget_bytes
     over -= sum(one.size_bytes for one in removals)
-    taken = take_least((one for one in ranked if refused[one.key] is None), over)
+    left = [one for one in ranked if refused[one.key] is None]
+    taken = take(left, over, are_densities=are_densities(policy))
     for one in spare_unneeded(taken, Shortage(over))[0]:
         why = f"is worth least of what is left ({one.worth:.3g})"
         removals.append(named[one.key].removal(why))

@@ -241,7 +241,7 @@ def evict_entries(
         Says which go, and why; it may look at the ledger only until it returns.
     run_id
         The run at whose end this is, among whose decisions it is recorded; None if there is none:
-        then it is recorded as a decision of no run.
+        then it is only counted.
 
     Returns
     -------
