@@ -1,8 +1,8 @@
 """Steps that run inside of another one, in its pod, and how it tells of them.
 
-A pass can put several steps into one (`origin` says so), whose script runs them. What a step inside
-writes stands in the log of that one as `NAME | line`, and what is told about it as `NAME ! text`. The
-last line is `couler-group: ` and JSON.
+A pass can put several steps into one (`origin` says so), whose script runs them. What a step
+inside writes stands in the log of that one as `NAME | line`, and what is told about it as
+`NAME ! text`. The last line is `couler-group: ` and JSON.
 """
 
 from __future__ import annotations

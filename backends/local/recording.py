@@ -18,6 +18,7 @@ from couler.errors import CoulerError, WireError
 from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.stored import write_outputs
 from couler.ir.evaluation.values import Gathered, Stored, to_json
+from couler.ir.grouped import InnerEnd
 from couler.ir.paths import StepPath
 from couler.ir.status import State
 from couler.ir.wire import dump_json, is_file
@@ -139,6 +140,44 @@ class Recorder:
             log=None if log is None else Path(log),
             attempt=end.attempts or None,
         )
+        for inner in end.inside:
+            self._ended_inside(instance, inner, finished, log)
+
+    def _ended_inside(
+        self, instance: Instance, inner: InnerEnd, finished: datetime, log: str | None
+    ) -> None:
+        """Record how a step ended that another one ran inside: beside it, by its own name."""
+        from couler.state.records import StepRecord
+
+        path = instance.path.parent / inner.name
+        message = self.mask(inner.message)
+        self.results[str(path)] = StepResult(
+            status=inner.state,
+            started=inner.started,
+            finished=inner.finished or finished,
+            attempts=inner.attempts,
+            message=message,
+            exit_code=inner.exit_code,
+            log=None if log is None or not inner.attempts else Path(log),
+        )
+        record = StepRecord(
+            path=str(path),
+            name=inner.name,
+            status=inner.state,
+            key=None,
+            outputs={},
+            started=inner.started,
+            finished=inner.finished or finished,
+            attempts=inner.attempts,
+            message=message,
+            exit_code=inner.exit_code,
+            log=log if inner.attempts else None,
+            session=self.journal.session,
+            ordinal=self._next_ordinal(),
+            item=_items(path),
+        )
+        self.journal.step_ended(record, ())
+        self._tell("finished", path, status=inner.state, message=message)
 
     def reused(self, instance: Instance, end: End, record: StepRecord) -> None:
         """Tell of an instance that an earlier session of the run has ended."""

@@ -184,9 +184,8 @@ def choose(
     sets = _sets(solution, problem, graph, read, strict)
     chosen: list[tuple[str, ...]] = []
     for members in sets:
-        for some in _cut(members, most, graph, read, strict):
-            if _saves(problem, some):
-                chosen.append(some)
+        pieces = _cut(members, most, graph, read, strict)
+        chosen += (some for some in pieces if _saves(problem, some))
     grouping = _grouping(problem, chosen)
     after = price(problem, grouping).total
     if after > alone:  # what is lost as less runs in parallel is no sum over groups

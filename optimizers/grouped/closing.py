@@ -4,9 +4,9 @@ Such a set is *closed*:
 
 - each step of it waits, directly or through others of it, for all that any of it waits for outside:
   so none has begun when what is outside fails, as none of the one step has;
-- one step of it, the *exit*, is all that others wait for or read, and all steps of it lead there; or
-  there is no such step, and nothing outside waits for or reads any of it: so whatever fails of it,
-  others see the one step fail as they would have seen its exit fail or be omitted.
+- one step of it, the *exit*, is all that others wait for or read, and all steps of it lead there;
+  or there is no such step, and nothing outside waits for or reads any of it: so whatever fails of
+  it, others see the one step fail as they would have seen its exit fail or be omitted.
 
 A closed set is convex: a path that left it would begin at the exit, to which all of it leads. Two
 closed sets never wait for each other: all of one waits for all that it waits for outside.
@@ -14,16 +14,14 @@ closed sets never wait for each other: all of one waits for all that it waits fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from couler.ir.graph import Graph
 
 __all__ = ["closed_sets", "is_closed"]
 
 
-def closed_sets(
-    graph: Graph, among: Iterable[str], read: frozenset[str]
-) -> list[tuple[str, ...]]:
+def closed_sets(graph: Graph, among: Iterable[str], read: frozenset[str]) -> list[tuple[str, ...]]:
     """Return disjoint closed sets of two steps or more, large ones first.
 
     Parameters
@@ -70,9 +68,7 @@ def is_closed(graph: Graph, members: Sequence[str], read: frozenset[str]) -> boo
     """Return whether a set of steps is closed."""
     inside = set(members)
     ends = [
-        name
-        for name in members
-        if name in read or not inside.issuperset(graph.successors[name])
+        name for name in members if name in read or not inside.issuperset(graph.successors[name])
     ]
     if len(ends) > 1:
         return False
@@ -114,7 +110,7 @@ def _largest(
 def _leading_to(
     graph: Graph, free: Sequence[str], end: str | None, read: frozenset[str]
 ) -> list[str]:
-    """Return the steps that lead to an exit and nowhere else; without one, to the end of the scope."""
+    """Return the steps that lead to an exit alone; without one, to the end of the scope."""
     inside = {end} if end is not None and end in free else set[str]()
     for name in reversed(free):
         after = graph.successors[name]

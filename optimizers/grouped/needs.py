@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -77,8 +78,8 @@ def pod_needs(
     For steps in a row that is the largest step. Otherwise the sum of all bounds it, and `at_once`
     times the largest; that is asked for, at most the limit, and the runner lets no more begin than
     fit. GPUs are given to one step at a time, so that each sees those of its pod and no others: the
-    most that a step asks for. Storage is the sum, as files stay. Limits of a container are stated if
-    each step states one.
+    most that a step asks for. Storage is the sum, as files stay. Limits of a container are stated
+    if each step states one.
     """
     is_row = all(before.name in after[step.name] for before, step in _pairs(steps))
     width = 1 if is_row else min(len(steps), at_once or len(steps))
@@ -114,13 +115,13 @@ def pod_needs(
     disk = [_amount(step, "disk") for step in steps]
     if any(disk):
         asked["disk"] = _bytes(sum(disk, Decimal(0)), steps, "disk")
-    resources = Resources(**asked, gpu=gpu) if asked or gpu else None
+    resources = Resources.model_validate({**asked, "gpu": gpu}) if asked or gpu else None
     steps_needs = {name: some for name, some in needs.items() if some}
     return PodNeeds(resources, _profile(steps, after, width), room, steps_needs)
 
 
 def _pairs(steps: Sequence[Step]) -> list[tuple[Step, Step]]:
-    return list(zip(steps, steps[1:], strict=False))
+    return list(itertools.pairwise(steps))
 
 
 def _amount(step: Step, name: str) -> Decimal:

@@ -98,5 +98,3 @@ class Reading:
             name = self._names[key] = f"in_{len(self.inputs)}"
             self.inputs.append(Input(name=name, value=value, type=kind, optional=optional))
         return {"given": name, "type": kind}
-
-

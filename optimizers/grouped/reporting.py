@@ -69,12 +69,9 @@ class Report:
                 f"{', '.join(self.made[:_LISTED])}{more}."
             )
             bound = sum(one or 0.0 for one in self.bounds)
-            known = (
-                f"; no grouping costs less than {bound:g}" if None not in self.bounds else ""
-            )
+            known = f"; no grouping costs less than {bound:g}" if None not in self.bounds else ""
             self.context.explain(
-                f"By the costs {costs} that is {self.after:g} in place of "
-                f"{self.before:g}{known}."
+                f"By the costs {costs} that is {self.after:g} in place of {self.before:g}{known}."
             )
         else:
             self.context.explain("No steps are put together.")

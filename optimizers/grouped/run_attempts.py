@@ -124,9 +124,8 @@ class Running:
         with self.lock:
             self.stopped.set()
             processes = list(self.processes)
-        for process in processes:
-            send(process, signal.SIGTERM)
-        timer = threading.Timer(grace_s, lambda: [send(one, signal.SIGKILL) for one in processes])
+        send_all(processes, signal.SIGTERM)
+        timer = threading.Timer(grace_s, send_all, (processes, signal.SIGKILL))
         timer.daemon = True
         timer.start()
 
@@ -135,6 +134,12 @@ def send(process: subprocess.Popen[bytes], number: int) -> None:
     """Send a signal to a process and all that it has started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, number)
+
+
+def send_all(processes: list[subprocess.Popen[bytes]], number: int) -> None:
+    """Send a signal to several processes."""
+    for process in processes:
+        send(process, number)
 
 
 def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -> dict[str, Any]:

@@ -229,7 +229,8 @@ def link(source: str, place: str) -> None:
 
 def now() -> str:
     """Return the time in UTC, to the millisecond."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+    moment = datetime.datetime.now(datetime.timezone.utc)  # noqa: UP017  # Python 3.8
+    return moment.isoformat(timespec="milliseconds")
 
 
 def run_group(group: dict[str, Any]) -> int:

@@ -31,10 +31,7 @@ def read_from_outside(workflow: Workflow) -> dict[ScopeKey, frozenset[Read]]:
     own = {step.name for step in workflow.steps}
     handled = (step for handler in workflow.exit_handlers for step in handler.steps)
     found[None, ()] = frozenset(_reads(workflow.outputs)) | {
-        (one.step, one.output)
-        for step in handled
-        for one in references(step)
-        if one.step in own
+        (one.step, one.output) for step in handled for one in references(step) if one.step in own
     }
     return found
 

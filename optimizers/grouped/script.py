@@ -15,6 +15,7 @@ __all__ = ["literal", "script_of"]
 
 _MODULES = (run_values, run_attempts, run_group)
 _OWN = "couler."
+_WIDTH = 100
 _READ_BY_ENGINES = (("{{", "{\\u007b"), ("$", "\\u0024"))
 """What engines read in texts, and how a literal of Python writes it."""
 
@@ -40,13 +41,12 @@ def script_of(group: Mapping[str, t.Any], title: str) -> str:
 
 
 def literal(value: object, indent: int = 0) -> str:
-    r"""Return a JSON value as a literal of Python, one entry a line.
+    r"""Return a JSON value as a literal of Python, over several lines where one is too short.
 
     Examples
     --------
-    >>> print(literal({"name": "a", "words": ["echo", "${HOME} {{x}}"], "script": "a\nb\n"}))
+    >>> print(literal({"words": ["echo", "${HOME} {{x}}"], "script": "a\nb\n"}))
     {
-     'name': 'a',
      'words': ['echo', '\u0024{HOME} {\u007bx}}'],
      'script': (
       'a\n'
@@ -62,17 +62,17 @@ def literal(value: object, indent: int = 0) -> str:
         return "(\n" + "".join(f"{inner}{_text(line)}\n" for line in lines) + " " * indent + ")"
     if isinstance(value, Mapping):
         entries = [f"{_text(key)}: {literal(one, indent + 1)}" for key, one in value.items()]
-        return _listed("{", entries, "}", indent)
+        return _laid_out("{", entries, "}", indent)
     if isinstance(value, list | tuple):
         entries = [literal(one, indent + 1) for one in value]
-        flat = f"[{', '.join(entries)}]"
-        return flat if len(flat) < 80 and "\n" not in flat else _listed("[", entries, "]", indent)
+        return _laid_out("[", entries, "]", indent)
     return repr(value)
 
 
-def _listed(start: str, entries: Sequence[str], end: str, indent: int) -> str:
-    if not entries:
-        return start + end
+def _laid_out(start: str, entries: Sequence[str], end: str, indent: int) -> str:
+    flat = start + ", ".join(entries) + end
+    if len(flat) + indent < _WIDTH and "\n" not in flat:
+        return flat
     inner = " " * (indent + 1)
     return f"{start}\n" + "".join(f"{inner}{one},\n" for one in entries) + " " * indent + end
 
@@ -121,9 +121,7 @@ def _definitions(module: ModuleType) -> str:
                     elif index == 0 and not lines[one.end_lineno or 0].strip():
                         left_out.add((one.end_lineno or 0) + 1)
     first = next(
-        node.lineno
-        for node in tree.body[1:]
-        if not isinstance(node, ast.Import | ast.ImportFrom)
+        node.lineno for node in tree.body[1:] if not isinstance(node, ast.Import | ast.ImportFrom)
     )
     kept = [line for at, line in enumerate(lines, 1) if at >= first and at not in left_out]
     return "\n".join(kept).strip("\n")

@@ -159,7 +159,8 @@ def _edges(step: Step, apart: frozenset[str]) -> Iterator[str]:
 
 
 def _files(inputs: tuple[Input, ...], outputs: tuple[Output, ...]) -> Iterator[str]:
-    for one in (*inputs, *outputs):
+    both: tuple[Input | Output, ...] = (*inputs, *outputs)
+    for one in both:
         if one.at is not None or one.archive is not None:
             yield f'"{one.name}" lies outside of the workflow'
         if one.path is not None and (one.path.startswith("/") or ".." in one.path.split("/")):

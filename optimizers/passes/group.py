@@ -11,7 +11,7 @@ from couler.ir.evaluation.outputs import read_in_scope
 from couler.ir.graph import Graph
 from couler.ir.rewrite import map_scopes
 from couler.ir.verify.types import Kind
-from couler.ir.walk import Scope, ScopeKey, all_steps, scopes, told_apart
+from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
 from couler.optimizers.grouped.choosing import (
@@ -28,6 +28,7 @@ from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits
 
 if t.TYPE_CHECKING:
     from couler.ir.workflow import Step
+
 
 @dataclass(frozen=True)
 class Group:
@@ -56,8 +57,8 @@ class Group:
         `contraction`, `tree-dp`, `milp`, `cp-sat`, `planner`; the default is `contraction`, which
         needs nothing to be installed.
     costs
-        What counts: `connection` (an edge within a group 5, between groups 20, a group 50) or `node`
-        (edges 5, a group 1000), of the paper.
+        What counts, of the paper: `connection` (an edge within a group 5, between groups 20, a
+        group 50) or `node` (edges 5, a group 1000).
     intra, inter, group
         Numbers in place of those.
     per_lost_s
@@ -197,7 +198,7 @@ class Group:
         return {
             "/".join(scope.path): self._problem(scope, workflow, images)
             for scope in scopes(workflow)
-            if scope.handler is None and not scope.path[-1:] == ("hooks",)
+            if scope.handler is None and not "".join(scope.path[-1:]).endswith(HOOKS)
         }
 
     def _problem(self, scope: Scope, workflow: Workflow, images: Images) -> ScopeProblem:
