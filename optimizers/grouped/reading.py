@@ -83,7 +83,7 @@ class Reading:
                 return {"template": [self.text(part) for part in value.parts]}
             case OrElse() | FirstOf():
                 read = {one.step for one in walk(value) if isinstance(one, StepRef)}
-                if read.isdisjoint(self._members):
+                if not read.issubset(self._members):
                     return self._given(value, "json")
                 options = (
                     value.options if isinstance(value, FirstOf) else (value.value, value.default)
