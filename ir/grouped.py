@@ -12,7 +12,11 @@ import typing as t
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
-__all__ = ["GROUPED", "REPORT", "InnerEnd", "lines_of", "read_report"]
+from couler.ir.paths import StepPath, without_places
+from couler.ir.walk import steps_by_path
+from couler.ir.workflow import Workflow
+
+__all__ = ["GROUPED", "REPORT", "InnerEnd", "inner_name", "lines_of", "read_report"]
 
 GROUPED = "group"
 """The origin of a step that runs others inside."""
@@ -65,6 +69,27 @@ def lines_of(name: str, lines: Iterable[str]) -> Iterator[str]:
         for start in (f"{name} | ", f"{name} ! "):
             if line.startswith(start):
                 yield line.removeprefix(start)
+
+
+def inner_name(workflow: Workflow, place: str, asked: str) -> str | None:
+    """Return the name of the step inside that is meant, None if all that runs at a place is.
+
+    Parameters
+    ----------
+    workflow
+        What runs.
+    place
+        Path of a step of it.
+    asked
+        The path or name by which the user asked for that.
+    """
+    try:
+        path, wanted = StepPath.parse(place), StepPath.parse(asked)
+    except ValueError:
+        return None
+    step = dict(steps_by_path(workflow)).get(str(without_places(path)))
+    is_other = step is not None and step.origin == GROUPED and wanted[-1].name != step.name
+    return wanted[-1].name if is_other else None
 
 
 def _end(step: dict[str, t.Any]) -> InnerEnd:

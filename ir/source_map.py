@@ -137,6 +137,29 @@ class SourceMap:
             end = whole if whole is not None and whole.status in LEFT_OUT else None
         return end
 
+    def hosts(self, ends: Iterable[str]) -> dict[str, str]:
+        """Return for each step of the program that ran inside of another one where that was.
+
+        Parameters
+        ----------
+        ends
+            Paths of what has an end of its own in the run; a step that runs others inside tells of
+            each of them by its own path.
+
+        Examples
+        --------
+        >>> SourceMap({"load": ("load-to-fit",)}).hosts(["load-to-fit", "load", "other"])
+        {'load': 'load-to-fit'}
+        """
+        if not self.steps:
+            return {}
+        found = {path: self.find(path) for path in ends}
+        return {
+            path: str(places[0])
+            for path, places in found.items()
+            if len(places) == 1 and str(places[0]) != path
+        }
+
     def to_json(self) -> dict[str, t.Any]:
         """Return the map as JSON."""
         return {

@@ -204,7 +204,8 @@ def attempt(
     """
     work = os.path.join(folder, "work")
     os.makedirs(work)
-    environ = {name: text for name, text in os.environ.items() if not name.startswith("COULER_")}
+    hidden = ("COULER_INPUT_", "COULER_ENV_")
+    environ = {name: text for name, text in os.environ.items() if not name.startswith(hidden)}
     environ["COULER_WORK"] = work
     for given in step.get("inputs", ()):
         if given["type"] in ("file", "directory"):
