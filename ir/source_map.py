@@ -131,7 +131,8 @@ class SourceMap:
         if len(found) != 1:
             return None
         [path] = found
-        end = ends.get(str(path))
+        end = ends.get(text)  # of a step that ran inside of the one that it was put into
+        end = ends.get(str(path)) if end is None else end
         if end is None and path[-1].item is not None:
             whole = ends.get(str(StepPath((*path.parent, PathPart(path[-1].name)))))
             end = whole if whole is not None and whole.status in LEFT_OUT else None

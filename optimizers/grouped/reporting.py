@@ -32,7 +32,7 @@ class Report:
             why = given.refused.get(step.name)
             if why is not None:
                 path = scope.path_of(step)
-                self.context.explain(f"It cannot share a pod: {why}.", step=path)
+                self.context.explain(f"It is in no group: {why}.", step=path)
                 self.left.append(f"{path} ({why})")
 
     def chose(

@@ -111,7 +111,7 @@ def test_the_same_twice() -> None:
 def test_steps_that_are_left_alone(fields: dict[str, t.Any], why: str) -> None:
     made, context = run(chain(**fields))
     assert names(made) == ["a", "b-to-c"]
-    assert context.step_reasons["a"] == f"It cannot share a pod: {why}."
+    assert context.step_reasons["a"] == f"It is in no group: {why}."
 
 
 def test_containers_without_a_command_and_other_kinds() -> None:
@@ -222,7 +222,7 @@ def test_what_the_pod_asks_for() -> None:
     made_alone, context = run(side, cpu=1)
     assert names(made_alone) == ["a", "b", "c"]
     assert context.step_reasons["b"] == (
-        "It cannot share a pod: it asks for 2 cpu, and a pod of a group has 1."
+        "It is in no group: it asks for 2 cpu, and a pod of a group has 1."
     )
 
 
