@@ -128,6 +128,7 @@ class Recorder:
             exit_code=end.exit_code,
             log=None if log is None else Path(log),
         )
+        record = None
         if not stays_known:
             record = self._record(instance, end, started, finished, log)
             self.journal.step_ended(record, self.objects_of(instance, end))
@@ -140,44 +141,28 @@ class Recorder:
             log=None if log is None else Path(log),
             attempt=end.attempts or None,
         )
-        for inner in end.inside:
-            self._ended_inside(instance, inner, finished, log)
+        if record is not None:
+            for inner in end.inside:
+                self._ended_inside(inner, record)
 
-    def _ended_inside(
-        self, instance: Instance, inner: InnerEnd, finished: datetime, log: str | None
-    ) -> None:
-        """Record how a step ended that another one ran inside: beside it, by its own name."""
-        from couler.state.records import StepRecord
+    def _ended_inside(self, inner: InnerEnd, outer: StepRecord) -> None:
+        """Record how a step ended that another one ran inside."""
+        from couler.state.inside import record_of
 
-        path = instance.path.parent / inner.name
-        message = self.mask(inner.message)
-        self.results[str(path)] = StepResult(
-            status=inner.state,
-            started=inner.started,
-            finished=inner.finished or finished,
-            attempts=inner.attempts,
-            message=message,
-            exit_code=inner.exit_code,
-            log=None if log is None or not inner.attempts else Path(log),
-        )
-        record = StepRecord(
-            path=str(path),
-            name=inner.name,
-            status=inner.state,
-            key=None,
-            outputs={},
-            started=inner.started,
-            finished=inner.finished or finished,
-            attempts=inner.attempts,
-            message=message,
-            exit_code=inner.exit_code,
-            log=log if inner.attempts else None,
-            session=self.journal.session,
-            ordinal=self._next_ordinal(),
-            item=_items(path),
+        record = record_of(inner, outer, self._next_ordinal())
+        record = replace(record, message=self.mask(record.message))
+        self.results[record.path] = StepResult(
+            status=record.status,
+            started=record.started,
+            finished=record.finished,
+            attempts=record.attempts,
+            message=record.message,
+            exit_code=record.exit_code,
+            log=None if record.log is None else Path(record.log),
         )
         self.journal.step_ended(record, ())
-        self._tell("finished", path, status=inner.state, message=message)
+        path = StepPath.parse(record.path)
+        self._tell("finished", path, status=inner.state, message=record.message)
 
     def reused(self, instance: Instance, end: End, record: StepRecord) -> None:
         """Tell of an instance that an earlier session of the run has ended."""
