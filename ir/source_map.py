@@ -131,11 +131,35 @@ class SourceMap:
         if len(found) != 1:
             return None
         [path] = found
-        end = ends.get(str(path))
+        end = ends.get(text)  # of a step that ran inside of the one that it was put into
+        end = ends.get(str(path)) if end is None else end
         if end is None and path[-1].item is not None:
             whole = ends.get(str(StepPath((*path.parent, PathPart(path[-1].name)))))
             end = whole if whole is not None and whole.status in LEFT_OUT else None
         return end
+
+    def hosts(self, ends: Iterable[str]) -> dict[str, str]:
+        """Return for each step of the program that ran inside of another one where that was.
+
+        Parameters
+        ----------
+        ends
+            Paths of what has an end of its own in the run; a step that runs others inside tells of
+            each of them by its own path.
+
+        Examples
+        --------
+        >>> SourceMap({"load": ("load-to-fit",)}).hosts(["load-to-fit", "load", "other"])
+        {'load': 'load-to-fit'}
+        """
+        if not self.steps:
+            return {}
+        found = {path: self.find(path) for path in ends}
+        return {
+            path: str(places[0])
+            for path, places in found.items()
+            if len(places) == 1 and str(places[0]) != path
+        }
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the map as JSON."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from couler.backends.local.capture import streams_to
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
+from couler.backends.local.inside import tell_inside
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import Exchange
 from couler.backends.local.place import Place, entry_texts
@@ -96,6 +97,7 @@ async def attempt_process(bound: Bound, place: Place, start: Start) -> Attempt:
         attempt = await _attempt_pod(job, bound, environ, place, start)
     finally:
         await runtime_call(runtime, runtime.end, job)
+    attempt = await tell_inside(attempt, bound, place, start.number)
     if attempt.succeeded and not _remove_empty(job):
         await asyncio.to_thread(shutil.rmtree, job.folder, ignore_errors=True)
     return replace(attempt, files=bound.files) if bound.files else attempt

@@ -19,6 +19,7 @@ from couler.backends.local.retries import FailureKind
 from couler.ir.artifacts import Location
 from couler.ir.evaluation.instances import RUNS, bind_inputs
 from couler.ir.evaluation.values import Outputs, Stored, View, resolve_text
+from couler.ir.grouped import InnerEnd
 from couler.ir.listing import ListFiles
 from couler.ir.paths import StepPath
 from couler.ir.status import State
@@ -38,6 +39,8 @@ class End:
         The run that made what was taken from the cache.
     since
         Ordinal of the latest end in it, `RUNS` for what runs in this session; 0 if nothing ran.
+    inside
+        How the steps ended that it ran inside.
     """
 
     state: State
@@ -48,6 +51,7 @@ class End:
     key: str | None = None
     since: int = 0
     source_run: str | None = None
+    inside: tuple[InnerEnd, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,8 @@ class Attempt:
     since: int = RUNS
     files: Files = field(default_factory=dict)
     """What its inputs took from outside of the workflow."""
+    inside: tuple[InnerEnd, ...] = ()
+    """How the steps ended that it ran inside."""
 
 
 @dataclass(frozen=True, slots=True)

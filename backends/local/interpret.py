@@ -368,7 +368,11 @@ class Interpreter:
             shape = self._shape(step, around)
             grant = await self._dispatcher.acquire(shape, around.priority, limits)
         state: State = "succeeded" if last.succeeded else "failed"
-        return End(state, last.outputs, last.message, last.exit_code, number, key, since=RUNS)
+        return End(
+            *(state, last.outputs, last.message, last.exit_code, number, key),
+            since=RUNS,
+            inside=last.inside,
+        )
 
     @contextlib.asynccontextmanager
     async def holding(self, locks: tuple[Lock, ...], limits: Limits) -> AsyncIterator[None]:

@@ -18,6 +18,7 @@ from couler.errors import CoulerError, WireError
 from couler.ir.evaluation.instances import Instance
 from couler.ir.evaluation.stored import write_outputs
 from couler.ir.evaluation.values import Gathered, Stored, to_json
+from couler.ir.grouped import InnerEnd
 from couler.ir.paths import StepPath
 from couler.ir.status import State
 from couler.ir.wire import dump_json, is_file
@@ -127,6 +128,7 @@ class Recorder:
             exit_code=end.exit_code,
             log=None if log is None else Path(log),
         )
+        record = None
         if not stays_known:
             record = self._record(instance, end, started, finished, log)
             self.journal.step_ended(record, self.objects_of(instance, end))
@@ -139,6 +141,28 @@ class Recorder:
             log=None if log is None else Path(log),
             attempt=end.attempts or None,
         )
+        if record is not None:
+            for inner in end.inside:
+                self._ended_inside(inner, record)
+
+    def _ended_inside(self, inner: InnerEnd, outer: StepRecord) -> None:
+        """Record how a step ended that another one ran inside."""
+        from couler.state.inside import record_of
+
+        record = record_of(inner, outer, self._next_ordinal())
+        record = replace(record, message=self.mask(record.message))
+        self.results[record.path] = StepResult(
+            status=record.status,
+            started=record.started,
+            finished=record.finished,
+            attempts=record.attempts,
+            message=record.message,
+            exit_code=record.exit_code,
+            log=None if record.log is None else Path(record.log),
+        )
+        self.journal.step_ended(record, ())
+        path = StepPath.parse(record.path)
+        self._tell("finished", path, status=inner.state, message=record.message)
 
     def reused(self, instance: Instance, end: End, record: StepRecord) -> None:
         """Tell of an instance that an earlier session of the run has ended."""

@@ -19,6 +19,7 @@ from couler.cli._format import seconds_text
 from couler.cli._progress import Tell, show_progress
 from couler.cli._rows import COLOURS
 from couler.cli._session import Session
+from couler.ir.grouped import lines_of
 from couler.ir.source_map import SourceMap
 from couler.ir.workflow import Workflow
 from couler.show.text import shorten
@@ -135,7 +136,12 @@ def _output_text(name: str, value: object) -> str:
 
 
 def _summary(session: Session, result: RunResult, again: Again, took_s: float) -> str:
-    whole = [step for path, step in result.steps.items() if not set("/[@") & set(path)]
+    hosts = set(result.source_map.hosts(result.steps).values())  # told by the steps inside
+    whole = [
+        step
+        for path, step in result.steps.items()
+        if path not in hosts and not set("/[@") & set(path)
+    ]
     counts = Counter("reused" if step.reused else step.status for step in whole)
     told = ", ".join(f"{count} {status}" for status, count in counts.items()) or "no steps"
     status = session.style(result.status, fg=COLOURS[result.status], bold=True)
@@ -162,8 +168,9 @@ def _failure_lines(result: RunResult, again: Again, elsewhere: str | None) -> It
     if result.status == "succeeded":
         return
     failed = [path for path, step in result.steps.items() if step.status == "failed"]
+    hosts = result.source_map.hosts(failed)
     for path in failed:
-        if any(_is_inside(other, path) for other in failed):
+        if path in hosts.values() or any(_is_inside(other, path) for other in failed):
             continue
         step = result.steps[path]
         if result.status == "cancelled" and step.message == result.message:
@@ -171,7 +178,7 @@ def _failure_lines(result: RunResult, again: Again, elsewhere: str | None) -> It
         label = result.source_map.label(path)
         yield f'step "{label}" failed: {_reason(step, elsewhere) or "no reason is known"}'
         if step.log is not None and step.log.is_file():
-            yield from _last_lines(step.log)
+            yield from _last_lines(step.log, path.rpartition("/")[2] if path in hosts else None)
             yield f"  log: {step.log}"
         elif elsewhere is not None and step.attempts:
             yield f"  log: {again.logs(result.run_id, path)}"
@@ -195,11 +202,12 @@ def _reason(step: StepResult, elsewhere: str | None) -> str | None:
     return step.message if match is None else explain(match).replace("\n", "\n  ")
 
 
-def _last_lines(log: Path) -> Iterator[str]:
+def _last_lines(log: Path, inside: str | None) -> Iterator[str]:
+    """Yield the last lines of a log, or those of one step inside of the one whose log it is."""
     last: deque[str] = deque(maxlen=_LOG_LINES)
     count = 0
     with log.open(encoding="utf-8", errors="replace") as lines:
-        for line in lines:
+        for line in lines if inside is None else lines_of(inside, lines):
             last.append(line.rstrip("\n"))
             count += 1
     if count > _LOG_LINES:

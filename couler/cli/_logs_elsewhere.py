@@ -16,6 +16,7 @@ from couler.cli._elsewhere import Unreached, ask
 from couler.cli._prefixes import Prefixes, is_of
 from couler.cli._session import Session
 from couler.errors import CoulerError
+from couler.ir.grouped import lines_of
 from couler.ir.paths import StepPath
 from couler.ir.serialize import read_json
 from couler.ir.walk import steps_by_path
@@ -117,8 +118,11 @@ def show_logs(
     step: str | None,
     attempt: int | None,
     follow: bool,
+    inside: str | None = None,
 ) -> bool:
     """Show what the steps of a run have written, and return whether there was a step to read.
+
+    With `inside` only what the step of that name wrote, which ran inside of the one asked for.
 
     Ends the command where a log could not be read, after all others have been.
     """
@@ -128,7 +132,8 @@ def show_logs(
     reader = LogReader(run, database, session.environment)
 
     def read(path: str) -> Iterator[str]:
-        return reader.read(StepPath.parse(path), attempt=attempt, follow=follow)
+        lines = reader.read(StepPath.parse(path), attempt=attempt, follow=follow)
+        return lines if inside is None else lines_of(inside, lines)
 
     printer = Printer(session, Prefixes(session, step))
     if follow and fault is None:

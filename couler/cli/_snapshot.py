@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from couler.cli._format import time_text
 from couler.errors import ArtifactError, WireError
 from couler.ir.graph import Graph
+from couler.ir.grouped import GROUPED
 from couler.ir.paths import HANDLER_PREFIX, PathPart, StepPath
 from couler.ir.serialize import read_json
 from couler.ir.source_map import NO_CHANGE, SourceMap
@@ -177,17 +178,20 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
         steps_of,
         workflow_of,
     )
+    from couler.state.inside import inner_records
 
     run = find_run(database, run_id)
     status = shown_status(run)
     # What ends between these two is seen as ended: the record of a step counts more.
     attempts = attempts_of(database, run.id)
-    records = steps_of(database, run.id)
+    records = tuple(steps_of(database, run.id))
     session = max((one.number for one in sessions_of(database, run.id)), default=1)
     workflow = read_json(workflow_of(database, run.id))
-    reader = _Reader(workflow, home, status, session)
+    records += inner_records(workflow, records)
+    source_map = source_map_of(database, run.id)
+    reader = _Reader(workflow, home, status, session, source_map)
     views = tuple(reader.views(records, attempts))
-    return Snapshot(run, status, views, critical_steps(workflow), source_map_of(database, run.id))
+    return Snapshot(run, status, views, critical_steps(workflow), source_map)
 
 
 def critical_steps(workflow: Workflow) -> frozenset[str]:
@@ -206,7 +210,14 @@ def critical_steps(workflow: Workflow) -> frozenset[str]:
 
 
 class _Reader:
-    def __init__(self, workflow: Workflow, home: Home, status: ShownStatus, session: int) -> None:
+    def __init__(
+        self,
+        workflow: Workflow,
+        home: Home,
+        status: ShownStatus,
+        session: int,
+        source_map: SourceMap,
+    ) -> None:
         from couler.store import ObjectStore
 
         self._is_running = status == "running"
@@ -220,6 +231,7 @@ class _Reader:
             self._steps[names] = (None, order)
             self._place(handler.steps, names, order)
         self._own = [names for names in self._steps if len(names) == 1]
+        self._place_inside(source_map)
 
     def views(
         self, records: Iterable[StepRecord], attempts: Iterable[AttemptRecord]
@@ -353,6 +365,14 @@ class _Reader:
                 self._steps[inner] = (step, place)
             if isinstance(step.action, Group):
                 self._place(step.action.steps, inner, place)
+
+    def _place_inside(self, source_map: SourceMap) -> None:
+        """Put steps that run inside of others below these, beside which they are told of."""
+        for number, (path, places) in enumerate(source_map.steps.items()):
+            for place in places:
+                step, order = self._steps.get(_names(StepPath.parse(place)), (None, ()))
+                if step is not None and step.origin == GROUPED:
+                    self._steps[_names(StepPath.parse(path))] = (None, (*order, number))
 
     def _order(self, path: StepPath) -> list[tuple[tuple[int, ...], int, int]]:
         return [

@@ -16,6 +16,7 @@ from couler.cli._runs import home_option, open_home, run_argument
 from couler.cli._session import Session, pass_session, session_options
 from couler.errors import StateError, StepNotFoundError
 from couler.ir.evaluation.places import find_place, refuse_unknown
+from couler.ir.grouped import inner_name, lines_of
 from couler.ir.serialize import read_json
 from couler.state import (
     AttemptRecord,
@@ -59,6 +60,7 @@ def command(
     line begins with the path of its step. All attempts of a step are in one log; --attempt shows
     one of them. An engine elsewhere has one log for each attempt, and gives that of the last.
     """
+    inside: str | None = None
     with open_home(session, home) as (database, found):
         record = find_run(database, run)
         name = record.id
@@ -66,14 +68,24 @@ def command(
             if step in source_map.removed:
                 session.info(f'step "{step}" has no log: {source_map.removed[step]}')
                 return
-            step = find_place(read_json(workflow_of(database, name)), step, source_map)
+            workflow, asked = read_json(workflow_of(database, name)), step
+            step = find_place(workflow, asked, source_map)
+            inside = inner_name(workflow, step, asked)
         if record.target is not None:
             if not show_logs(
-                session, record, database, found, step=step, attempt=attempt, follow=follow
+                session,
+                record,
+                database,
+                found,
+                step=step,
+                attempt=attempt,
+                follow=follow,
+                inside=inside,
             ):
                 _complain_of_nothing(session, database, find_run(database, name), step, attempt)
             return
-        reader = _Reader(session, database, name, step, attempt, Prefixes(session, step))
+        prefixes = Prefixes(session, step)
+        reader = _Reader(session, database, name, step, attempt, prefixes, inside)
         has_shown = False
         while True:
             record = find_run(database, name)
@@ -139,6 +151,8 @@ class _Reader:
     step: str | None
     attempt: int | None
     prefixes: Prefixes
+    inside: str | None
+    """A step inside of the one that is asked for, whose lines alone are wanted."""
     logs: dict[str, _Log] = field(default_factory=dict)
 
     def read(self, *, is_last: bool) -> Iterator[str]:
@@ -154,7 +168,8 @@ class _Reader:
         self.prefixes.know(self.logs)
         written = {attempt.path for attempt in attempts if attempt.finished is None}
         for log in tuple(self.logs.values()):
-            for line in log.lines(is_last=is_last or log.path not in written):
+            lines = log.lines(is_last=is_last or log.path not in written)
+            for line in lines if self.inside is None else lines_of(self.inside, lines):
                 yield self.prefixes.of(log.path) + line
 
     def _add_part(self, attempt: AttemptRecord, file: Path, wanted: int) -> None:

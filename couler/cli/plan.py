@@ -34,6 +34,7 @@ from couler.optimizers.estimate import Prices
 
 FORMATS = ("text", "json")
 PICTURES = ("svg", "mermaid", "dot", "html")
+TASKS = ("pddl",)
 
 
 @click.command()
@@ -53,6 +54,11 @@ PICTURES = ("svg", "mermaid", "dot", "html")
     "as_",
     type=click.Choice(PICTURES),
     help="Draw the workflow before and after the passes instead; html has the report as well.",
+)
+@click.option(
+    "--emit",
+    type=click.Choice(TASKS),
+    help="Write the planning task of the pass group instead; with -o into a folder.",
 )
 @click.option(
     "--dump",
@@ -77,6 +83,7 @@ def command(
     cluster_file: Path | None,
     format_: str | None,
     as_: str | None,
+    emit: str | None,
     dump: Path | None,
     output: str | None,
     home: Path | None,
@@ -91,6 +98,8 @@ def command(
     """
     if as_ is not None and format_ is not None:
         raise click.UsageError("--as draws a picture, --format reports: give one of them")
+    if emit is not None and (as_ is not None or format_ is not None):
+        raise click.UsageError("--emit writes a planning task, and neither draws nor reports")
     flags: dict[str, t.Any] = {
         "profile": profile,
         "engine_version": engine_version,
@@ -122,6 +131,9 @@ def command(
         session.info(f"wrote {dumped.count} files into {dump}")
         if older := dumped.older_files():
             session.info(f"note: {dump} has {', '.join(older)} of an earlier plan")
+    if emit is not None:
+        _emit(session, plan, output)
+        return
     if as_ is not None:
         text = stages.picture_plan(plan, as_)
     elif session.settings.choose("format", format_, FORMATS) == "json":
@@ -132,6 +144,24 @@ def command(
     if plan.refusal is not None:
         sys.stdout.flush()  # what is refused comes below the plan, where both are one stream
         raise plan.refusal
+
+
+def _emit(session: Session, plan: stages.Plan, output: str | None) -> None:
+    """Write the planning task of the pass `group`: into a folder, or one file after the other."""
+    from couler.stages.planning_tasks import planning_tasks
+
+    texts = planning_tasks(plan)
+    if output is None or output == "-":
+        click.echo("\n".join(f"; {name}\n{text}" for name, text in texts.items()), nl=False)
+        return
+    folder = Path(output)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise ConfigurationError(f"-o {output}: {error.strerror}") from error
+    session.info(f"wrote {', '.join(texts)} into {output}")
 
 
 def _write(session: Session, text: str, output: str | None) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from couler.control.failing import told
 from couler.errors import WireError
+from couler.ir.serialize import read_json
 from couler.ir.wire import decode, dump_json, is_file
 from couler.state.database import Database
+from couler.state.inside import inner_records
 from couler.state.records import Json, StepRecord
 from couler.state.results import RunEnd, RunResult, StepResult, StepResults
-from couler.state.runs import find_run, sessions_of, steps_of
+from couler.state.runs import find_run, sessions_of, steps_of, workflow_of
 from couler.state.source_maps import source_map_of
 
 
@@ -39,11 +41,11 @@ def result_of(
     """
     run = find_run(database, run_id)
     began = [session.started for session in sessions_of(database, run_id)]
-    ends = {
-        step.path: _step_result(step, run.engine, step.path in reused)
-        for step in steps_of(database, run_id)
-    }
+    steps = tuple(steps_of(database, run_id))
     source_map = source_map_of(database, run.id)
+    if source_map:
+        steps += inner_records(read_json(workflow_of(database, run_id)), steps)
+    ends = {step.path: _step_result(step, run.engine, step.path in reused) for step in steps}
     finished = run.finished or datetime.now(UTC)
     return RunResult(
         run_id=run.id,

@@ -50,6 +50,7 @@ PAGES = (
     "docs/passes.md",
     "docs/clean-passes.md",
     "docs/splitting.md",
+    "docs/grouping.md",
     "docs/caching.md",
     "docs/clusters.md",
     "docs/estimates.md",

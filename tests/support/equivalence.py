@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from couler.ir.evaluation.instances import Instance
+from couler.ir.grouped import GROUPED
 from couler.ir.paths import HANDLER_PREFIX, StepPath
 from couler.ir.walk import steps_by_path
 from couler.ir.workflow import Group, Step, Workflow
@@ -63,6 +64,7 @@ class _Translation:
                 if there in after:
                     found[path] = after[there]
                     used.add(there)
+                    used |= set(self._around(path))
                     break
         wholes = {re.sub(r"\[\d+\]$", "", path) for path in used}
         return found | {path: end for path, end in after.items() if path not in used | wholes}
@@ -72,9 +74,17 @@ class _Translation:
         names = _INDEXES.sub("", path)
         places = self._places.get(names, [])
         for place in places:
+            if place.step.origin == GROUPED:  # it tells of the steps inside by their own paths
+                yield path
             yield from self._at(place, names, path)
         if not places:
             yield path  # exit handlers
+
+    def _around(self, path: str) -> Iterator[str]:
+        """Yield the places of the steps that run a step inside."""
+        for place in self._places.get(names := _INDEXES.sub("", path), []):
+            if place.step.origin == GROUPED:
+                yield from self._at(place, names, path)
 
     def _at(self, place: _Place, names: str, path: str) -> Iterator[str]:
         parts, there = StepPath.parse(path), StepPath.parse(place.path)

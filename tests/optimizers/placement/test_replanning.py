@@ -84,7 +84,7 @@ def test_other_strategies_do_as_well() -> None:
 def test_no_node_is_left_that_can() -> None:
     small = ClusterNode("small", 4, GIB)
     large = [Pipeline("p", (Task("t", operations=1, memory_bytes=GIB),))]
-    with pytest.raises(UnplaceableError, match="p/t: small has 1,024 MiB"):
+    with pytest.raises(UnplaceableError, match="p/t: small: has 1,024 MiB"):
         replan(large, UpwardRank(), state(small), {("p", "t"): Started("a", 1.0)}, BEFORE)
     done = replan(large, UpwardRank(), state(small), {("p", "t"): Started("a", 1.0, 2.0)}, BEFORE)
     assert done.assignment.order == ()

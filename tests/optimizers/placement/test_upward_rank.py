@@ -137,7 +137,7 @@ def test_objectives(rules: Rules) -> None:
 
 
 def test_unplaceable() -> None:
-    with pytest.raises(UnplaceableError, match="p/t: slow, fast has no GPU"):
+    with pytest.raises(UnplaceableError, match="p/t: slow, fast: has no GPU"):
         UpwardRank().place([Pipeline("p", (Task("t", gpus=1),))], ClusterState(BOTH, SPEEDS))
 
 

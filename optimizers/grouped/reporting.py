@@ -1,0 +1,86 @@
+"""What the pass `group` says of what it did."""
+
+from __future__ import annotations
+
+from couler.ir.walk import Scope
+from couler.ir.wording import counted
+from couler.optimizers.base import PassContext
+from couler.optimizers.grouped.choosing import Choice, ScopeProblem
+from couler.optimizers.grouped.scope_rewrite import ScopeRewrite
+
+__all__ = ["Report"]
+
+_LISTED = 5
+"""How many groups, and steps that are left alone, the reason names."""
+
+
+class Report:
+    """Says what was done and why."""
+
+    def __init__(self, context: PassContext) -> None:
+        self.context = context
+        self.made: list[str] = []
+        self.left: list[str] = []
+        self.alone = 0
+        self.before = self.after = 0.0
+        self.bounds: list[float | None] = []
+        self.inside = 0
+
+    def refuse(self, scope: Scope, given: ScopeProblem) -> None:
+        """Tell of the steps of a scope that cannot share a pod."""
+        for step in scope.steps:
+            why = given.refused.get(step.name)
+            if why is not None:
+                path = scope.path_of(step)
+                self.context.explain(f"It is in no group: {why}.", step=path)
+                self.left.append(f"{path} ({why})")
+
+    def chose(
+        self, scope: Scope, choice: Choice, rewrite: ScopeRewrite, given: ScopeProblem
+    ) -> None:
+        """Tell of the groups of a scope."""
+        self.before += choice.before
+        self.after += choice.after
+        self.bounds.append(choice.bound)
+        costs = given.problem.costs
+        edges = {(edge.before, edge.after) for edge in given.problem.edges}
+        for (image, members), made in zip(choice.groups, rewrite.made, strict=True):
+            path = scope.path_of(made)
+            by_name = {step.name: step for step in scope.steps}
+            sources = [scope.path_of(by_name[name]) for name in members]
+            self.context.derive(path, sources)
+            within = sum(one in members and other in members for one, other in edges)
+            pods = len(members) - 1
+            self.context.explain(
+                f"{', '.join(members)} run in one pod of {image}: {counted(pods, 'pod')} less at "
+                f"{costs.group:g}, and {counted(within, 'edge')} within it at {costs.intra:g} in "
+                f"place of {costs.inter:g}.",
+                step=path,
+            )
+            self.inside += len(members)
+            self.made.append(f"{path} of {len(members)}")
+
+    def finish(self, costs: str, *, keeps_failures: bool) -> None:
+        """Tell of all together."""
+        if self.made:
+            more = f" and {len(self.made) - _LISTED:,} more" if len(self.made) > _LISTED else ""
+            self.context.explain(
+                f"{self.inside:,} steps run in {counted(len(self.made), 'pod')}: "
+                f"{', '.join(self.made[:_LISTED])}{more}."
+            )
+            bound = sum(one or 0.0 for one in self.bounds)
+            known = f"; no grouping costs less than {bound:g}" if None not in self.bounds else ""
+            self.context.explain(
+                f"By the costs {costs} that is {self.after:g} in place of {self.before:g}{known}."
+            )
+        else:
+            self.context.explain("No steps are put together.")
+        if self.left:
+            more = f"; and {len(self.left) - _LISTED:,} more" if len(self.left) > _LISTED else ""
+            self.context.explain(
+                f"Steps that cannot share a pod: {'; '.join(self.left[:_LISTED])}{more}."
+            )
+        if self.made and not keeps_failures:
+            self.context.explain(
+                "If a step of a group fails, what waits for another one of it is omitted, too."
+            )

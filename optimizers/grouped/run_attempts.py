@@ -1,0 +1,348 @@
+"""One attempt of a step of a group, in its pod (docs/semantics.md, section 10).
+
+It is carried into the pod as it stands here, after `run_values.py`, and uses the standard library
+only, of Python 3.8 or later.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from typing import Any
+
+from couler.optimizers.grouped.run_values import (
+    MAX_VALUE_BYTES,
+    MissingError,
+    UnreadableError,
+    as_type,
+    read_value,
+    resolve,
+    to_text,
+)
+
+GRACE_S = 2.0
+"""Seconds between the request to end (SIGTERM) and the end by force (SIGKILL)."""
+
+DRAIN_S = 1.0
+"""How long the outputs of a process that has ended are waited for, which others may hold open."""
+
+PIECE = 65536
+
+
+class AttemptError(Exception):
+    """An attempt ended badly: a `failure`, an `error`, or what no other attempt can mend."""
+
+    def __init__(self, kind: str, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.code = code
+
+
+class Log:
+    """Writes the lines of all steps to one stream, each behind the name of its step."""
+
+    def __init__(self, descriptor: int = 1) -> None:
+        self.descriptor = descriptor
+        self.lock = threading.Lock()
+
+    def line(self, name: str, line: bytes, mark: bytes = b"|") -> None:
+        """Write a line of a step, or with the mark `!` one about it."""
+        self.write(name.encode() + b" " + mark + b" " + line)
+
+    def write(self, line: bytes) -> None:
+        """Write a line as it is; nothing of other lines comes between."""
+        text = line + b"\n"
+        with self.lock, contextlib.suppress(BrokenPipeError):
+            while text:
+                text = text[os.write(self.descriptor, text) :]
+
+
+class Pump(threading.Thread):
+    """Takes what a process writes to the log, line by line, and keeps the beginning of it."""
+
+    def __init__(self, name: str, pipe: Any, log: Log) -> None:
+        super().__init__(daemon=True)
+        self.step, self.pipe, self.log = name, pipe, log
+        self.kept = b""
+        self.start()
+
+    def run(self) -> None:
+        """Read to the end."""
+        rest = b""
+        while True:
+            chunk = os.read(self.pipe.fileno(), PIECE)
+            if not chunk:
+                break
+            self.kept += chunk[: max(0, MAX_VALUE_BYTES + 2 - len(self.kept))]
+            lines = (rest + chunk).split(b"\n")
+            rest = lines.pop()
+            for line in lines:
+                self.log.line(self.step, line)
+            if len(rest) > PIECE:
+                self.log.line(self.step, rest)
+                rest = b""
+        if rest:
+            self.log.line(self.step, rest)
+
+
+class Running:
+    """The processes that run, so that all of them can be asked to end."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.processes: set[subprocess.Popen[bytes]] = set()
+        self.stopped = threading.Event()
+
+    def start(self, words: list[str], **options: Any) -> subprocess.Popen[bytes]:
+        """Start a process in a session of its own."""
+        with self.lock:
+            if self.stopped.is_set():
+                raise AttemptError("", "the group was asked to end")
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                start_new_session=True,
+                **options,
+            )
+            self.processes.add(process)
+        return process
+
+    def close(self, process: subprocess.Popen[bytes]) -> None:
+        """End what a process that has ended has left in its session."""
+        with self.lock:
+            self.processes.discard(process)
+        send(process, signal.SIGKILL)
+
+    def stop(self, grace_s: float) -> None:
+        """Ask all processes to end, end them by force later, and start no others."""
+        with self.lock:
+            self.stopped.set()
+            processes = list(self.processes)
+        send_all(processes, signal.SIGTERM)
+        timer = threading.Timer(grace_s, send_all, (processes, signal.SIGKILL))
+        timer.daemon = True
+        timer.start()
+
+
+def send(process: subprocess.Popen[bytes], number: int) -> None:
+    """Send a signal to a process and all that it has started."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)
+
+
+def send_all(processes: list[subprocess.Popen[bytes]], number: int) -> None:
+    """Send a signal to several processes."""
+    for process in processes:
+        send(process, number)
+
+
+def bind(step: dict[str, Any], outputs: dict[str, dict[str, tuple[str, str]]]) -> dict[str, Any]:
+    """Return the texts of a step, which are the same for each of its attempts.
+
+    Raises
+    ------
+    UnreadableError
+        One of them cannot be worked out.
+    """
+    texts: dict[str, str] = {}
+    files: dict[str, str | None] = {}
+    for given in step.get("inputs", ()):
+        name = given["name"]
+        try:
+            stored = resolve(given["value"], outputs)
+        except MissingError:
+            if not given.get("optional"):
+                raise
+            files[name] = None
+            continue
+        if given["type"] in ("file", "directory"):
+            files[name] = stored[0]
+        else:
+            texts["COULER_INPUT_" + name] = as_type(stored, given["type"])[0]
+    words = [to_text(resolve(word, outputs)) for word in step["words"]]
+    for variable in step.get("env", ()):
+        if "hidden" not in variable:
+            texts[variable["name"]] = to_text(resolve(variable["value"], outputs))
+        elif variable["hidden"] in os.environ:
+            texts[variable["name"]] = os.environ[variable["hidden"]]
+    return {"words": words, "texts": texts, "files": files}
+
+
+def attempt(
+    step: dict[str, Any],
+    bound: dict[str, Any],
+    folder: str,
+    timeout_s: float | None,
+    running: Running,
+    log: Log,
+) -> dict[str, tuple[str, str]]:
+    """Run the process of a step once and return what it gave, files as the paths where they lie.
+
+    Parameters
+    ----------
+    step
+        Its definition.
+    bound
+        Its texts, as `bind` gives them.
+    folder
+        A new one, of this attempt alone.
+    timeout_s
+        How long it may take; None without end.
+    running, log
+        Where it is told.
+
+    Raises
+    ------
+    AttemptError
+        It ended badly.
+    """
+    work = os.path.join(folder, "work")
+    os.makedirs(work)
+    hidden = ("COULER_INPUT_", "COULER_ENV_")
+    environ = {name: text for name, text in os.environ.items() if not name.startswith(hidden)}
+    environ["COULER_WORK"] = work
+    for given in step.get("inputs", ()):
+        if given["type"] in ("file", "directory"):
+            place = os.path.join(work, given.get("path") or "inputs/" + given["name"])
+            environ["COULER_INPUT_" + given["name"]] = place
+            put_file(given, bound["files"][given["name"]], place)
+    environ.update(bound["texts"])
+    words = list(bound["words"])
+    if "script" in step:
+        words.append(os.path.join(folder, "script"))
+        with open(words[-1], "wb") as file:
+            file.write(step["script"].encode())
+    if words[0] == step.get("python"):
+        words[0] = sys.executable  # which runs this by the same name
+    is_read = any(one.get("path") is None for one in step.get("outputs", ()))
+    stderr = subprocess.PIPE if is_read else subprocess.STDOUT
+    try:
+        process = running.start(words, env=environ, cwd=begin_in(step, work), stderr=stderr)
+    except (OSError, ValueError) as error:
+        raise AttemptError("error", f'"{words[0]}" cannot be started: {error}') from None
+    pumps = [Pump(step["name"], pipe, log) for pipe in (process.stdout, process.stderr) if pipe]
+    is_late = False
+    try:
+        process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        is_late = True
+        send(process, signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(GRACE_S)
+        send(process, signal.SIGKILL)
+        process.wait()
+    running.close(process)
+    for pump in pumps:
+        pump.join(DRAIN_S)
+        if not pump.is_alive():
+            pump.pipe.close()
+    code = process.returncode if process.returncode >= 0 else 128 - process.returncode
+    if running.stopped.is_set() and code:
+        raise AttemptError("", "the group was asked to end", code)
+    if is_late:
+        raise AttemptError("failure", f"it took longer than {timeout_s:g} s")
+    if code:
+        raise AttemptError("failure", f"it ended with exit code {code}", code)
+    try:
+        return read_outputs(step, work, pumps[0].kept)
+    except (UnreadableError, OSError) as error:
+        raise AttemptError("error", str(error), 0) from None
+
+
+def begin_in(step: dict[str, Any], work: str) -> str:
+    """Return the folder in which the process of a step begins."""
+    wanted = step.get("directory")
+    if wanted is None:
+        # Without an image the pod begins in its work folder, and so does each step in its own.
+        start = os.getcwd()
+        return work if os.path.realpath(start) == os.path.realpath(group_work()) else start
+    path = os.path.join(work, wanted)
+    if not os.path.isabs(wanted):
+        os.makedirs(path, exist_ok=True)
+    return path
+
+
+def group_work() -> str:
+    """Return the work folder of the pod."""
+    return os.environ["COULER_WORK"]
+
+
+def put_file(given: dict[str, Any], source: str | None, place: str) -> None:
+    """Put a copy of a file or folder where a step finds it.
+
+    Raises
+    ------
+    AttemptError
+        It is not there, or cannot be put.
+    """
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        if source is None or not os.path.exists(source):
+            if given.get("optional"):
+                return
+            raise AttemptError("", f'the file of its input "{given["name"]}" is not there')
+        copy_all(source, place)
+        mode = given.get("mode")
+        if mode is None:
+            return
+        if given.get("recurse_mode") and os.path.isdir(place):
+            for folder, folders, files in os.walk(place, topdown=False):
+                for name in folders + files:
+                    path = os.path.join(folder, name)
+                    if not os.path.islink(path):
+                        os.chmod(path, mode)
+        os.chmod(place, mode)
+    except OSError as error:
+        raise AttemptError("error", f"its inputs cannot be put in place: {error}") from None
+
+
+def copy_all(source: str, place: str, copy: Any = shutil.copy2) -> None:
+    """Copy a file or folder; links in a folder stay links."""
+    if os.path.isdir(source):
+        shutil.copytree(source, place, symlinks=True, copy_function=copy)
+    else:
+        copy(source, place)
+
+
+def read_outputs(step: dict[str, Any], work: str, stdout: bytes) -> dict[str, tuple[str, str]]:
+    """Return what a process gave: texts with their types, and paths of files.
+
+    Raises
+    ------
+    UnreadableError
+        It did not write what it must, or that cannot travel.
+    """
+    found = {}
+    for output in step.get("outputs", ()):
+        name, kind, path = output["name"], output["type"], output.get("path")
+        if path is None:
+            found[name] = read_value(stdout, name, kind)
+            continue
+        place = os.path.join(work, path)
+        if not (os.path.isdir(place) if kind == "directory" else os.path.isfile(place)):
+            if "default" in output:
+                found[name] = (output["default"], kind)
+            elif not output.get("optional") or os.path.exists(place):
+                what = "directory" if kind == "directory" else "file"
+                raise UnreadableError(
+                    f'the output "{name}": the process did not write the {what} {path}'
+                )
+            continue
+        real = os.path.realpath(place)
+        if os.path.commonpath([real, os.path.realpath(work)]) != os.path.realpath(work):
+            raise UnreadableError(
+                f'the output "{name}": {path} is a link that leads out of the folder of the step. '
+                "Copy what it leads to"
+            )
+        if kind in ("file", "directory"):
+            found[name] = (real, kind)
+        else:
+            with open(real, "rb") as file:
+                found[name] = read_value(file.read(MAX_VALUE_BYTES + 2), name, kind)
+    return found

@@ -1,0 +1,241 @@
+"""Runs the steps of a group in one pod: in their order, side by side where that allows.
+
+It is carried into the pod as it stands here, after `run_values.py` and `run_attempts.py`, and uses
+the standard library only, of Python 3.8 or later.
+
+Each line that a step writes comes out as `NAME | line`, what is told about it as `NAME ! text`. The
+last line is `couler-group: ` and JSON: for each step its state, attempts, exit code, message, and
+when it began and ended. The exit code is 0 if all steps succeeded, else that of the first that
+failed, or 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import os
+import queue
+import signal
+import threading
+import time
+from typing import Any
+
+from couler.optimizers.grouped.run_attempts import (
+    AttemptError,
+    Log,
+    Running,
+    attempt,
+    bind,
+    copy_all,
+    group_work,
+)
+from couler.optimizers.grouped.run_values import UnreadableError
+
+REPORT = "couler-group: "
+STOP_S = 1.0
+"""How long processes have to end if the pod is asked to; engines wait for 2 seconds."""
+
+
+class Room:
+    """What of the pod is free: places, and amounts of what steps need.
+
+    Of those that wait, the first in the order of the group that fits goes on.
+    """
+
+    def __init__(self, places: int | None, amounts: dict[str, float]) -> None:
+        self.changed = threading.Condition()
+        self.places = places
+        self.amounts = dict(amounts)
+        self.waiting: list[tuple[int, dict[str, float]]] = []
+
+    def enter(self, index: int, needs: dict[str, float]) -> None:
+        """Wait until there is room, and take it."""
+        with self.changed:
+            self.waiting.append((index, needs))
+            self.waiting.sort(key=lambda one: one[0])
+            self.changed.notify_all()
+            while next((at for at, some in self.waiting if self._fits(some)), None) != index:
+                self.changed.wait()
+            self.waiting = [one for one in self.waiting if one[0] != index]
+            self._add(needs, -1)
+
+    def leave(self, needs: dict[str, float]) -> None:
+        """Give back what was taken."""
+        with self.changed:
+            self._add(needs, 1)
+
+    def _add(self, needs: dict[str, float], sign: int) -> None:
+        if self.places is not None:
+            self.places += sign
+        for name in self.amounts:
+            self.amounts[name] += sign * needs.get(name, 0)
+        self.changed.notify_all()
+
+    def _fits(self, needs: dict[str, float]) -> bool:
+        has_place = self.places is None or self.places > 0
+        return has_place and all(needs.get(name, 0) <= self.amounts[name] for name in self.amounts)
+
+
+class Runner:
+    """Runs one group."""
+
+    def __init__(self, group: dict[str, Any], log: Log) -> None:
+        self.group, self.log = group, log
+        self.running = Running()
+        self.room = Room(group.get("max_parallel"), group.get("room", {}))
+        self.outputs: dict[str, dict[str, tuple[str, str]]] = {}
+        self.ends: dict[str, dict[str, Any]] = {}
+        self.ended: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue()
+
+    def run(self) -> int:
+        """Run all steps and return the exit code."""
+        steps = self.group["steps"]
+        waiting = dict(enumerate(steps))
+        under_way = 0
+        while waiting or under_way:
+            for index, step in list(waiting.items()):
+                states = [self.ends[one]["state"] for one in step["after"] if one in self.ends]
+                is_lost = self.running.stopped.is_set()
+                if is_lost or any(state != "succeeded" for state in states):
+                    del waiting[index]
+                    self.ends[step["name"]] = {"state": "omitted", "attempts": 0}
+                elif len(states) == len(step["after"]):
+                    del waiting[index]
+                    under_way += 1
+                    threading.Thread(target=self.work, args=(index, step), daemon=True).start()
+            if under_way:
+                name, end = self.ended.get()
+                under_way -= 1
+                self.outputs[name] = end.pop("outputs", {})
+                self.ends[name] = end
+        ends = [self.ends[step["name"]] for step in steps]
+        failed = [end for end in ends if end["state"] != "succeeded"]
+        code = next((end["exit_code"] for end in failed if end.get("exit_code")), 1)
+        if not failed:
+            code = self.hand_out()
+        report = [{"name": step["name"], **self.ends[step["name"]]} for step in steps]
+        self.log.write((REPORT + json.dumps({"version": 1, "steps": report})).encode())
+        return code
+
+    def work(self, index: int, step: dict[str, Any]) -> None:
+        """Run one step with its attempts, in a thread of its own."""
+        end: dict[str, Any] = {"state": "failed", "attempts": 0, "started": now()}
+        try:
+            end["outputs"] = self.attempts(index, step, end)
+            end["state"] = "succeeded"
+        except (UnreadableError, AttemptError) as error:
+            if not end["attempts"] and self.running.stopped.is_set():
+                end["state"] = "omitted"
+            end["message"] = str(error)
+            end["exit_code"] = getattr(error, "code", None)
+            self.log.line(step["name"], str(error).encode(), b"!")
+        except Exception as error:  # noqa: BLE001  # what is not known of ends the step, not the thread
+            end["message"] = f"{type(error).__name__}: {error}"
+            self.log.line(step["name"], end["message"].encode(), b"!")
+        end["finished"] = now()
+        self.ended.put((step["name"], end))
+
+    def attempts(
+        self, index: int, step: dict[str, Any], end: dict[str, Any]
+    ) -> dict[str, tuple[str, str]]:
+        """Try a step as often as it may be, and return what it gave."""
+        bound = bind(step, self.outputs)
+        retry, needs = step.get("retry") or {}, step.get("needs", {})
+        begun = time.monotonic()
+        while True:
+            self.room.enter(index, needs)
+            try:
+                if self.running.stopped.is_set():
+                    raise AttemptError("", "the group was asked to end")
+                if not end["attempts"]:
+                    begun, end["started"] = time.monotonic(), now()
+                left_s = seconds_left(retry, begun) if end["attempts"] else None
+                bounds = [one for one in (step.get("timeout_s"), left_s) if one is not None]
+                end["attempts"] += 1
+                folder = os.path.join(group_work(), "steps", f"{index}-{end['attempts']}")
+                timeout_s = min(bounds) if bounds else None
+                given = attempt(step, bound, folder, timeout_s, self.running, self.log)
+            except AttemptError as error:
+                failure = error
+            else:
+                end["exit_code"] = 0
+                return given
+            finally:
+                self.room.leave(needs)
+            wait_s = self.wait_before(retry, end["attempts"], failure, begun)
+            if wait_s is None:
+                raise failure
+            told = f"{failure}; it is tried again" + (f" in {wait_s:g} s" if wait_s else "")
+            self.log.line(step["name"], told.encode(), b"!")
+            if self.running.stopped.wait(wait_s):
+                raise failure
+
+    def wait_before(
+        self, retry: dict[str, Any], attempts: int, failure: AttemptError, begun: float
+    ) -> float | None:
+        """Return the seconds to wait before another attempt; None if there is none."""
+        if attempts > retry.get("limit", 0) or failure.kind not in retry["on"]:
+            return None
+        if retry.get("exit_codes") and failure.code not in retry["exit_codes"]:
+            return None
+        wait_s = 0.0
+        if retry.get("seconds"):
+            with contextlib.suppress(OverflowError):
+                wait_s = retry["seconds"] * retry["factor"] ** (attempts - 1)
+            if retry.get("cap_s") is not None:
+                wait_s = min(wait_s or retry["cap_s"], retry["cap_s"])
+        left_s = seconds_left(retry, begun)
+        return None if left_s is not None and wait_s > left_s else wait_s
+
+    def hand_out(self) -> int:
+        """Write what others read to where the pod gives it out; return the exit code."""
+        for output in self.group["outputs"]:
+            stored = self.outputs[output["step"]].get(output["output"])
+            if stored is None:  # it is optional
+                continue
+            place = os.path.join(group_work(), output["path"])
+            try:
+                os.makedirs(os.path.dirname(place), exist_ok=True)
+                if stored[1] in ("file", "directory"):
+                    copy_all(stored[0], place, link)
+                else:
+                    with open(place, "w", encoding="utf-8", newline="") as file:
+                        file.write(stored[0] + "\n")  # who reads it takes one newline away
+            except OSError as error:
+                told = f"its output {output['output']} cannot be handed on: {error}"
+                self.log.line(output["step"], told.encode(), b"!")
+                return 1
+        return 0
+
+    def stop(self, *_: Any) -> None:
+        """End all that runs; called where a signal comes in, which may be anywhere."""
+        threading.Thread(target=self.running.stop, args=(STOP_S,), daemon=True).start()
+
+
+def seconds_left(retry: dict[str, Any], begun: float) -> float | None:
+    """Return how long all attempts together may still take; None for without end."""
+    most_s = retry.get("max_duration_s")
+    return None if most_s is None else max(0.0, begun + most_s - time.monotonic())
+
+
+def link(source: str, place: str) -> None:
+    """Give a file another name, or copy it where that cannot be."""
+    try:
+        os.link(source, place)
+    except OSError:
+        copy_all(source, place)
+
+
+def now() -> str:
+    """Return the time in UTC, to the millisecond."""
+    moment = datetime.datetime.now(datetime.timezone.utc)  # noqa: UP017  # Python 3.8
+    return moment.isoformat(timespec="milliseconds")
+
+
+def run_group(group: dict[str, Any]) -> int:
+    """Run a group and return its exit code."""
+    runner = Runner(group, Log())
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, runner.stop)
+    return runner.run()

@@ -1,0 +1,107 @@
+"""Steps that share a pod under Airflow: the corpus comes to what it came to."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from couler.backends.airflow import AirflowBackend
+from couler.ir.defaults import resolve_defaults
+from couler.ir.grouped import GROUPED, REPORT, read_report
+from couler.ir.paths import StepPath
+from couler.ir.rewrite import map_steps
+from couler.ir.walk import steps_by_path
+from couler.ir.workflow import Container, Script, Step, Workflow
+from couler.optimizers.log import PassLog
+from couler.optimizers.passes.group import Group
+from couler.optimizers.pipeline import Pipeline
+from couler.stages.checks import check_engine
+from tests.backends.airflow.absences import REFUSED
+from tests.corpus import Case, cases
+from tests.corpus.build import PYTHON_IMAGE
+from tests.fakes.kubernetes.cluster import FakeCluster
+from tests.support.airflow_outcome import AirflowOutcome
+from tests.support.airflow_runs import AirflowRun, Worker
+from tests.support.airflow_target import CLAIM, with_files
+from tests.support.dry_runs import Outcome
+from tests.support.equivalence import assert_same_outcome
+
+pytestmark = [pytest.mark.airflow, pytest.mark.slow, pytest.mark.timeout(240)]
+
+BACKEND = AirflowBackend()
+
+
+def in_python(step: Step) -> Step:
+    """Return a step in the image of Python, which has a shell as well."""
+    action = step.action
+    if not isinstance(action, Container | Script):
+        return step
+    return step.model_copy(update={"action": action.model_copy(update={"image": PYTHON_IMAGE})})
+
+
+def grouped(case: Case) -> tuple[Workflow, Workflow, PassLog] | None:
+    """Return a workflow, and the same with steps that share pods; None if none do."""
+    workflow = map_steps(resolve_defaults(case.workflow), in_python)
+    planned, log = Pipeline((Group(),)).run(workflow)
+    is_grouped = any(step.origin == GROUPED for _, step in steps_by_path(planned))
+    return (workflow, planned, log) if is_grouped else None
+
+
+CASES = [one for one in cases() if one.name not in REFUSED and grouped(one) is not None]
+
+
+def test_the_corpus_shows_something() -> None:
+    assert len(CASES) > 15
+    assert {case.expected.status for case in CASES} == {"succeeded", "failed"}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_outcome(case: Case, airflow: Worker, cluster: FakeCluster, tmp_path: Path) -> None:
+    found = grouped(case)
+    assert found is not None
+    workflow, planned, log = found
+    assert check_engine(planned, BACKEND, with_files()) == ()
+    text = BACKEND.compile(planned, with_files()).to_text()
+    for key, content in case.artifacts.items():
+        file = cluster.claim(CLAIM) / key
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    for name, entries in case.secrets.items():
+        cluster.secret(name, dict(entries))
+    for name, entries in case.config_maps.items():
+        cluster.config_map(name, dict(entries))
+    shared = tmp_path / "shared"
+    shared.mkdir(exist_ok=True)
+    conf = case.parameters_with(shared)
+    run = airflow.run(text, planned.name, cluster=cluster, conf=conf, limit_s=120.0)
+    before = Outcome(
+        case.expected.status,
+        case.expected.run_outputs,
+        {path: (state, {}) for path, state in case.expected.steps.items()},
+    )
+    after = AirflowOutcome(planned, run.state, run.states, run.xcoms)
+    states = {path: (state, {}) for path, state in after.states.items()}
+    states.update(inside(planned, run, after))
+    ended = Outcome(after.status, after.run_outputs, states)
+    assert_same_outcome(workflow, before, planned, ended, log)
+
+
+def inside(
+    planned: Workflow, run: AirflowRun, after: AirflowOutcome
+) -> dict[str, tuple[str, dict[str, object]]]:
+    """Return how the steps inside of others ended, as the last line of each log tells."""
+    found: dict[str, tuple[str, dict[str, object]]] = {}
+    groups = {path for path, step in steps_by_path(planned) if step.origin == GROUPED}
+    for path in after.states:
+        if path not in groups:
+            continue
+        task = path.replace("/", ".")
+        texts = [text for (name, _), text in run.logs.items() if name == task]
+        for text in texts:
+            for line in re.findall(rf"{REPORT}\{{.*\}}", text):
+                for end in read_report([line]):
+                    place = StepPath.parse(path).parent / end.name
+                    found[str(place)] = (end.state, {})
+    return found

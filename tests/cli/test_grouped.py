@@ -1,0 +1,111 @@
+"""Steps that share a pod: planned, run, told of by their own names, and as a planning task."""
+
+from __future__ import annotations
+
+import typing as t
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Outcome
+
+Call: t.TypeAlias = Callable[..., Outcome]
+Write: t.TypeAlias = Callable[[str, str], str]
+
+ORDERS = """
+import couler
+
+
+@couler.step(image="python:3.12-slim")
+def load(day: str) -> list[int]:
+    print("loading", day)
+    return [1, 2, 3]
+
+
+@couler.step(image="python:3.12-slim", retry=1)
+def add(numbers: list[int], expected: int) -> int:
+    print("adding")
+    assert sum(numbers) == expected
+    return sum(numbers)
+
+
+with couler.Workflow("orders", day="monday", expected=6) as wf:
+    total = add(load(wf.params.day), wf.params.expected)
+    couler.run_container("busybox", ["echo"], args=[total], step_name="say")
+    wf.output("total", total)
+"""
+
+
+@pytest.fixture
+def orders(write: Write) -> str:
+    return write("orders.py", ORDERS)
+
+
+def test_a_run_in_which_all_is_well(couler: Call, orders: str) -> None:
+    told = couler("run", orders, "--pass", "group", "--format", "json")
+    assert told.code == 0
+    assert told.json["outputs"] == {"total": 6}
+    ends = {step["path"]: (step["status"], step["attempts"]) for step in told.json["steps"]}
+    assert ends == {
+        "load-to-add": ("succeeded", 1),
+        "load": ("succeeded", 1),
+        "add": ("succeeded", 1),
+        "say": ("succeeded", 1),
+    }
+    assert couler("logs", "latest", "load").out == "loading monday\n"
+    whole = couler("logs", "latest", "load-to-add").out.splitlines()
+    assert whole[:2] == ["load | loading monday", "add | adding"]
+    assert whole[2].startswith("couler-group: {")
+
+
+def test_a_run_in_which_a_step_inside_fails(couler: Call, orders: str) -> None:
+    told = couler("run", orders, "--pass", "group", "-p", "expected=7")
+    assert told.code == 1
+    lines = [" ".join(line.split()) for line in told.err.splitlines()]
+    assert 'step "add" failed: it ended with exit code 1' in lines
+    assert not [line for line in lines if line.startswith('step "load-to-add')]
+    assert "| adding" in lines
+    assert "| loading monday" not in lines
+    status = couler("status", "latest", "--format", "json").json
+    assert {one["path"]: one["status"] for one in status["steps"]} == {
+        "load-to-add": "failed",
+        "load": "succeeded",
+        "add": "failed",
+        "say": "omitted",
+    }
+    assert {one["path"]: one["status"] for one in status["source_map"]} == {
+        "load": "succeeded",
+        "add": "failed",
+    }
+    assert "its step add failed: it ended with exit code 1" in status["steps"][0]["message"]
+    assert "it is tried again" in couler("logs", "latest", "add").out
+    again = couler("retry", "latest")
+    assert again.code == 1
+    assert "0 reused" in again.err
+
+
+def test_the_planning_task(couler: Call, orders: str, folder: Path) -> None:
+    told = couler("plan", orders, "--emit", "pddl")
+    assert told.code == 0
+    assert told.out.startswith("; domain.pddl\n(define (domain operator-grouping)")
+    assert "\n; problem.pddl\n(define (problem grouping)" in told.out
+    assert "(= (group-cost i0) 50)" in told.out
+    options = ("--pass", "group{costs=node, images=['busybox = python']}")
+    told = couler("plan", orders, "--emit", "pddl", *options, "-o", "tasks")
+    assert "wrote domain.pddl, problem.pddl into tasks" in told.err
+    problem = (folder / "tasks" / "problem.pddl").read_text()
+    assert "(= (group-cost i0) 1000)" in problem
+    assert 'o2 - operator ; "say"' in problem
+
+
+def test_tasks_that_cannot_be_written(couler: Call, write: Write) -> None:
+    plain = write(
+        "plain.py",
+        "import couler\nwith couler.Workflow('w') as wf:\n"
+        "    couler.run_container('busybox', ['true'], step_name='a')\n",
+    )
+    told = couler("plan", plain, "--emit", "pddl")
+    assert told.code == 1
+    assert 'no step of "w" can share a pod' in told.err
+    assert couler("plan", plain, "--emit", "pddl", "--as", "svg").code == 2

@@ -1,0 +1,133 @@
+"""Closed sets: what can become one step without any run coming to something else."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from couler.ir.graph import Graph
+from couler.optimizers.grouped.closing import closed_sets, is_closed
+
+NONE: frozenset[str] = frozenset()
+
+
+def graph(**edges: str) -> Graph:
+    """Return a graph of steps that wait for others, named by one letter each."""
+    return Graph({name: tuple(befores) for name, befores in edges.items()})
+
+
+@pytest.mark.parametrize(
+    ("made", "read", "members", "expected"),
+    [
+        (graph(a="", b="a", c="b"), "", "ab", True),
+        (graph(a="", b="a", c="a"), "", "ab", False),  # c waits for a as well
+        (graph(a="", b="a", c="a"), "", "abc", True),  # nothing waits for any of them
+        (graph(a="", b="a", c="a"), "a", "abc", False),  # a is read, and b fails beside it
+        (graph(a="", b="a"), "b", "ab", True),
+        (graph(x="", a="x", b="a", c="b"), "", "ab", True),
+        (graph(x="", a="", b="ax"), "", "ab", False),  # a does not wait for x
+        (graph(x="", a="x", b="ax"), "", "ab", True),
+        (graph(x="", y="", a="x", b="y"), "", "ab", False),
+        (graph(x="", a="x", b="x", c="ab", z="c"), "", "abc", True),
+        (graph(x="", a="x", b="x", c="ab", z="b"), "", "abc", False),
+        (graph(a="", x="a", b="x"), "", "ab", False),  # not convex
+    ],
+)
+def test_by_hand(made: Graph, read: str, members: str, expected: bool) -> None:
+    assert is_closed(made, tuple(members), frozenset(read)) is expected
+
+
+def test_two_chains_and_what_joins_them() -> None:
+    made = graph(a="", b="a", c="", d="c", e="bd", f="e", g="e")
+    assert closed_sets(made, "abcde", NONE) == [("a", "c", "b", "d", "e")]
+    assert closed_sets(made, "abcd", NONE) == [("c", "d"), ("a", "b")]
+    assert closed_sets(made, "abcdefg", frozenset("f")) == [("a", "c", "b", "d", "e")]
+
+
+def test_random_graphs() -> None:
+    """Every set is closed, and where one set of all exists it is found."""
+    found = whole = 0
+    for seed in range(300):
+        dice = random.Random(seed)
+        names = "abcdefg"[: dice.randint(2, 7)]
+        made = Graph(
+            {
+                name: tuple(b for b in names[:at] if dice.random() < 0.4)
+                for at, name in enumerate(names)
+            }
+        )
+        among = [name for name in names if dice.random() < 0.8]
+        read = frozenset(name for name in names if dice.random() < 0.2)
+        sets = closed_sets(made, among, read)
+        members = [name for some in sets for name in some]
+        assert len(members) == len(set(members))
+        assert set(members) <= set(among)
+        assert all(is_closed(made, some, read) for some in sets)
+        largest = max(
+            (
+                size
+                for size in range(2, len(among) + 1)
+                for some in itertools.combinations(among, size)
+                if is_closed(made, some, read)
+            ),
+            default=0,
+        )
+        assert (largest > 0) == bool(sets)
+        found += bool(sets)
+        whole += bool(sets) and max(map(len, sets)) == largest
+    assert found > 100
+    assert whole > 0.9 * found
+
+
+def is_closed_by_words(made: Graph, members: tuple[str, ...], read: frozenset[str]) -> bool:
+    """Return what the module says of closed sets, word by word."""
+    inside = set(members)
+    outside = {b for name in members for b in made.predecessors[name]} - inside
+    waits_for_all = all(outside <= through(made, name, inside) for name in members)
+    shown = {name for name in members if name in read or set(made.successors[name]) - inside}
+    if not shown:
+        return waits_for_all
+    [first, *others] = shown
+    leads = all(first in reached(made, name, inside) for name in members)
+    return waits_for_all and not others and leads
+
+
+def through(made: Graph, name: str, inside: set[str]) -> set[str]:
+    """Return what a step waits for, directly or through steps of a set."""
+    found: set[str] = set()
+    for before in made.predecessors[name]:
+        found.add(before)
+        if before in inside:
+            found |= through(made, before, inside)
+    return found
+
+
+def reached(made: Graph, name: str, inside: set[str]) -> set[str]:
+    """Return what a step leads to within a set, itself included."""
+    found = {name}
+    for after in made.successors[name]:
+        if after in inside:
+            found |= reached(made, after, inside)
+    return found
+
+
+def test_closed_is_what_the_words_say() -> None:
+    seen = {True: 0, False: 0}
+    for seed in range(200):
+        dice = random.Random(seed)
+        names = "abcdef"
+        made = Graph(
+            {
+                name: tuple(b for b in names[:at] if dice.random() < 0.35)
+                for at, name in enumerate(names)
+            }
+        )
+        read = frozenset(name for name in names if dice.random() < 0.15)
+        for size in (2, 3, 4):
+            for some in itertools.combinations(names, size):
+                expected = is_closed_by_words(made, some, read)
+                assert is_closed(made, some, read) is expected, (made.predecessors, some, read)
+                seen[expected] += 1
+    assert min(seen.values()) > 100
