@@ -227,9 +227,7 @@ def test_what_loses_least_of_what_is_missing_goes_next() -> None:
         left, expected = list(drawn), []
         while missing > 0 and left:
             costs = [one.worth * one.size_bytes / min(one.size_bytes, missing) for one in left]
-            expected.append(
-                left.pop(costs.index(min(costs)))
-            )
+            expected.append(left.pop(costs.index(min(costs))))
             missing -= expected[-1].size_bytes
         assert take_cheapest(drawn, most) == expected
 
