@@ -132,6 +132,7 @@ class Feature(enum.StrEnum):
     TOLERATIONS = "tolerations"
     AFFINITY = "affinity"
     PRIORITY_CLASS = "priority-class"
+    STEP_PRIORITY = "step-priority"
     ENV = "env"
     SECRET_ENV = "secret-env"
     CONFIG_ENV = "config-env"

@@ -135,6 +135,7 @@ def add_process_features(step: Step, add: Add) -> None:
             Feature.TOLERATIONS: placement.tolerations,
             Feature.AFFINITY: placement.affinity,
             Feature.PRIORITY_CLASS: placement.priority_class,
+            Feature.STEP_PRIORITY: placement.priority is not None,
         }
         for feature, value in present.items():
             if value:

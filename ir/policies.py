@@ -147,6 +147,8 @@ class Placement(Node):
     tolerations: tuple[Toleration, ...] = ()
     affinity: JsonMap = FrozenDict()
     priority_class: str | None = None
+    priority: int | None = None
+    """Of pods of a run that wait for room, that of the greatest number starts first; 0 without."""
 
 
 class Profile(Node):

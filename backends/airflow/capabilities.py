@@ -249,6 +249,7 @@ _PODS: dict[Feature, Support] = {
     Feature.TOLERATIONS: NATIVE,
     Feature.AFFINITY: NATIVE,
     Feature.PRIORITY_CLASS: NATIVE,
+    Feature.STEP_PRIORITY: Lowered("the weight of its task"),
     Feature.ENV: NATIVE,
     Feature.WORKING_DIR: Lowered("a wrapper, which goes there before it starts the process"),
     Feature.SECRET_ENV: NATIVE,

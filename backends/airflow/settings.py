@@ -78,9 +78,19 @@ def _default_args(workflow: Workflow, options: Options) -> dict[str, object]:
         given["on_finish_action"] = CLEANUPS[runs.pod_cleanup.when]
     if runs is not None and runs.priority is not None:
         given |= {"priority_weight": runs.priority, "weight_rule": "absolute"}
+    elif _has_priorities(workflow):
+        # What is said of no step is 0, and Airflow's own rule adds up weights of tasks behind it.
+        given |= {"priority_weight": 0, "weight_rule": "absolute"}
     elif _is_slow_to_weigh(workflow):
         given["weight_rule"] = "absolute"
     return given
+
+
+def _has_priorities(workflow: Workflow) -> bool:
+    return any(
+        step.placement is not None and step.placement.priority is not None
+        for step in all_steps(workflow)
+    )
 
 
 def _is_slow_to_weigh(workflow: Workflow) -> bool:

@@ -147,6 +147,8 @@ class Tasks:
         self._caches = Caches(workflow, options, module, self)
         self.created: dict[str, Mapping[str, object]] = {}
         """For each task that creates resources for the run, what tells their kind."""
+        runs = workflow.runs
+        self._weight = 0 if runs is None else runs.priority or 0
         self._whens: dict[str, str] = {}
         self._runs_if = ""
 
@@ -243,6 +245,8 @@ class Tasks:
         if start is not None:
             fields["pre_execute"] = start
         fields.update(policy_fields(step, self._module, self._version))
+        if step.placement is not None and step.placement.priority is not None:
+            fields["priority_weight"] = self._weight + step.placement.priority
         return fields
 
     def start(self, step: Step, place: Place) -> Call | None:

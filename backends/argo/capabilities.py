@@ -192,6 +192,10 @@ _LOWERED = {
 }
 
 _UNSUPPORTED = {
+    Feature.STEP_PRIORITY: (
+        "Argo makes each pod as soon as what it waits for has ended, and Kubernetes puts pods that "
+        "wait for room in order by their priority class. Give the step a priority_class"
+    ),
     Feature.FOREACH_READ_ON_COMPLETION: (
         "Argo leaves failed items out of the gathered list, so their places are lost. "
         "Let the items succeed and return what went wrong, or run it locally"

@@ -96,6 +96,7 @@ _SPECIAL: dict[Feature, Support] = {
     Feature.TOLERATIONS: _ONE_MACHINE,
     Feature.AFFINITY: _ONE_MACHINE,
     Feature.PRIORITY_CLASS: _ONE_MACHINE,
+    Feature.STEP_PRIORITY: NATIVE,
     Feature.POD_PLACEMENT: _ONE_MACHINE,
     Feature.SECRET_ENV: Lowered(
         "variables COULER_SECRET_<secret>_<key> or files of COULER_SECRETS_DIR"

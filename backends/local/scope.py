@@ -22,6 +22,9 @@ from couler.ir.paths import StepPath
 from couler.ir.status import State, failed_leaves, refuse_start
 from couler.ir.workflow import Step
 
+_STATED_S = 1e9
+"""Seconds that a priority of 1 counts for, which a step states: more than any path takes."""
+
 DEFAULT_S = 1.0
 """Seconds that a step without a profile counts for in the length of a path."""
 
@@ -92,6 +95,12 @@ def tail_seconds(graph: Graph, steps: dict[str, Step]) -> dict[str, float]:
     return tails
 
 
+def _stated(step: Step) -> float:
+    """Return the priority that a step states, as seconds: above all that any path can take."""
+    placement = step.placement
+    return 0.0 if placement is None else _STATED_S * (placement.priority or 0)
+
+
 class _Scope:
     def __init__(
         self,
@@ -157,7 +166,7 @@ class _Scope:
         inside = replace(
             around,
             view=self._view,
-            priority=around.priority + self._tails[name],
+            priority=around.priority + _stated(step) + self._tails[name],
             since=since,
             ahead=self._ahead,
         )

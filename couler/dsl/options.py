@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
 
 
 _RESOURCES = ("cpu", "memory", "disk", "gpu", "resources")
-_PLACEMENT = ("node_selector", "tolerations", "affinity", "priority_class")
+_PLACEMENT = ("node_selector", "tolerations", "affinity", "priority_class", "priority")
 _CONTAINERS = ("sidecars", "init_containers")
 _ARGUMENTS = (
     "image",
@@ -281,6 +281,12 @@ def _in_scope(
     return put
 
 
+def _whole(value: t.Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise OptionError(f"{shown(value)} is no whole number")
+    return value
+
+
 def _count(value: t.Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
         raise OptionError(f"{shown(value)} is no whole number above 0")
@@ -380,6 +386,8 @@ def _placement_field(name: str, value: t.Any) -> t.Any:
         value = texts_by_name(value)
     elif name == "priority_class":
         value = _text(value)
+    elif name == "priority":
+        value = _whole(value)
     else:
         expect(value, Mapping, "dict, as Kubernetes writes an affinity")
         value = dict(value)

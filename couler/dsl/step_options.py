@@ -82,8 +82,9 @@ class PodOptions(TaskOptions, total=False):
         What it asks for: a number (of processors), or quantities such as `"500m"` and `"1Gi"`.
     gpu
         Graphics processors: a number, or a `couler.Gpu`.
-    tolerations, affinity, priority_class
-        Where it may run, and before which others.
+    tolerations, affinity, priority_class, priority
+        Where it may run, and before which others: the class of its pod; a whole number, by which
+        steps of a run start that wait for room, the greatest first.
     container, sidecars, init_containers
         Settings of its container; containers beside it and before it.
     pod
@@ -99,6 +100,7 @@ class PodOptions(TaskOptions, total=False):
     tolerations: Sequence[objects.Toleration] | None
     affinity: Mapping[str, object] | None
     priority_class: str | None
+    priority: int | None
     container: pods.ContainerSettings | None
     sidecars: Sequence[pods.PodContainer] | None
     init_containers: Sequence[pods.PodContainer] | None

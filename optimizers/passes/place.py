@@ -60,6 +60,9 @@ class Place:
     tolerate
         Keys of taints that steps may be made to tolerate; those of GPUs are, for steps that use
         some.
+    urgent_class
+        The name of a priority class for the pods of steps without which all would end later, so
+        that Kubernetes gives them room first; none if it is empty.
 
     Examples
     --------
@@ -88,6 +91,7 @@ class Place:
     group_label: str = ""
     gpu_models: tuple[str, ...] = ("dense-network", "convolutional-network")
     tolerate: tuple[str, ...] = ()
+    urgent_class: str = ""
 
     def __post_init__(self) -> None:
         """Refuse a strategy that there is not.
@@ -136,16 +140,40 @@ class Place:
             return workflow
         report = _plan(workload, cluster, strategy)
         writer = PlacementWriter(
-            cluster, selectors, workload.step_of, report, bind=self.bind, tolerate=self.tolerate
+            cluster,
+            selectors,
+            workload,
+            report,
+            bind=self.bind,
+            tolerate=self.tolerate,
+            urgent_class=self.urgent_class,
         )
-        made = writer.write(workflow, gpu_models=self.gpu_models)
-        if writer.gives_gpus and _are_gpus_refused(workflow, made, context):
-            made = writer.write(workflow, gpu_models=())
-            context.explain("No GPUs are requested, as the engine would refuse them here.")
+        made = self._written(workflow, writer, context)
         for path, reason in writer.reasons.items():
             context.explain(reason, step=path)
         context.explain(writer.summary(self.strategy))
         context.explain(_compared(workflow, cluster, report))
+        return made
+
+    def _written(
+        self, workflow: Workflow, writer: PlacementWriter, context: PassContext
+    ) -> Workflow:
+        """Return the workflow with as much of what was chosen as the engine takes."""
+        made = writer.write(workflow, gpu_models=self.gpu_models)
+        gave_gpus = writer.gives_gpus
+        before = _refused(workflow, context)
+        for with_gpus, with_order in ((True, False), (False, True), (False, False)):
+            if _refused(made, context) <= before:
+                break
+            made = writer.write(
+                workflow,
+                gpu_models=self.gpu_models if with_gpus else (),
+                with_order=with_order,
+            )
+        if not writer.has_order:
+            context.explain("No step states a priority, as the engine has none.")
+        if gave_gpus and not writer.gives_gpus:
+            context.explain("No GPUs are requested, as the engine would refuse them here.")
         return made
 
 
@@ -172,12 +200,11 @@ def _plan(workload: Workload, cluster: Cluster, strategy: PlacementStrategy) -> 
         ) from error
 
 
-def _are_gpus_refused(workflow: Workflow, made: Workflow, context: PassContext) -> bool:
-    """Return whether an engine refuses what it took before, as a machine without GPUs does."""
+def _refused(workflow: Workflow, context: PassContext) -> set[tuple[str, str | None]]:
+    """Return what an engine refuses, by code and step; nothing without an engine."""
     if context.refusals is None:
-        return False
-    before = {(one.code, one.step) for one in context.refusals(workflow)}
-    return any((one.code, one.step) not in before for one in context.refusals(made))
+        return set()
+    return {(one.code, one.step) for one in context.refusals(workflow)}
 
 
 def _compared(workflow: Workflow, cluster: Cluster, report: Report) -> str:

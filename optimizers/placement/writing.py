@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from couler.cluster.model import Cluster, ClusterNode
 from couler.errors import InvalidWorkflowError
@@ -19,6 +20,8 @@ from couler.ir.workflow import Container, Script, Step, Workflow
 from couler.optimizers.placement.problem import Choice
 from couler.optimizers.placement.report import Report
 from couler.optimizers.placement.selecting import Selectors, tolerations_for
+from couler.optimizers.placement.urgency import urgencies
+from couler.optimizers.placement.workload import Workload
 
 __all__ = ["Bind", "PlacementWriter"]
 
@@ -32,14 +35,14 @@ class PlacementWriter:
     ----------
     cluster, selectors
         The machines, and what selects them.
-    step_of
-        The path of the step of each task.
-    report
-        What was chosen, and why.
+    workload, report
+        What was placed, and where and why.
     bind
         To what steps are bound: the group of a machine, or the machine alone.
     tolerate
         Keys of taints that steps may be made to tolerate, beside those of GPUs.
+    urgent_class
+        The priority class of critical steps; none if it is empty.
 
     Attributes
     ----------
@@ -47,18 +50,24 @@ class PlacementWriter:
         Why each step is where it is, by its path.
     gives_gpus
         Whether a step requests a GPU now that did not.
+    has_order
+        Whether steps have a priority.
     """
 
     def __init__(
         self,
         cluster: Cluster,
         selectors: Selectors,
-        step_of: Mapping[str, str],
+        workload: Workload,
         report: Report,
         *,
         bind: Bind,
         tolerate: Collection[str],
+        urgent_class: str,
     ) -> None:
+        step_of = workload.step_of
+        self._urgent_class = urgent_class
+        self._urgencies = urgencies(workload, report)
         self._selectors = selectors
         self._bind = bind
         self._tolerate = frozenset(tolerate)
@@ -78,10 +87,22 @@ class PlacementWriter:
         self._counts: Counter[str] = Counter()
         self.reasons: dict[str, str] = {}
         self.gives_gpus = False
+        self.has_order = True
         self._indistinct: dict[str, list[tuple[str, Step]]] = {}
 
-    def write(self, workflow: Workflow, *, gpu_models: Collection[str]) -> Workflow:
+    def write(
+        self, workflow: Workflow, *, gpu_models: Collection[str], with_order: bool = True
+    ) -> Workflow:
         """Return a workflow with placements; steps of some kinds of models get GPUs.
+
+        Parameters
+        ----------
+        workflow
+            The workflow.
+        gpu_models
+            Those kinds.
+        with_order
+            Whether steps get a priority, the seconds that are left from their start to the end.
 
         Raises
         ------
@@ -89,7 +110,7 @@ class PlacementWriter:
             Nothing tells the machines of some steps from others.
         """
         self._gpu_models = gpu_models
-        self.reasons, self.gives_gpus = {}, False
+        self.reasons, self.gives_gpus, self.has_order = {}, False, with_order
         self._counts, self._indistinct = Counter(), {}
         made = map_scopes(workflow, lambda scope: tuple(self._steps(scope)))
         self._refuse()
@@ -159,8 +180,13 @@ class PlacementWriter:
         may = set(self._tolerate)
         if resources is not None and resources.gpu is not None:
             may |= self._gpu_keys
+        urgency = self._urgencies[path]
+        priority = math.ceil(urgency.tail_s) if self.has_order else None
+        urgent = self._urgent_class if urgency.is_critical else ""
         placement = own.model_copy(
             update={
+                "priority": priority if own.priority is None else own.priority,
+                "priority_class": own.priority_class or urgent or None,
                 "node_selector": freeze_json({**own.node_selector, **selection.labels}),
                 "affinity": freeze_json(affinity),
                 "tolerations": (

@@ -136,3 +136,20 @@ def test_a_run_here_is_not_changed_by_where_it_would_run_elsewhere(
     )
     assert told.code == 0
     assert told.out.strip() == "model = 2"
+
+
+def test_a_priority_is_the_weight_of_a_task_and_no_thing_of_argo(
+    couler: Callable, write: Callable
+) -> None:
+    path = write(
+        "first.py",
+        PROGRAM.replace("@couler.step(profile", "@couler.step(priority=3, profile", 1),
+    )
+    told = couler("compile", str(path), "-e", "airflow")
+    assert told.code == 0
+    assert "priority_weight=3" in told.out
+    assert '"priority_weight": 0' in told.out
+    assert '"weight_rule": "absolute"' in told.out
+    refused = couler("compile", str(path), "-e", "argo")
+    assert refused.code == 5
+    assert "Give the step a priority_class" in refused.err

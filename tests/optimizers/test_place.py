@@ -6,6 +6,7 @@ import pytest
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
 from couler.errors import ConfigurationError, EngineOptionError, InvalidWorkflowError
+from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import Gpu, Placement, Profile, Resources, Toleration
 from couler.ir.values import Literal
 from couler.ir.walk import all_steps
@@ -220,3 +221,59 @@ def test_taints_are_tolerated_where_that_is_allowed() -> None:
     assert placement_of(found["a"]).tolerations == (
         Toleration(key="spot", operator="Exists", effect="NoSchedule"),
     )
+
+
+def order_of(found: Step) -> tuple[int | None, str | None]:
+    placement = placement_of(found)
+    return placement.priority, placement.priority_class
+
+
+def test_what_has_most_behind_it_starts_first() -> None:
+    found, _ = placed(
+        step("first", profile=Profile(seconds=5)),
+        step("long", "first", profile=Profile(seconds=60)),
+        step("short", "first", profile=Profile(seconds=2)),
+        step("last", "long", "short", profile=Profile(seconds=1)),
+        pass_=Place(urgent_class="urgent"),
+    )
+    told = {
+        name: (placement_of(one).priority, placement_of(one).priority_class)
+        for name, one in found.items()
+    }
+    assert told == {
+        "first": (66, "urgent"),
+        "long": (61, "urgent"),
+        "short": (3, None),
+        "last": (1, "urgent"),
+    }
+
+
+def test_a_priority_of_its_own_stays() -> None:
+    own = Placement(priority=7, priority_class="low")
+    found, _ = placed(step("a", placement=own), pass_=Place(urgent_class="urgent"))
+    assert (placement_of(found["a"]).priority, placement_of(found["a"]).priority_class) == (
+        7,
+        "low",
+    )
+
+
+def test_what_the_engine_refuses_is_left_out_and_told() -> None:
+    def refusals(workflow: Workflow) -> list[Diagnostic]:
+        return [
+            Diagnostic("CLR301", "no priorities", step=one.name)
+            for one in all_steps(workflow)
+            if one.placement is not None and one.placement.priority is not None
+        ] + [
+            Diagnostic("CLR364", "no GPUs", step=one.name)
+            for one in all_steps(workflow)
+            if one.resources is not None and one.resources.gpu is not None
+        ]
+
+    context = PassContext(cluster=lambda: LAB, refusals=refusals)
+    workflow = Workflow(name="w", steps=(step("fit", profile=NETWORK),))
+    [made] = Place().run(workflow, context).steps
+    assert placement_of(made).priority is None
+    assert made.resources is None
+    assert placement_of(made).node_selector == {"couler.io/group": "gpu"}
+    assert "No step states a priority, as the engine has none." in context.reason
+    assert "No GPUs are requested, as the engine would refuse them here." in context.reason

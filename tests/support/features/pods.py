@@ -68,6 +68,7 @@ PODS: dict[Feature, Workflow] = {
     Feature.TOLERATIONS: _places(tolerations=(Toleration(key="gpu", operator="Exists"),)),
     Feature.AFFINITY: _places(affinity=FrozenDict(nodeAffinity=FrozenDict())),
     Feature.PRIORITY_CLASS: _places(priority_class="high"),
+    Feature.STEP_PRIORITY: _places(priority=5),
     Feature.ENV: one_step(env=(EnvVar(name="MODE", value="fast"),)),
     Feature.SECRET_ENV: one_step(
         env=(EnvVar(name="TOKEN", secret=SecretKey(secret="hub", key="token")),)
