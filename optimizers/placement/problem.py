@@ -55,6 +55,8 @@ class Task:
         GPUs that it requests; a task can be faster on a node with GPUs without requesting any.
     gpu_type
         The only type of GPU that it can use; None for any.
+    gpu_resource
+        The only name of GPUs in Kubernetes that it can use; None for any.
     architecture
         The only one that it can run on, as `amd64`; None for any.
     selector
@@ -75,6 +77,7 @@ class Task:
     architecture: str | None = None
     selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: tuple[Toleration, ...] = ()
+    gpu_resource: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ def refusal(task: Task, node: ClusterNode, margin: float = MEMORY_MARGIN) -> str
             return "has no GPU"
         if task.gpu_type is not None and task.gpu_type != node.gpus.type:
             return f"has GPUs of type {node.gpus.type}, not {task.gpu_type}"
+        if task.gpu_resource is not None and task.gpu_resource != node.gpus.resource:
+            return f"has GPUs called {node.gpus.resource}, not {task.gpu_resource}"
         if task.gpus > node.gpus.count:
             return f"has {node.gpus.count} GPUs, not the {task.gpus} that are asked for"
     for key, value in task.selector.items():
@@ -94,6 +96,7 @@ def shape_of(task: Task) -> tuple[object, ...]:
         task.cpu,
         task.gpus,
         task.gpu_type,
+        task.gpu_resource,
         frozenset(task.selector.items()),
         task.tolerations,
     )

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from couler.cluster.model import Cluster
-from couler.ir.policies import Profile, Resources, Toleration
-from couler.ir.quantity import parse_quantity
-from couler.ir.workflow import Step, Workflow
+from couler.cluster.model import Cluster, ClusterNode
+from couler.ir.paths import HANDLER_PREFIX
+from couler.ir.policies import Profile, Toleration
+from couler.ir.walk import HOOKS
+from couler.ir.workflow import Container, Script, Step, Workflow
 from couler.optimizers.durations import known_seconds
 from couler.optimizers.placement.flattening import FlatStep, Link, flatten
+from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
+from couler.optimizers.placement.requirements import refusal
 from couler.optimizers.placement.speeds import Speeds
 
-__all__ = ["ARCHITECTURE_LABEL", "HOSTNAME_LABEL", "Workload", "speeds_of", "workload_of"]
+__all__ = [
+    "ARCHITECTURE_LABEL",
+    "HOSTNAME_LABEL",
+    "OS_LABEL",
+    "Workload",
+    "speeds_of",
+    "workload_of",
+]
 
 ARCHITECTURE_LABEL = "kubernetes.io/arch"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
+OS_LABEL = "kubernetes.io/os"
 USUAL_OPERATIONS_PER_S = 1e9
 
 
@@ -34,18 +45,20 @@ class Workload:
         The steps of the tasks by their paths, in the order of the workflow.
     step_of
         The path of the step of each task.
+    gpu_steps
+        The steps that get a GPU, though they request none, and the name of GPUs that they get.
     """
 
     pipeline: Pipeline
     steps: Mapping[str, Step]
     step_of: Mapping[str, str]
+    gpu_steps: Mapping[str, str]
 
 
 def workload_of(
     workflow: Workflow,
     *,
     cluster: Cluster,
-    margin: float,
     gpu_models: Collection[str] = (),
     tolerate: Collection[str] = (),
 ) -> Workload:
@@ -57,104 +70,158 @@ def workload_of(
         Verified, and without defaults.
     cluster
         The machines, and what is stated of their speeds.
-    margin
-        The memory of a node must be above so many times the data of a task (`Task.memory_bytes`),
-        which are told so that this comes to what the step needs: what it requests, or what its
-        profile says, whichever is more.
     gpu_models
-        Kinds of models that use a GPU where there is one, though their steps request none.
+        Kinds of models that use a GPU: a step of one that requests none gets one if some machine
+        with GPUs that can run it then is faster than all others.
     tolerate
         Keys of taints that all steps tolerate.
 
     Notes
     -----
+    A task needs what its pod requests (`needs_of`), and the memory of its profile if that is more;
+    `Task.memory_bytes` is one byte less, for strategies with a `memory_margin` of 1.
+
     Operations are divided by the speed of a machine where speeds are stated for the step's kind of
     model, or for all kinds. Else its seconds stand for any machine; where they are not known,
-    operations at the speeds of `speeds_of`. A step of which neither is known takes as long as the
-    others on the mean, or one second if nobody knows any.
+    operations over 1e9. A step of which neither is known takes as long as the others on the mean,
+    or one second if nobody knows any. Steps of exit handlers take no time here, as most of them
+    run only after all else; hooks are left out, and steps that run in no pod take their time but
+    need nothing.
 
     Steps that use GPUs tolerate taints whose keys are the names of GPUs of the cluster, as
     Kubernetes lets them.
     """
     flat, links = flatten(workflow)
-    stated = {speed.model for speed in cluster.speeds}
-    gpu_keys = {node.gpus.resource: None for node in cluster.nodes if node.gpus is not None}
+    flat = [one for one in flat if not _is_hook(one.path)]
     known = [seconds for one in flat if (seconds := known_seconds(one.step)) is not None]
-    usual = sum(known) / len(known) if known else 1.0
+    make = _TaskMaker(
+        workflow, cluster, sum(known) / len(known) if known else 1.0, gpu_models, tolerate
+    )
     tasks: list[Task] = []
     step_of: dict[str, str] = {}
     for one in flat:
-        tolerated = (*tolerate, *(gpu_keys if _uses_gpus(one.step, gpu_models) else ()))
-        task = _task(one, usual, margin, tolerated, stated)
+        task = make.task(one)
         for name in _names(one):
             tasks.append(replace(task, name=name))
             step_of[name] = one.path
     by_path = {one.path: one for one in flat}
     edges = tuple(
-        edge for link in links for edge in _edges(link, by_path[link.before], by_path[link.after])
+        edge
+        for link in links
+        if link.before in by_path and link.after in by_path
+        for edge in _edges(link, by_path[link.before], by_path[link.after])
     )
     steps = {one.path: one.step for one in flat}
-    return Workload(Pipeline(workflow.name, tuple(tasks), edges), steps, step_of)
+    pipeline = Pipeline(workflow.name, tuple(tasks), edges)
+    return Workload(pipeline, steps, step_of, make.gpu_steps)
 
 
 def speeds_of(cluster: Cluster) -> Speeds:
-    """Return what a cluster says of its speeds, with one for whatever it says nothing of.
-
-    That is the least of what is stated for all kinds of models, or if there is none the least of
-    all that is stated; and if nothing is, 1e9 operations a second, by which tasks can be put in an
-    order.
-    """
-    stated = {(speed.model, speed.group): speed.operations_per_s for speed in cluster.speeds}
-    of_all = [rate for (model, _), rate in stated.items() if not model]
-    least = min(of_all or stated.values(), default=USUAL_OPERATIONS_PER_S)
-    rates = {("", ""): least, **stated}
+    """Return what a cluster says of its speeds; what it does not say is not made up."""
+    rates = {(speed.model, speed.group): speed.operations_per_s for speed in cluster.speeds}
     return Speeds(rates, cluster.bandwidth_bytes_per_s, start_s=cluster.pod_start_s)
 
 
-def _uses_gpus(step: Step, gpu_models: Collection[str]) -> bool:
-    asked = step.resources is not None and step.resources.gpu is not None
-    return asked or (step.profile is not None and step.profile.model in gpu_models)
+class _TaskMaker:
+    """Makes the tasks of the steps of one workflow."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        cluster: Cluster,
+        usual_s: float,
+        gpu_models: Collection[str],
+        tolerate: Collection[str],
+    ) -> None:
+        self._settings = workflow.pod
+        self._cluster = cluster
+        self._speeds = speeds_of(cluster)
+        self._stated = {speed.model for speed in cluster.speeds}
+        self._usual_s = usual_s
+        self._gpu_models = frozenset(gpu_models)
+        self._tolerate = tuple(tolerate)
+        gpus = (node.gpus.resource for node in cluster.nodes if node.gpus is not None)
+        self._gpu_keys = tuple(dict.fromkeys(gpus))
+        self.gpu_steps: dict[str, str] = {}
+
+    def task(self, one: FlatStep) -> Task:
+        """Return the task of a step, by its path."""
+        step = one.step
+        profile = step.profile or Profile()
+        seconds = known_seconds(step)
+        is_stated = "" in self._stated or profile.model in self._stated
+        operations = (profile.operations or 0.0) if is_stated else 0.0
+        if seconds is None and profile.operations is not None:
+            seconds = profile.operations / USUAL_OPERATIONS_PER_S
+        if one.path.startswith(HANDLER_PREFIX):
+            operations, seconds = 0.0, 0.0
+        task = Task(
+            one.path,
+            kind=profile.task or "other",
+            model=profile.model or "",
+            operations=operations * one.items,
+            seconds={} if operations else {"": self._seconds(seconds) * one.items},
+        )
+        if not runs_in_a_pod(step):
+            return replace(task, tolerations=(Toleration(operator="Exists"),))
+        needs = needs_of(step, self._settings)
+        placement = effective_placement(step, self._settings)
+        selector = dict(placement.node_selector)
+        task = replace(
+            task,
+            cpu=needs.cpu,
+            memory_bytes=max(0, max(needs.memory_bytes, profile.memory_bytes or 0) - 1),
+            gpus=needs.gpus,
+            gpu_type=needs.gpu_type,
+            gpu_resource=needs.gpu_resource,
+            architecture=selector.pop(ARCHITECTURE_LABEL, None),
+            selector=selector,
+            tolerations=(*placement.tolerations, *map(_tolerated, self._tolerate)),
+        )
+        if needs.gpus:
+            return self._with_gpu_taints(task)
+        may_have_one = isinstance(step.action, Container | Script)
+        if profile.model in self._gpu_models and may_have_one:
+            return self._with_gpu(task, one.path)
+        return task
+
+    def _seconds(self, known: float | None) -> float:
+        return self._usual_s if known is None else known
+
+    def _with_gpu_taints(self, task: Task) -> Task:
+        return replace(task, tolerations=(*task.tolerations, *map(_tolerated, self._gpu_keys)))
+
+    def _with_gpu(self, task: Task, path: str) -> Task:
+        """Return a task with a GPU if one makes it faster than all machines without."""
+        best, best_s = task, self._least_s(task, self._cluster.nodes)
+        for resource in self._gpu_keys:
+            with_gpu = self._with_gpu_taints(replace(task, gpus=1, gpu_resource=resource))
+            seconds = self._least_s(with_gpu, self._cluster.nodes)
+            if seconds < best_s:
+                best, best_s = with_gpu, seconds
+        if best is not task:
+            self.gpu_steps[path] = str(best.gpu_resource)
+        return best
+
+    def _least_s(self, task: Task, nodes: Sequence[ClusterNode]) -> float:
+        without = not task.gpus
+        return min(
+            (
+                self._speeds.seconds(task, node)
+                for node in nodes
+                if (node.gpus is None) is without and refusal(task, node, 1.0) is None
+                if not task.operations or self._speeds.rate(task.model, node) is not None
+            ),
+            default=math.inf,
+        )
 
 
-def _task(
-    one: FlatStep,
-    usual: float,
-    margin: float,
-    tolerated: Collection[str],
-    stated: Collection[str],
-) -> Task:
-    step = one.step
-    profile = step.profile or Profile()
-    resources = step.resources or Resources()
-    gpu = resources.gpu
-    placement = step.placement
-    selector = {} if placement is None else dict(placement.node_selector)
-    tolerations = () if placement is None else placement.tolerations
-    tolerations += tuple(Toleration(key=key, operator="Exists") for key in tolerated)
-    seconds = known_seconds(step)
-    has_speed = seconds is None or "" in stated or profile.model in stated
-    operations = profile.operations if has_speed else None
-    return Task(
-        one.path,
-        kind=profile.task or "other",
-        model=profile.model or "",
-        operations=(operations or 0.0) * one.items,
-        memory_bytes=_memory_bytes(profile, resources, margin),
-        seconds={} if operations else {"": (usual if seconds is None else seconds) * one.items},
-        cpu=float(parse_quantity(resources.cpu)) if resources.cpu is not None else 0.0,
-        gpus=0 if gpu is None else gpu.count,
-        gpu_type=None if gpu is None else gpu.type,
-        architecture=selector.pop(ARCHITECTURE_LABEL, None),
-        selector=selector,
-        tolerations=tolerations,
-    )
+def _tolerated(key: str) -> Toleration:
+    return Toleration(key=key, operator="Exists")
 
 
-def _memory_bytes(profile: Profile, resources: Resources, margin: float) -> int:
-    requested = 0 if resources.memory is None else math.ceil(parse_quantity(resources.memory))
-    needed = max(requested, profile.memory_bytes or 0)
-    # A node must have more than the margin times the data; having just what is needed will do.
-    return math.floor((needed - 1) / margin) if needed and margin > 0 else 0
+def _is_hook(path: str) -> bool:
+    return any(part == HOOKS or part.endswith(f".{HOOKS}") for part in path.split("/"))
 
 
 def _names(one: FlatStep) -> Iterator[str]:

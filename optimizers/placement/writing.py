@@ -9,16 +9,18 @@ from collections.abc import Collection, Iterator, Sequence
 
 from couler.cluster.model import Cluster, ClusterNode
 from couler.errors import InvalidWorkflowError
-from couler.ir.actions import ContainerSet
 from couler.ir.base import freeze_json
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.policies import Gpu, Placement, Resources
+from couler.ir.pods import PodSettings
+from couler.ir.policies import Gpu, Resources
 from couler.ir.rewrite import map_scopes
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
-from couler.ir.workflow import Container, Script, Step, Workflow
+from couler.ir.workflow import Step, Workflow
+from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Choice
 from couler.optimizers.placement.report import Report
+from couler.optimizers.placement.requirements import refusal
 from couler.optimizers.placement.selecting import Selectors, tolerations_for
 from couler.optimizers.placement.urgency import urgencies
 from couler.optimizers.placement.workload import Workload
@@ -48,8 +50,6 @@ class PlacementWriter:
     ----------
     reasons
         Why each step is where it is, by its path.
-    gives_gpus
-        Whether a step requests a GPU now that did not.
     has_order
         Whether steps have a priority.
     """
@@ -71,8 +71,11 @@ class PlacementWriter:
         self._selectors = selectors
         self._bind = bind
         self._tolerate = frozenset(tolerate)
-        self._gpu_models: Collection[str] = ()
+        self._gpu_steps = workload.gpu_steps
+        self._settings: PodSettings | None = None
+        self._tasks = {step_of[task.name]: task for task in workload.pipeline.tasks}
         self._by_name = {node.name: node for node in cluster.nodes}
+        self._places = tuple(dict.fromkeys(node.group or node.name for node in cluster.nodes))
         self._members: dict[str, list[ClusterNode]] = {}
         for node in cluster.nodes:
             self._members.setdefault(node.group, []).append(node)
@@ -86,21 +89,16 @@ class PlacementWriter:
             self._choices.setdefault(step_of[choice.task], choice)
         self._counts: Counter[str] = Counter()
         self.reasons: dict[str, str] = {}
-        self.gives_gpus = False
         self.has_order = True
         self._indistinct: dict[str, list[tuple[str, Step]]] = {}
 
-    def write(
-        self, workflow: Workflow, *, gpu_models: Collection[str], with_order: bool = True
-    ) -> Workflow:
-        """Return a workflow with placements; steps of some kinds of models get GPUs.
+    def write(self, workflow: Workflow, *, with_order: bool = True) -> Workflow:
+        """Return a workflow with placements.
 
         Parameters
         ----------
         workflow
             The workflow.
-        gpu_models
-            Those kinds.
         with_order
             Whether steps get a priority, the seconds that are left from their start to the end.
 
@@ -109,8 +107,8 @@ class PlacementWriter:
         InvalidWorkflowError
             Nothing tells the machines of some steps from others.
         """
-        self._gpu_models = gpu_models
-        self.reasons, self.gives_gpus, self.has_order = {}, False, with_order
+        self._settings = workflow.pod
+        self.reasons, self.has_order = {}, with_order
         self._counts, self._indistinct = Counter(), {}
         made = map_scopes(workflow, lambda scope: tuple(self._steps(scope)))
         self._refuse()
@@ -119,16 +117,26 @@ class PlacementWriter:
     def _steps(self, scope: Scope) -> Iterator[Step]:
         for step in scope.steps:
             path = scope.path_of(step)
-            if path not in self._chosen or not isinstance(
-                step.action, Container | Script | ContainerSet
-            ):
+            if path not in self._chosen or not runs_in_a_pod(step):
                 yield step
                 continue
-            if step.placement is not None and step.placement.affinity:
-                self.reasons[path] = "It has an affinity of its own, and is left as it is."
+            reason = self._left_out(step, path)
+            if reason is None:
+                yield self._placed(step, path)
+            else:
+                self.reasons[path] = f"It is left as it is: {reason}."
                 yield step
-                continue
-            yield self._placed(step, path)
+
+    def _left_out(self, step: Step, path: str) -> str | None:
+        """Return why a step is bound to nothing; None if it is."""
+        if effective_placement(step, self._settings).affinity:
+            return "it has an affinity already"
+        others = needs_of(step, self._settings).others
+        if others:
+            return f"it asks for {', '.join(others)}, of which the cluster file does not tell"
+        if step.retry is not None and step.retry.other_node and len(self._fit(path)) < 2:
+            return "its retries go to other machines, and where it would run there is no other"
+        return None
 
     def _refuse(self) -> None:
         if not self._indistinct:
@@ -169,16 +177,16 @@ class PlacementWriter:
             self._indistinct.setdefault(where, []).append((path, step))
             return step
         self._counts[where] += 1
-        own = step.placement or Placement()
+        own = effective_placement(step, self._settings)
         affinity = dict(selection.affinity)
         if len(allowed) > len(chosen):
             preferred = self._selectors.prefer([node.name for node in chosen])
             if preferred:
                 terms = {"preferredDuringSchedulingIgnoredDuringExecution": preferred}
                 affinity["nodeAffinity"] = {**affinity.get("nodeAffinity", {}), **terms}
-        resources = self._with_gpu(step, allowed)
+        resources = self._with_gpu(step, path)
         may = set(self._tolerate)
-        if resources is not None and resources.gpu is not None:
+        if self._tasks[path].gpus:
             may |= self._gpu_keys
         urgency = self._urgencies[path]
         priority = math.ceil(urgency.tail_s) if self.has_order else None
@@ -191,17 +199,21 @@ class PlacementWriter:
                 "affinity": freeze_json(affinity),
                 "tolerations": (
                     *own.tolerations,
-                    *tolerations_for(allowed, own.tolerations, may),
+                    *tolerations_for(self._fit(path), own.tolerations, may),
                 ),
             }
         )
         self.reasons[path] = self._reason(path, chosen, where)
-        self.gives_gpus |= resources is not step.resources
         return step.model_copy(update={"placement": placement, "resources": resources})
+
+    def _fit(self, path: str) -> list[ClusterNode]:
+        """Return the machines to which a step is bound that can run it."""
+        allowed = self._allowed(self._chosen[path])
+        return [node for node in allowed if refusal(self._tasks[path], node, 1.0) is None]
 
     def _allowed(self, chosen: Sequence[ClusterNode]) -> list[ClusterNode]:
         if self._bind == "node":
-            return list(chosen)
+            return list({node.name: node for node in chosen}.values())
         found: dict[str, ClusterNode] = {}
         for node in chosen:
             for member in self._members[node.group] if node.group else [node]:
@@ -210,20 +222,17 @@ class PlacementWriter:
 
     def _where(self, chosen: Sequence[ClusterNode]) -> str:
         if self._bind == "node":
-            return " and ".join(node.name for node in chosen)
-        return " and ".join(dict.fromkeys(node.group or node.name for node in chosen))
+            return " and ".join(sorted(node.name for node in chosen))
+        names = {node.group or node.name for node in chosen}
+        return " and ".join(name for name in self._places if name in names)
 
-    def _with_gpu(self, step: Step, allowed: Sequence[ClusterNode]) -> Resources | None:
-        """Return what a step requests, and a GPU besides if it uses one and will have it."""
-        asked = step.resources
-        if asked is not None and asked.gpu is not None:
-            return asked
-        uses = step.profile is not None and step.profile.model in self._gpu_models
-        names = {None if node.gpus is None else node.gpus.resource for node in allowed}
-        if not uses or len(names) != 1 or None in names:
-            return asked
-        gpu = Gpu(count=1, resource=str(names.pop()))
-        return (asked or Resources()).model_copy(update={"gpu": gpu})
+    def _with_gpu(self, step: Step, path: str) -> Resources | None:
+        """Return what a step requests, and a GPU besides if it gets one."""
+        resource = self._gpu_steps.get(path)
+        if resource is None:
+            return step.resources
+        gpu = Gpu(count=1, resource=resource)
+        return (step.resources or Resources()).model_copy(update={"gpu": gpu})
 
     def _reason(self, path: str, chosen: Sequence[ClusterNode], where: str) -> str:
         names = [node.name for node in self._chosen[path]]
@@ -237,5 +246,7 @@ class PlacementWriter:
             return f"On {on}."
         told = f"On {on}: {choice.why}"
         if choice.second is None:
+            if path in self._gpu_steps:
+                return f"{told}; no other has a GPU for it, with which it is faster."
             return f"{told}; nothing else can run it."
         return f"{told}. Second was {choice.second}: {choice.why_not_second}."

@@ -7,7 +7,8 @@ import pytest
 from couler.cluster.model import Cluster, ClusterNode, Gpus, Speed, Taint
 from couler.errors import ConfigurationError, EngineOptionError, InvalidWorkflowError
 from couler.ir.diagnostics import Diagnostic
-from couler.ir.policies import Gpu, Placement, Profile, Resources, Toleration
+from couler.ir.pods import PodSettings
+from couler.ir.policies import Gpu, Placement, Profile, Resources, Retry, Toleration
 from couler.ir.values import Literal
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Container, Foreach, Group, Step, Suspend, Workflow
@@ -67,9 +68,90 @@ def test_a_network_gets_a_gpu_and_may_go_where_it_is() -> None:
     )
     assert found["fit"].resources == Resources(cpu="2", gpu=Gpu(count=1))
     assert context.step_reasons["fit"].startswith("On gpu, at best g1: takes 10.0 s there")
-    assert "Second was c1" in context.step_reasons["fit"]
+    assert "no other has a GPU for it, with which it is faster" in context.step_reasons["fit"]
     assert "after 10 s" in context.reason
     assert "10,000 s as Kubernetes" in context.reason
+
+
+def test_many_networks_wait_for_the_gpus_that_there_are() -> None:
+    each = Foreach(over={"item": Literal(value=tuple(range(20)))})
+    found, context = placed(step("fit", profile=NETWORK, foreach=each))
+    assert found["fit"].resources == Resources(gpu=Gpu(count=1))
+    assert placement_of(found["fit"]).node_selector == {"couler.io/group": "gpu"}
+    assert "after 100 s by what" in context.reason  # two at a time, 10 s each
+
+
+def test_of_a_group_only_some_machines_may_do() -> None:
+    cluster = Cluster(
+        (
+            machine("g1", "ml", gib=256, gpus=Gpus("a100"), taints=(GPU_TAINT,)),
+            machine("g2", "ml"),
+            machine("c1", "cpu"),
+        ),
+        speeds=(Speed(1e9), Speed(1e12, "g1", "dense-network")),
+    )
+    asks = Resources(memory="128Gi")
+    found, _ = placed(step("fit", profile=NETWORK, resources=asks), cluster=cluster)
+    assert placement_of(found["fit"]).node_selector == {"couler.io/group": "ml"}
+    assert [one.key for one in placement_of(found["fit"]).tolerations] == ["nvidia.com/gpu"]
+
+
+def test_what_all_pods_have_is_not_lost() -> None:
+    spot = Toleration(key="spot", operator="Exists")
+    every = PodSettings(node_selector={"zone": "b"}, tolerations=(spot,))
+    low = ClusterNode("low", 4, 16 * GIB, "low", labels={"g": "low", "zone": "a"})
+    high = ClusterNode("high", 4, 16 * GIB, "high", labels={"g": "high", "zone": "b"})
+    context = PassContext(cluster=lambda: Cluster((low, high)))
+    [made] = Place().run(Workflow(name="w", steps=(step("a"),), pod=every), context).steps
+    assert placement_of(made).node_selector == {"g": "high", "zone": "b"}
+    assert placement_of(made).tolerations == (spot,)
+
+
+def test_what_the_cluster_file_cannot_tell_of_is_bound_to_nothing() -> None:
+    asks = Resources(other={"rdma/hca": "1"})
+    found, context = placed(step("a", resources=asks))
+    assert found["a"].placement is None
+    assert "rdma/hca, of which the cluster file does not tell" in context.step_reasons["a"]
+
+
+def test_retries_on_other_machines_need_some() -> None:
+    again = Retry(limit=2, other_node=True)
+    alone = step("fit", profile=NETWORK, retry=again)
+    found, context = placed(alone)
+    assert found["fit"] is alone
+    assert "there is no other" in context.step_reasons["fit"]
+    found, _ = placed(step("load", retry=again, resources=Resources(cpu="8", memory="20Gi")))
+    assert placement_of(found["load"]).node_selector["couler.io/group"] in ("cpu", "memory", "gpu")
+
+
+@pytest.mark.parametrize("label", [("kubernetes.io/os", "linux"), ("kubernetes.io/hostname", "m1")])
+def test_labels_that_every_machine_has_need_not_be_stated(label: tuple[str, str]) -> None:
+    found, _ = placed(step("a", placement=Placement(node_selector=dict([label]))))
+    assert dict([label]).items() <= placement_of(found["a"]).node_selector.items()
+
+
+def test_unknown_prices_are_no_bargain() -> None:
+    with pytest.raises(ConfigurationError, match="prices of machines are not known: c1, c2, m1"):
+        placed(step("a"), pass_=Place("upward-rank{objective=cost}"))
+
+
+def test_it_is_never_worse_than_kubernetes_alone() -> None:
+    """Twelve small steps fit on one fast machine at the same time."""
+    cluster = Cluster(
+        (
+            machine("fast", "fast", cpu=64),
+            machine("slow-1", "slow", cpu=4),
+            machine("slow-2", "slow", cpu=4),
+        ),
+        speeds=(Speed(1e9), Speed(2e9, "fast")),
+    )
+    small = {"profile": Profile(operations=1e11), "resources": Resources(cpu="2")}
+    steps = [step(f"s{number}", **small) for number in range(12)]
+    found, context = placed(*steps, cluster=cluster)
+    assert {placement_of(one).node_selector["couler.io/group"] for one in found.values()} == {
+        "fast"
+    }
+    assert context.reason.endswith("after 50 s as Kubernetes places them by itself.")
 
 
 def test_no_gpu_is_asked_for_where_a_model_uses_none() -> None:
@@ -100,7 +182,7 @@ def test_an_affinity_of_its_own_is_left_as_it_is() -> None:
     before = step("a", placement=own)
     found, context = placed(before, step("b", "a"))
     assert found["a"] is before
-    assert context.step_reasons["a"] == "It has an affinity of its own, and is left as it is."
+    assert context.step_reasons["a"] == "It is left as it is: it has an affinity already."
     assert found["b"].placement is not None
 
 
@@ -274,6 +356,6 @@ def test_what_the_engine_refuses_is_left_out_and_told() -> None:
     [made] = Place().run(workflow, context).steps
     assert placement_of(made).priority is None
     assert made.resources is None
-    assert placement_of(made).node_selector == {"couler.io/group": "gpu"}
+    assert placement_of(made).node_selector == {"couler.io/group": "cpu"}
     assert "No step states a priority, as the engine has none." in context.reason
-    assert "No GPUs are requested, as the engine would refuse them here." in context.reason
+    assert "No step is given a GPU, as the engine would refuse it." in context.reason
