@@ -25,9 +25,23 @@ from couler.optimizers.grouping import (
 from couler.optimizers.grouping.convex import split_by_level
 from couler.optimizers.grouping.solution import assemble_members
 
-__all__ = ["Choice", "Images", "ScopeProblem", "choose", "images_of", "scope_problem"]
+__all__ = [
+    "RUNNER_BYTES",
+    "Choice",
+    "Images",
+    "ScopeProblem",
+    "choose",
+    "images_of",
+    "scope_problem",
+]
 
 _PYTHON = "python"
+
+RUNNER_BYTES = 24 << 10
+"""At least what the runner takes in the script of a group."""
+
+_WRITTEN = {"name", "action", "inputs", "outputs", "env", "retry"}
+"""The fields of a step that its definition is made of."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +82,17 @@ class ScopeProblem:
         For each image of the problem the image that it stands for.
     refused
         Why steps are no part of it.
+    sizes
+        About how many bytes each of the others takes in the script of a group.
+    script_bytes
+        How many all of a group may take.
     """
 
     problem: Problem
     images: Mapping[str, str]
     refused: Mapping[str, str]
+    sizes: Mapping[str, int]
+    script_bytes: int
 
 
 @dataclass(frozen=True)
@@ -103,15 +123,21 @@ def scope_problem(
     *,
     costs: Costs,
     limits: Limits,
+    script_bytes: int,
     strict: bool,
 ) -> ScopeProblem:
     """Return the grouping problem of a scope, of the steps that can share a pod at all."""
     refused: dict[str, str] = {}
+    sizes: dict[str, int] = {}
+    room = max(0, script_bytes - RUNNER_BYTES)
     classes: dict[str, int] = {}
     operators: list[Operator] = []
     wanted: dict[tuple[int, str], None] = {}
     for step in steps:
         why = why_not(step, kinds, apart, strict=strict) or _over(step, limits)
+        sizes[step.name] = size = len(step.model_dump_json(include=_WRITTEN, exclude_defaults=True))
+        if why is None and size > room:
+            why = f"it takes {size:,} bytes in a script, and a group has {room:,}"
         if why is not None:
             refused[step.name] = why
             continue
@@ -139,16 +165,17 @@ def scope_problem(
         for name, (number, image) in named.items()
     )
     graph = Graph.of(steps)
-    sizes = {step.name: (step.profile and step.profile.output_bytes) or 0 for step in steps}
+    given = {step.name: (step.profile and step.profile.output_bytes) or 0 for step in steps}
     there = {one.name for one in operators}
     edges = tuple(
-        Edge(before, name, sizes[before])
+        Edge(before, name, given[before])
         for name in graph.predecessors
         for before in dict.fromkeys(graph.predecessors[name])
         if name in there and before in there
     )
     problem = Problem(tuple(operators), made, edges, costs, limits, "batch")
-    return ScopeProblem(problem, {name: image for name, (_, image) in named.items()}, refused)
+    stands_for = {name: image for name, (_, image) in named.items()}
+    return ScopeProblem(problem, stands_for, refused, sizes, room)
 
 
 def choose(
@@ -179,23 +206,18 @@ def choose(
         largest closed sets within the groups of the method.
     """
     problem = given.problem
-    alone = price(problem, _grouping(problem, ())).total
     solution = group_operators(problem, method)
     sets = _sets(solution, problem, graph, read, strict)
-    chosen: list[tuple[str, ...]] = []
-    for members in sets:
-        pieces = _cut(members, most, graph, read, strict)
-        chosen += (some for some in pieces if _saves(problem, some))
+    pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
+    chosen = _worth(problem, pieces)
     grouping = _grouping(problem, chosen)
-    after = price(problem, grouping).total
-    if after > alone:  # what is lost as less runs in parallel is no sum over groups
-        grouping, after = _grouping(problem, ()), alone
     groups = tuple(
         (given.images[group.image], group.operators)
         for group in grouping
         if len(group.operators) > 1
     )
-    return Choice(groups, alone, after, solution.bound)
+    before, after = (price(problem, one).total for one in (_grouping(problem, ()), grouping))
+    return Choice(groups, before, after, solution.bound)
 
 
 def _sets(
@@ -219,21 +241,62 @@ def _sets(
 
 
 def _cut(
-    members: tuple[str, ...], most: int | None, graph: Graph, read: frozenset[str], strict: bool
+    members: tuple[str, ...],
+    given: ScopeProblem,
+    most: int | None,
+    graph: Graph,
+    read: frozenset[str],
+    strict: bool,
 ) -> list[tuple[str, ...]]:
-    """Return a set in pieces of at most so many steps: stretches of its order."""
-    if most is None or len(members) <= most:
+    """Return a set in pieces that are not too large: stretches of its order."""
+    pieces: list[list[str]] = [[]]
+    left = given.script_bytes
+    for name in members:
+        if pieces[-1] and (len(pieces[-1]) == most or given.sizes[name] > left):
+            pieces.append([])
+            left = given.script_bytes
+        pieces[-1].append(name)
+        left -= given.sizes[name]
+    if len(pieces) == 1:
         return [members]
-    pieces = [members[at : at + most] for at in range(0, len(members), most)]
+    found = [tuple(piece) for piece in pieces]
     if strict:
-        pieces = [one for piece in pieces for one in closed_sets(graph, piece, read)]
-    return [one for one in pieces if len(one) > 1]
+        found = [one for piece in found for one in closed_sets(graph, piece, read)]
+    return [one for one in found if len(one) > 1]
 
 
-def _saves(problem: Problem, members: tuple[str, ...]) -> bool:
-    """Return whether a group by itself costs less than its steps apart."""
-    together = price(problem, _grouping(problem, [members])).total
-    return together < price(problem, _grouping(problem, ())).total
+def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the sets that cost less as groups than as steps apart."""
+    costs = problem.costs
+    befores: dict[int, list[tuple[int, float]]] = {}
+    for before, after, weight in problem.pairs:
+        befores.setdefault(after, []).append((before, weight))
+    found: list[tuple[str, ...]] = []
+    for members in sets:
+        inside = {problem.index[name] for name in members}
+        apart, mask = 0.0, -1
+        for node in inside:
+            mask &= problem.masks[node]
+            apart += problem.image_costs[problem.cheapest_image(problem.masks[node])]
+        edges = sum(
+            weight
+            for node in inside
+            for before, weight in befores.get(node, ())
+            if before in inside
+        )
+        together = problem.image_costs[problem.cheapest_image(mask)]
+        if together < apart + (costs.inter - costs.intra) * edges:
+            found.append(members)
+    if not costs.per_lost_s:
+        return found
+    kept: list[tuple[str, ...]] = []  # what is lost is no sum over groups
+    least = price(problem, _grouping(problem, ())).total
+    for members in found:
+        cost = price(problem, _grouping(problem, [*kept, members])).total
+        if cost < least:
+            kept.append(members)
+            least = cost
+    return kept
 
 
 def _grouping(problem: Problem, sets: Sequence[tuple[str, ...]]) -> Grouping:

@@ -74,6 +74,9 @@ class Group:
         has such a bound, it is one.
     max_steps
         Most steps in a group.
+    script_bytes
+        Most bytes of the script of a group, the runner (24 KiB) and the definitions of its steps;
+        engines have limits of their own.
     images
         What images have: texts such as `python:3.12 = python` and `ml:2 = python torch`. An image
         takes the place of another one that is declared too, if it has all that the other has.
@@ -116,6 +119,7 @@ class Group:
     gpus: int | None = None
     max_parallel: int | None = None
     max_steps: int | None = None
+    script_bytes: int = 96 << 10
     images: tuple[str, ...] = ()
     failures: t.Literal["keep", "whole"] = "keep"
 
@@ -210,6 +214,7 @@ class Group:
             images,
             costs=self._costs(),
             limits=self._limits(),
+            script_bytes=self.script_bytes,
             strict=self.keeps_failures,
         )
 
