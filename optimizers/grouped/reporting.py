@@ -5,7 +5,8 @@ from __future__ import annotations
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
 from couler.optimizers.base import PassContext
-from couler.optimizers.grouped.choosing import Choice, ScopeProblem
+from couler.optimizers.grouped.choosing import Choice
+from couler.optimizers.grouped.scope_problem import ScopeProblem
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite
 
 __all__ = ["Report"]

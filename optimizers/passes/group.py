@@ -14,14 +14,14 @@ from couler.ir.verify.types import Kind
 from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.grouped.choosing import (
+from couler.optimizers.grouped.choosing import choose
+from couler.optimizers.grouped.reporting import Report
+from couler.optimizers.grouped.scope_problem import (
     Images,
     ScopeProblem,
-    choose,
     images_of,
     scope_problem,
 )
-from couler.optimizers.grouped.reporting import Report
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outside
 from couler.optimizers.grouped.sharing import Kinds
 from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits

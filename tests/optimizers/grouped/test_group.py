@@ -389,3 +389,24 @@ def test_words_of_values() -> None:
         {"first": [{"step": "a", "output": "result"}, {"literal": "x"}]},
         {"given": "in_0", "type": "str"},
     ]
+
+
+@pytest.mark.parametrize("width", [1, 7])
+def test_scripts_have_a_bound(width: int) -> None:
+    steps = [
+        py(
+            f"step-{n}",
+            f"print({n!r}, '${{HOME}}')\n" * 10,
+            inputs=[given("n", ref(f"step-{n - width}"))] if n >= width else [],
+            retry=Retry(limit=2),
+            resources=Resources(cpu="1", memory="1Gi"),
+        )
+        for n in range(400)
+    ]
+    made, _ = run(flow("w", *steps), cpu=2)
+    assert 3 < len(made.steps) < 12
+    sizes = [len(step.action.source.encode()) for step in made.steps]  # type: ignore[union-attr]
+    assert 48 << 10 < max(sizes) <= 96 << 10
+    made, context = run(flow("w", *steps[:2]), script_bytes=24_800)
+    assert names(made) == names(flow("w", *steps[:2]))
+    assert "bytes in a script, and a group has 224" in context.step_reasons["step-0"]
