@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ import couler
 from couler import Directory, File, stages
 from couler.backends.base import RunOptions
 from couler.stages import RunResult
+from tests.corpus.build import flow, sh
 
 
 class Parts(NamedTuple):
@@ -24,6 +26,19 @@ class Parts(NamedTuple):
 class Line:
     slope: float
     offset: float
+
+
+def test_nothing_outlives_a_group_that_is_killed(tmp_path: Path) -> None:
+    says = f"echo $$ > {tmp_path}/pid; kill -9 $PPID; sleep 60"
+    workflow = flow("w", sh("a", says), sh("b", "true", depends_on=["a"]))
+    options = RunOptions(home=tmp_path)
+    passes = ("group{images=['busybox:1.36 = python']}",)
+    result = stages.run(workflow, passes=passes, options=options)
+    assert result.steps["a"].status == "failed"
+    assert result.steps["a-to-b"].exit_code == 137
+    pid = (tmp_path / "pid").read_text().strip()
+    said = subprocess.run(["ps", "-o", "stat=", "-p", pid], capture_output=True, check=False)
+    assert said.stdout.strip()[:1] in (b"", b"Z")
 
 
 @couler.step(image="python:3.12-slim")
