@@ -81,7 +81,8 @@ class Group:
         What images have: texts such as `python:3.12 = python` and `ml:2 = python torch`. An image
         takes the place of another one that is declared too, if it has all that the other has.
     failures
-        `keep` or `whole`.
+        `keep`: runs in which something fails come to the same, too. `whole`: groups can be larger,
+        and if a step fails, what waits for another one of its group is omitted as well.
 
     Notes
     -----

@@ -7,12 +7,13 @@ import typing as t
 
 import pytest
 
-from couler.errors import ConfigurationError, EngineOptionError
+from couler.errors import ConfigurationError, EngineOptionError, GroupingError
 from couler.ir.policies import Cache, Gpu, Placement, Profile, Resources, Retry
 from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar, Mount, SecretKey
 from couler.ir.workflow import Container, Input, Script, Step, Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.grouping import METHODS
 from couler.optimizers.passes.group import Group
 from couler.optimizers.registry import read_pass
 from tests.corpus.build import (
@@ -410,3 +411,22 @@ def test_scripts_have_a_bound(width: int) -> None:
     made, context = run(flow("w", *steps[:2]), script_bytes=24_800)
     assert names(made) == names(flow("w", *steps[:2]))
     assert "bytes in a script, and a group has 224" in context.step_reasons["step-0"]
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method(method: str) -> None:
+    try:
+        made, context = run(chain(), method=method)
+        again, _ = run(chain(), method=method)
+    except ConfigurationError as error:
+        pytest.skip(str(error))
+    assert made == again
+    if method not in ("none", "random"):
+        assert names(made) == ["a-to-c"]
+    if method in ("milp", "tree-dp", "cp-sat"):
+        assert "no grouping costs less than 60" in context.reason
+
+
+def test_a_method_that_cannot() -> None:
+    with pytest.raises(GroupingError, match="tree-dp cannot solve"):
+        run(fork(), method="tree-dp")
