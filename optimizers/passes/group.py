@@ -68,7 +68,7 @@ class Group:
         edge counts once.
     cpu, memory_bytes, gpus
         What a pod has at most. A step that asks for more is left alone, and what does not fit
-        together runs in turn.
+        together runs in turn. Without them a pod asks for what its largest step asks for.
     max_parallel
         How many steps of a group run at the same time at most. Where the workflow or a group around
         has such a bound, it is one.
