@@ -158,16 +158,14 @@ def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str,
         befores.setdefault(after, []).append((before, weight))
     found: list[tuple[str, ...]] = []
     for members in sets:
-        inside = {problem.index[name] for name in members}
+        nodes = [problem.index[name] for name in members]
+        inside = set(nodes)
         apart, mask = 0.0, -1
-        for node in inside:
+        for node in nodes:
             mask &= problem.masks[node]
             apart += problem.image_costs[problem.cheapest_image(problem.masks[node])]
         edges = sum(
-            weight
-            for node in inside
-            for before, weight in befores.get(node, ())
-            if before in inside
+            weight for node in nodes for before, weight in befores.get(node, ()) if before in inside
         )
         together = problem.image_costs[problem.cheapest_image(mask)]
         if together < apart + (costs.inter - costs.intra) * edges:

@@ -106,15 +106,14 @@ def lower(
         {"step": step, "output": output, "path": made.path}
         for (step, output), (_, made) in zip(read_outside, outputs, strict=True)
     ]
-    packages = steps[0].action.packages if isinstance(steps[0].action, Script) else ()
-    packages = next((s.action.packages for s in steps if isinstance(s.action, Script)), packages)
+    packages = [one.action.packages for one in steps if isinstance(one.action, Script)]
     step = Step(
         name=name,
         action=Script(
             image=image,
             source=script_of(group, f"Runs {len(steps)} steps in one pod: {', '.join(members)}."),
             command=(python,),
-            packages=packages,
+            packages=packages[0] if packages else (),  # they are equal
         ),
         depends_on=_waits(steps, members, program_order=False),
         program_order=_waits(steps, members, program_order=True),
