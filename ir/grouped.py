@@ -7,6 +7,7 @@ inside writes stands in the log of that one as `NAME | line`, and what is told a
 
 from __future__ import annotations
 
+import ast
 import json
 import typing as t
 from collections.abc import Iterable, Iterator
@@ -14,15 +15,27 @@ from datetime import datetime
 
 from couler.ir.paths import StepPath, without_places
 from couler.ir.walk import steps_by_path
-from couler.ir.workflow import Workflow
+from couler.ir.workflow import Script, Step, Workflow
 
-__all__ = ["GROUPED", "REPORT", "InnerEnd", "inner_name", "lines_of", "read_report"]
+__all__ = [
+    "DEFINITION",
+    "GROUPED",
+    "REPORT",
+    "InnerEnd",
+    "inner_name",
+    "inner_names",
+    "lines_of",
+    "read_report",
+]
 
 GROUPED = "group"
 """The origin of a step that runs others inside."""
 
 REPORT = "couler-group: "
 """Begins the line that tells how they ended."""
+
+DEFINITION = "GROUP"
+"""What the definition of the steps inside is called in the script."""
 
 
 class InnerEnd(t.NamedTuple):
@@ -88,8 +101,19 @@ def inner_name(workflow: Workflow, place: str, asked: str) -> str | None:
     except ValueError:
         return None
     step = dict(steps_by_path(workflow)).get(str(without_places(path)))
-    is_other = step is not None and step.origin == GROUPED and wanted[-1].name != step.name
-    return wanted[-1].name if is_other else None
+    # A step that another one stands for, which runs inside, has no lines of its own name.
+    is_inside = step is not None and wanted[-1].name in inner_names(step)
+    return wanted[-1].name if is_inside else None
+
+
+def inner_names(step: Step) -> tuple[str, ...]:
+    """Return the names of the steps that a step runs inside, as its script defines them."""
+    if step.origin != GROUPED or not isinstance(step.action, Script):
+        return ()
+    for node in ast.parse(step.action.source).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == DEFINITION:
+            return tuple(inner["name"] for inner in ast.literal_eval(node.value)["steps"])
+    return ()
 
 
 def _end(step: dict[str, t.Any]) -> InnerEnd:

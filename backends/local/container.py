@@ -18,7 +18,7 @@ from pathlib import Path
 from couler.backends.local.capture import streams_to
 from couler.backends.local.demand import Grant
 from couler.backends.local.ends import Attempt, Bound, cut_off, failure_kind
-from couler.backends.local.inside import tell_inside
+from couler.backends.local.inside import tell_inside, works_of
 from couler.backends.local.limits import Limits
 from couler.backends.local.locations.exchange import Exchange
 from couler.backends.local.place import Place, entry_texts
@@ -171,7 +171,7 @@ async def _attempt(
         return Attempt(False, message=f"its output cannot be written: {error}", kind="error")
     if runtime.name == "process" and (end.reason is not None or end.exit_code != 0):
         # What left its session would be in the way of another attempt.
-        await place.sweeper.end([job.work])
+        await place.sweeper.end(works_of(bound, job.work))
     told = None
     if end.reason is None:
         told = await runtime_call(runtime, runtime.reason, job, end.exit_code)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
 
 from couler.backends.local.ends import Attempt, Bound
 from couler.backends.local.place import Place
 from couler.ir.grouped import GROUPED
 from couler.ir.wording import counted
+
+
+def works_of(bound: Bound, work: Path) -> list[Path]:
+    """Return the work folders of an attempt: its own, and those of the steps inside."""
+    if bound.step.origin != GROUPED:
+        return [work]
+    return [work, *sorted(work.glob("steps/*/work"))]
 
 
 async def tell_inside(attempt: Attempt, bound: Bound, place: Place, number: int) -> Attempt:

@@ -1,21 +1,17 @@
-"""Which steps of a scope are put together: the problem for the methods, and what is made of it."""
+"""Which steps of a scope are put together: what is made of the groups of a method."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from couler.ir.graph import Graph
-from couler.ir.workflow import Container, Script, Step
 from couler.optimizers.grouped.closing import closed_sets
-from couler.optimizers.grouped.needs import cpu_of, gpus_of, memory_of
-from couler.optimizers.grouped.sharing import PYTHONS, Kinds, key_of, program_of, why_not
+from couler.optimizers.grouped.scope_problem import ScopeProblem
 from couler.optimizers.grouping import (
-    Costs,
     Edge,
     Grouping,
     Image,
-    Limits,
     Operator,
     Problem,
     Solution,
@@ -25,54 +21,7 @@ from couler.optimizers.grouping import (
 from couler.optimizers.grouping.convex import split_by_level
 from couler.optimizers.grouping.solution import assemble_members
 
-__all__ = ["Choice", "Images", "ScopeProblem", "choose", "images_of", "scope_problem"]
-
-_PYTHON = "python"
-
-
-@dataclass(frozen=True)
-class Images:
-    """What images have.
-
-    Attributes
-    ----------
-    declared
-        Tags by image.
-    with_python
-        Images of which it is known otherwise that they have Python: steps run it there.
-    """
-
-    declared: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    with_python: frozenset[str] = frozenset()
-
-    def tags_of(self, image: str) -> frozenset[str]:
-        """Return what an image has; one that is not declared has itself."""
-        found = self.declared.get(image, frozenset({f"image {image}"}))
-        is_python = image in self.with_python or _is_python(image)
-        return found | {_PYTHON} if is_python else found
-
-    def needs_of(self, image: str) -> frozenset[str]:
-        """Return what an image must have to take the place of another one in a group."""
-        return self.tags_of(image) | {_PYTHON}
-
-
-@dataclass(frozen=True)
-class ScopeProblem:
-    """What of a scope the methods are given.
-
-    Attributes
-    ----------
-    problem
-        Operators are called as the steps.
-    images
-        For each image of the problem the image that it stands for.
-    refused
-        Why steps are no part of it.
-    """
-
-    problem: Problem
-    images: Mapping[str, str]
-    refused: Mapping[str, str]
+__all__ = ["Choice", "choose"]
 
 
 @dataclass(frozen=True)
@@ -93,62 +42,6 @@ class Choice:
     before: float
     after: float
     bound: float | None
-
-
-def scope_problem(
-    steps: Sequence[Step],
-    kinds: Kinds,
-    apart: frozenset[str],
-    images: Images,
-    *,
-    costs: Costs,
-    limits: Limits,
-    strict: bool,
-) -> ScopeProblem:
-    """Return the grouping problem of a scope, of the steps that can share a pod at all."""
-    refused: dict[str, str] = {}
-    classes: dict[str, int] = {}
-    operators: list[Operator] = []
-    wanted: dict[tuple[int, str], None] = {}
-    for step in steps:
-        why = why_not(step, kinds, apart, strict=strict) or _over(step, limits)
-        if why is not None:
-            refused[step.name] = why
-            continue
-        image = _image_of(step)
-        needs = images.needs_of(image)
-        usable = [one for one in (image, *images.declared) if needs <= images.tags_of(one)]
-        if not usable:
-            refused[step.name] = _no_python(image, images)
-            continue
-        number = classes.setdefault(key_of(step), len(classes))
-        wanted.update(((number, one), None) for one in usable)
-        operators.append(
-            Operator(
-                step.name,
-                needs | {f"pod {number}"},
-                cpu=cpu_of(step),
-                memory_bytes=memory_of(step),
-                gpus=gpus_of(step),
-                seconds=(step.profile and step.profile.seconds) or 0.0,
-            )
-        )
-    named = {f"{image} ({number})": (number, image) for number, image in wanted}
-    made = tuple(
-        Image(name, images.tags_of(image) | {f"pod {number}"})
-        for name, (number, image) in named.items()
-    )
-    graph = Graph.of(steps)
-    sizes = {step.name: (step.profile and step.profile.output_bytes) or 0 for step in steps}
-    there = {one.name for one in operators}
-    edges = tuple(
-        Edge(before, name, sizes[before])
-        for name in graph.predecessors
-        for before in dict.fromkeys(graph.predecessors[name])
-        if name in there and before in there
-    )
-    problem = Problem(tuple(operators), made, edges, costs, limits, "batch")
-    return ScopeProblem(problem, {name: image for name, (_, image) in named.items()}, refused)
 
 
 def choose(
@@ -179,23 +72,18 @@ def choose(
         largest closed sets within the groups of the method.
     """
     problem = given.problem
-    alone = price(problem, _grouping(problem, ())).total
     solution = group_operators(problem, method)
     sets = _sets(solution, problem, graph, read, strict)
-    chosen: list[tuple[str, ...]] = []
-    for members in sets:
-        pieces = _cut(members, most, graph, read, strict)
-        chosen += (some for some in pieces if _saves(problem, some))
+    pieces = [piece for some in sets for piece in _cut(some, given, most, graph, read, strict)]
+    chosen = _worth(problem, pieces)
     grouping = _grouping(problem, chosen)
-    after = price(problem, grouping).total
-    if after > alone:  # what is lost as less runs in parallel is no sum over groups
-        grouping, after = _grouping(problem, ()), alone
     groups = tuple(
         (given.images[group.image], group.operators)
         for group in grouping
         if len(group.operators) > 1
     )
-    return Choice(groups, alone, after, solution.bound)
+    before, after = (price(problem, one).total for one in (_grouping(problem, ()), grouping))
+    return Choice(groups, before, after, solution.bound)
 
 
 def _sets(
@@ -219,21 +107,79 @@ def _sets(
 
 
 def _cut(
-    members: tuple[str, ...], most: int | None, graph: Graph, read: frozenset[str], strict: bool
+    members: tuple[str, ...],
+    given: ScopeProblem,
+    most: int | None,
+    graph: Graph,
+    read: frozenset[str],
+    strict: bool,
 ) -> list[tuple[str, ...]]:
-    """Return a set in pieces of at most so many steps: stretches of its order."""
-    if most is None or len(members) <= most:
+    """Return a set in pieces that are not too large: stretches of an order that goes deep first."""
+    if len(members) <= (most or len(members)) and (
+        sum(map(given.sizes.__getitem__, members)) <= given.script_bytes
+    ):
         return [members]
-    pieces = [members[at : at + most] for at in range(0, len(members), most)]
+    pieces: list[list[str]] = [[]]
+    left = given.script_bytes
+    for name in _deep_first(members, graph):
+        if pieces[-1] and (len(pieces[-1]) == most or given.sizes[name] > left):
+            pieces.append([])
+            left = given.script_bytes
+        pieces[-1].append(name)
+        left -= given.sizes[name]
+    found = [tuple(piece) for piece in pieces]
     if strict:
-        pieces = [one for piece in pieces for one in closed_sets(graph, piece, read)]
-    return [one for one in pieces if len(one) > 1]
+        found = [one for piece in found for one in closed_sets(graph, piece, read)]
+    return [one for one in found if len(one) > 1]
 
 
-def _saves(problem: Problem, members: tuple[str, ...]) -> bool:
-    """Return whether a group by itself costs less than its steps apart."""
-    together = price(problem, _grouping(problem, [members])).total
-    return together < price(problem, _grouping(problem, ())).total
+def _deep_first(members: tuple[str, ...], graph: Graph) -> Iterator[str]:
+    """Yield steps in a topological order in which what waits for a step comes soon after it."""
+    inside = set(members)
+    waiting = {
+        name: sum(before in inside for before in graph.predecessors[name]) for name in members
+    }
+    ready = [name for name in reversed(members) if not waiting[name]]
+    while ready:
+        name = ready.pop()
+        yield name
+        for after in reversed(graph.successors[name]):
+            if after in inside:
+                waiting[after] -= 1
+                if not waiting[after]:
+                    ready.append(after)
+
+
+def _worth(problem: Problem, sets: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Return the sets that cost less as groups than as steps apart."""
+    costs = problem.costs
+    befores: dict[int, list[tuple[int, float]]] = {}
+    for before, after, weight in problem.pairs:
+        befores.setdefault(after, []).append((before, weight))
+    found: list[tuple[str, ...]] = []
+    for members in sets:
+        nodes = [problem.index[name] for name in members]
+        inside = set(nodes)
+        apart, mask = 0.0, -1
+        for node in nodes:
+            mask &= problem.masks[node]
+            apart += problem.image_costs[problem.cheapest_image(problem.masks[node])]
+        edges = sum(
+            weight for node in nodes for before, weight in befores.get(node, ()) if before in inside
+        )
+        together = problem.image_costs[problem.cheapest_image(mask)]
+        if together < apart + (costs.inter - costs.intra) * edges:
+            found.append(members)
+    if not costs.per_lost_s:
+        return found
+    kept: list[tuple[str, ...]] = []  # what is lost is no sum over groups
+    least = price(problem, _grouping(problem, ())).total
+    for members in found:
+        cost = price(problem, _grouping(problem, [*kept, members])).total
+        if cost < least:
+            kept.append(members)
+            least = cost
+    return kept
 
 
 def _grouping(problem: Problem, sets: Sequence[tuple[str, ...]]) -> Grouping:
@@ -241,44 +187,3 @@ def _grouping(problem: Problem, sets: Sequence[tuple[str, ...]]) -> Grouping:
     members = [[problem.index[name] for name in some] for some in sets]
     members += [[problem.index[one.name]] for one in problem.operators if one.name not in inside]
     return assemble_members(problem, members)
-
-
-def _image_of(step: Step) -> str:
-    assert isinstance(step.action, Container | Script), "other steps are refused"
-    return step.action.image
-
-
-def _is_python(image: str) -> bool:
-    """Return whether an image is one of those that Python's own project makes."""
-    name = image.partition("@")[0].rpartition("/")[2].partition(":")[0]
-    return name in PYTHONS
-
-
-def _no_python(image: str, images: Images) -> str:
-    if image in images.declared:
-        return f"no declared image has Python and all that {image} has"
-    return (
-        f"it is not known whether {image} has Python, which runs the steps of a group; if it has, "
-        f'say images=["{image} = python"]'
-    )
-
-
-def _over(step: Step, limits: Limits) -> str | None:
-    for what, amount, limit in (
-        ("cpu", cpu_of(step), limits.cpu),
-        ("bytes of memory", memory_of(step), limits.memory_bytes),
-        ("GPUs", gpus_of(step), limits.gpus),
-    ):
-        if limit is not None and amount > limit:
-            return f"it asks for {amount:g} {what}, and a pod of a group has {limit:g}"
-    return None
-
-
-def images_of(steps: Sequence[Step], declared: Mapping[str, frozenset[str]]) -> Images:
-    """Return what is known of images: what is declared, and in which of them steps run Python."""
-    seen = frozenset(
-        step.action.image
-        for step in steps
-        if isinstance(step.action, Container | Script) and program_of(step) in PYTHONS
-    )
-    return Images(declared, seen)

@@ -14,10 +14,10 @@ from couler.ir.wire import is_file
 from couler.ir.workflow import Container, Output, Script, Step
 from couler.optimizers.grouped.needs import PodNeeds, pod_needs
 from couler.optimizers.grouped.reading import Reading
-from couler.optimizers.grouped.script import script_of
+from couler.optimizers.grouped.script import literal, script_of
 from couler.optimizers.grouped.sharing import PYTHONS, Kinds, program_of
 
-__all__ = ["Grouped", "lower"]
+__all__ = ["Grouped", "definition_bytes", "lower"]
 
 _SHARED = (
     "mounts",
@@ -106,15 +106,14 @@ def lower(
         {"step": step, "output": output, "path": made.path}
         for (step, output), (_, made) in zip(read_outside, outputs, strict=True)
     ]
-    packages = steps[0].action.packages if isinstance(steps[0].action, Script) else ()
-    packages = next((s.action.packages for s in steps if isinstance(s.action, Script)), packages)
+    packages = [one.action.packages for one in steps if isinstance(one.action, Script)]
     step = Step(
         name=name,
         action=Script(
             image=image,
             source=script_of(group, f"Runs {len(steps)} steps in one pod: {', '.join(members)}."),
             command=(python,),
-            packages=packages,
+            packages=packages[0] if packages else (),  # they are equal
         ),
         depends_on=_waits(steps, members, program_order=False),
         program_order=_waits(steps, members, program_order=True),
@@ -129,6 +128,26 @@ def lower(
         **{field: getattr(steps[0], field) for field in _SHARED if getattr(steps[0], field)},
     )
     return Grouped(step, names)
+
+
+def definition_bytes(step: Step, befores: Sequence[str], kinds: Kinds) -> int:
+    """Return at most how many bytes a step takes in the script of a group.
+
+    Parameters
+    ----------
+    step
+        One that can share a pod.
+    befores
+        All steps that it waits for.
+    kinds
+        Of what it can read.
+    """
+    alone = PodNeeds(None, None, {}, {step.name: dict.fromkeys(("cpu", "memory", "gpu"), 2.0**40)})
+    outputs = outputs_of(step, is_read=True)
+    python = program_of(step) or PYTHONS[0]
+    made = _definition(step, befores, outputs, Reading((), kinds), [], python, alone)
+    handed_on = (len(output.name) + len(step.name) + 60 for output in outputs)
+    return len(literal(made, 2).encode()) + sum(handed_on)
 
 
 def _definition(

@@ -74,40 +74,42 @@ def pod_needs(
 
     Notes
     -----
-    What steps need at most at a time is the heaviest set of steps of which none waits for another.
-    For steps in a row that is the largest step. Otherwise the sum of all bounds it, and `at_once`
-    times the largest; that is asked for, at most the limit, and the runner lets no more begin than
-    fit. GPUs are given to one step at a time, so that each sees those of its pod and no others: the
-    most that a step asks for. Storage is the sum, as files stay. Limits of a container are stated
-    if each step states one.
+    A pod asks for what its largest step asks for, of each resource, so that it finds a place where
+    its steps would have. A limit above that gives it more: then it asks for what its steps need at
+    most at a time, the heaviest set of steps of which none waits for another; for steps in a row
+    that is the largest step, and else the sum of all bounds it, and `at_once` times the largest.
+    The runner lets no more begin than fit, by what they ask for or, if that is more, by their
+    limits. So the limit of the container, stated if each step states one, is reached by a step that
+    would have reached its own. GPUs are given to one step at a time: the most that a step asks for,
+    of which each sees all. Storage is the sum, as files stay.
     """
-    is_row = all(before.name in after[step.name] for before, step in _pairs(steps))
+    is_row = all(before.name in after[step.name] for before, step in itertools.pairwise(steps))
     width = 1 if is_row else min(len(steps), at_once or len(steps))
 
     def most(name: str, amounts: Sequence[Decimal]) -> Decimal:
-        largest = max(amounts)
+        """Return the larger of the largest step and, within the limit, all at a time."""
+        largest, limit = max(amounts), limits.get(name)
         bound = min(sum(amounts, Decimal(0)), width * largest)
-        limit = limits.get(name)
-        return bound if limit is None else max(largest, min(bound, Decimal(str(limit))))
+        return largest if limit is None else max(largest, min(bound, Decimal(str(limit))))
 
     room: dict[str, float] = {}
     needs: dict[str, dict[str, float]] = {step.name: {} for step in steps}
-    asked: dict[str, str] = {}
+    asked: dict[str, object] = {}
     for name, write in _WRITERS.items():
-        amounts = [_amount(step, name) for step in steps]
-        if not any(amounts):
-            continue
-        total = most(name.partition("_")[0], amounts)
-        if not name.endswith("_limit") or all(amounts):
-            asked[name] = write(total, steps, name)
-        if total < sum(amounts) and width > 1 and not name.endswith("_limit"):
-            room[name] = float(total)
-            for step, amount in zip(steps, amounts, strict=True):
+        requests, bounds = ([_amount(step, field) for step in steps] for field in _fields(name))
+        for field, amounts in zip(_fields(name), (requests, bounds), strict=True):
+            if any(amounts) and (field == name or all(amounts)):
+                asked[field] = write(most(name, amounts), steps, field)
+        held = list(map(max, requests, bounds))
+        if width > 1 and most(name, held) < sum(held):
+            room[name] = float(most(name, held))
+            for step, amount in zip(steps, held, strict=True):
                 needs[step.name][name] = float(amount)
     gpus = [gpus_of(step) for step in steps]
-    gpu = next((step.resources.gpu for step in steps if step.resources and gpus_of(step)), None)
-    if gpu is not None:
-        gpu = gpu.model_copy(update={"count": max(gpus)})
+    if any(gpus):
+        first = next(step.resources for step in steps if step.resources and gpus_of(step))
+        assert first.gpu is not None, "it has been counted"
+        asked["gpu"] = first.gpu.model_copy(update={"count": max(gpus)})
         if width > 1 and sum(map(bool, gpus)) > 1:
             room["gpu"] = 1
             for step, count in zip(steps, gpus, strict=True):
@@ -115,13 +117,16 @@ def pod_needs(
     disk = [_amount(step, "disk") for step in steps]
     if any(disk):
         asked["disk"] = _bytes(sum(disk, Decimal(0)), steps, "disk")
-    resources = Resources.model_validate({**asked, "gpu": gpu}) if asked or gpu else None
-    steps_needs = {name: some for name, some in needs.items() if some}
-    return PodNeeds(resources, _profile(steps, after, width), room, steps_needs)
+    return PodNeeds(
+        Resources.model_validate(asked) if asked else None,
+        _profile(steps, after, width, room, needs),
+        room,
+        {name: some for name, some in needs.items() if some},
+    )
 
 
-def _pairs(steps: Sequence[Step]) -> list[tuple[Step, Step]]:
-    return list(itertools.pairwise(steps))
+def _fields(name: str) -> tuple[str, str]:
+    return name, f"{name}_limit"
 
 
 def _amount(step: Step, name: str) -> Decimal:
@@ -156,16 +161,15 @@ def _as_stated(amount: Decimal, steps: Sequence[Step], name: str) -> str | None:
 
 _Writer: t.TypeAlias = Callable[[Decimal, Sequence[Step], str], str]
 
-_WRITERS: Mapping[str, _Writer] = {
-    "cpu": _processors,
-    "memory": _bytes,
-    "cpu_limit": _processors,
-    "memory_limit": _bytes,
-}
+_WRITERS: Mapping[str, _Writer] = {"cpu": _processors, "memory": _bytes}
 
 
 def _profile(
-    steps: Sequence[Step], after: Mapping[str, Sequence[str]], width: int
+    steps: Sequence[Step],
+    after: Mapping[str, Sequence[str]],
+    width: int,
+    room: Mapping[str, float],
+    needs: Mapping[str, Mapping[str, float]],
 ) -> Profile | None:
     """Return what is known of all steps of a group together."""
     known = [step.profile for step in steps if step.profile is not None]
@@ -177,8 +181,11 @@ def _profile(
         for step, one in zip(steps, known, strict=True):
             begin = max((ends[name] for name in after[step.name]), default=0.0)
             ends[step.name] = begin + (one.seconds or 0.0)
-        in_turn = sum(one.seconds or 0.0 for one in known) / width
-        seconds = max(in_turn, *ends.values())
+        took = {step.name: one.seconds or 0.0 for step, one in zip(steps, known, strict=True)}
+        busy = [sum(took.values()) / width]
+        for what, total in room.items():
+            busy.append(sum(took[name] * some.get(what, 0) for name, some in needs.items()) / total)
+        seconds = max(*busy, *ends.values())
     memory = [one.memory_bytes for one in known if one.memory_bytes is not None]
     outputs = [one.output_bytes for one in known if one.output_bytes is not None]
     found = Profile(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from couler.ir.walk import Scope
 from couler.ir.wording import counted
 from couler.optimizers.base import PassContext
-from couler.optimizers.grouped.choosing import Choice, ScopeProblem
+from couler.optimizers.grouped.choosing import Choice
+from couler.optimizers.grouped.scope_problem import ScopeProblem
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite
 
 __all__ = ["Report"]
@@ -43,13 +44,16 @@ class Report:
         self.after += choice.after
         self.bounds.append(choice.bound)
         costs = given.problem.costs
-        edges = {(edge.before, edge.after) for edge in given.problem.edges}
+        by_name = {step.name: step for step in scope.steps}
+        after: dict[str, list[str]] = {}
+        for edge in given.problem.edges:
+            after.setdefault(edge.before, []).append(edge.after)
         for (image, members), made in zip(choice.groups, rewrite.made, strict=True):
             path = scope.path_of(made)
-            by_name = {step.name: step for step in scope.steps}
             sources = [scope.path_of(by_name[name]) for name in members]
             self.context.derive(path, sources)
-            within = sum(one in members and other in members for one, other in edges)
+            inside = set(members)
+            within = sum(one in inside for name in members for one in after.get(name, ()))
             pods = len(members) - 1
             self.context.explain(
                 f"{', '.join(members)} run in one pod of {image}: {counted(pods, 'pod')} less at "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from couler.ir.graph import Graph
@@ -82,10 +82,14 @@ class ScopeRewrite:
         self._outputs: dict[Read, Read] = {}
         position = {step.name: number for number, step in enumerate(scope.steps)}
         place: dict[str, Step] = {}
+        readers = _readers(scope.steps)
         for image, members in groups:
             name = name_of(members, taken)
             taken.add(name)
             inside = frozenset(members)
+            outer = {one for one in read if one[0] in inside}
+            for one in members:
+                outer |= {(one, output) for output, by in readers.get(one, ()) if by not in inside}
             grouped = lower(
                 name,
                 image,
@@ -93,7 +97,7 @@ class ScopeRewrite:
                 {one: [b for b in graph.predecessors[one] if b in inside] for one in members},
                 kinds=kinds,
                 read=read_stdout,
-                read_outside=_outer_reads(scope.steps, inside, read, position),
+                read_outside=sorted(outer, key=lambda one: (position[one[0]], one[1])),
                 at_once=at_once,
                 limits={
                     "cpu": limits.cpu,
@@ -177,15 +181,10 @@ def _reads(outputs: Iterable[Output]) -> Iterator[Read]:
             yield reference.step, reference.output
 
 
-def _outer_reads(
-    steps: Sequence[Step],
-    inside: frozenset[str],
-    read: frozenset[Read],
-    position: Mapping[str, int],
-) -> list[Read]:
-    """Return what others read of the steps of a group, in the order of the program."""
-    found = {one for one in read if one[0] in inside}
+def _readers(steps: Sequence[Step]) -> dict[str, list[tuple[str, str]]]:
+    """Return for each step the outputs that are read of it, each with the name of its reader."""
+    found: dict[str, list[tuple[str, str]]] = {}
     for step in steps:
-        if step.name not in inside:
-            found |= {(r.step, r.output) for r in references(step) if r.step in inside}
-    return sorted(found, key=lambda one: (position[one[0]], one[1]))
+        for one in references(step):
+            found.setdefault(one.step, []).append((one.output, step.name))
+    return found

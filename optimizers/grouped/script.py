@@ -9,6 +9,7 @@ import typing as t
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 
+from couler.ir.grouped import DEFINITION
 from couler.optimizers.grouped import run_attempts, run_group, run_values
 
 __all__ = ["literal", "script_of"]
@@ -36,7 +37,7 @@ def script_of(group: Mapping[str, t.Any], title: str) -> str:
     """
     return (
         f"# {title}\nfrom __future__ import annotations\n\n{_runner()}\n\n"
-        f"GROUP = {literal(group)}\n\nraise SystemExit(run_group(GROUP))\n"
+        f"{DEFINITION} = {literal(group)}\n\nraise SystemExit(run_group({DEFINITION}))\n"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import typing as t
 from collections.abc import Iterator, Mapping
@@ -109,15 +110,13 @@ def why_not(step: Step, kinds: Kinds, apart: frozenset[str], *, strict: bool) ->
         return f"it runs no process of its own: it is of the kind {action.kind}"
     if isinstance(action, Container) and not action.command:
         return "it states no command, so that the entry point of its image runs"
-    return next(
-        (
-            *_policies(step),
-            *_edges(step, apart),
-            *_files(step.inputs, step.outputs),
-            *_values(step, kinds, strict),
-        ).__iter__(),
-        None,
+    reasons = itertools.chain(
+        _policies(step),
+        _edges(step, apart),
+        _files(step.inputs, step.outputs),
+        _values(step, kinds, strict),
     )
+    return next(reasons, None)
 
 
 def _policies(step: Step) -> Iterator[str]:

@@ -14,14 +14,14 @@ from couler.ir.verify.types import Kind
 from couler.ir.walk import HOOKS, Scope, ScopeKey, all_steps, scopes, told_apart
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import PassContext
-from couler.optimizers.grouped.choosing import (
+from couler.optimizers.grouped.choosing import choose
+from couler.optimizers.grouped.reporting import Report
+from couler.optimizers.grouped.scope_problem import (
     Images,
     ScopeProblem,
-    choose,
     images_of,
     scope_problem,
 )
-from couler.optimizers.grouped.reporting import Report
 from couler.optimizers.grouped.scope_rewrite import ScopeRewrite, read_from_outside
 from couler.optimizers.grouped.sharing import Kinds
 from couler.optimizers.grouping import CONNECTION, METHODS, NODE, Costs, Limits
@@ -68,17 +68,21 @@ class Group:
         edge counts once.
     cpu, memory_bytes, gpus
         What a pod has at most. A step that asks for more is left alone, and what does not fit
-        together runs in turn.
+        together runs in turn. Without them a pod asks for what its largest step asks for.
     max_parallel
         How many steps of a group run at the same time at most. Where the workflow or a group around
         has such a bound, it is one.
     max_steps
         Most steps in a group.
+    script_bytes
+        Most bytes of the script of a group, the runner (24 KiB) and the definitions of its steps;
+        engines have limits of their own.
     images
         What images have: texts such as `python:3.12 = python` and `ml:2 = python torch`. An image
         takes the place of another one that is declared too, if it has all that the other has.
     failures
-        `keep` or `whole`.
+        `keep`: runs in which something fails come to the same, too. `whole`: groups can be larger,
+        and if a step fails, what waits for another one of its group is omitted as well.
 
     Notes
     -----
@@ -116,6 +120,7 @@ class Group:
     gpus: int | None = None
     max_parallel: int | None = None
     max_steps: int | None = None
+    script_bytes: int = 96 << 10
     images: tuple[str, ...] = ()
     failures: t.Literal["keep", "whole"] = "keep"
 
@@ -210,6 +215,7 @@ class Group:
             images,
             costs=self._costs(),
             limits=self._limits(),
+            script_bytes=self.script_bytes,
             strict=self.keeps_failures,
         )
 

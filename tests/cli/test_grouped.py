@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Outcome
+from tests.cli.conftest import Engine, Outcome
 
 Call: t.TypeAlias = Callable[..., Outcome]
 Write: t.TypeAlias = Callable[[str, str], str]
@@ -109,3 +109,46 @@ def test_tasks_that_cannot_be_written(couler: Call, write: Write) -> None:
     assert told.code == 1
     assert 'no step of "w" can share a pod' in told.err
     assert couler("plan", plain, "--emit", "pddl", "--as", "svg").code == 2
+
+
+LOG = """\
+load | loading monday
+add | adding
+add ! it ended with exit code 1
+couler-group: {"version": 1, "steps": [\
+{"name": "load", "state": "succeeded", "attempts": 1, "exit_code": 0, "started": "2026-03-01T12:00:01+00:00", "finished": "2026-03-01T12:00:02+00:00"}, \
+{"name": "add", "state": "failed", "attempts": 2, "exit_code": 1, "message": "it ended with exit code 1"}]}
+"""  # noqa: E501  # one line in the log
+
+
+def test_a_run_elsewhere(couler: Call, orders: str, engine: Engine) -> None:
+    failed = {
+        "path": "load-to-add",
+        "status": "failed",
+        "exit_code": 1,
+        "attempts": [{"status": "failed", "exit_code": 1}],
+    }
+    engine.play({"status": "failed", "steps": [failed, {"path": "say", "status": "omitted"}]})
+    (engine.folder / "logs").mkdir()
+    (engine.folder / "logs" / "load-to-add").write_text(LOG)
+    told = couler(
+        *("submit", orders, "--pass", "group", "--target", "away", "--name", "mine", "--watch")
+    )
+    assert told.code == 1
+    lines = [" ".join(line.split()) for line in told.err.splitlines()]
+    assert [line for line in lines if line.startswith("step ")] == [
+        'step "add" failed: it ended with exit code 1'
+    ]
+    assert "| adding" in lines
+    status = couler("status", "mine", "--format", "json").json
+    assert {one["path"]: (one["status"], one["attempts"]) for one in status["steps"]} == {
+        "load-to-add": ("failed", 1),
+        "load": ("succeeded", 1),
+        "add": ("failed", 2),
+        "say": ("omitted", 0),
+    }
+    assert couler("logs", "mine", "load").out == "loading monday\n"
+    told = couler("retry", "mine", "--from", "add")
+    assert told.code == 0, told.err
+    [call] = engine.calls("restart")
+    assert call["again"] == ["load-to-add", "say"]

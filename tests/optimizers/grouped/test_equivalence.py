@@ -30,16 +30,16 @@ PASS = Group(images=("busybox:1.36 = python", "python:3.12-slim = python"))
 FEW, MANY = 8, 1000
 
 
-def grouped(workflow: Workflow) -> tuple[Workflow, PassLog] | None:
+def grouped(workflow: Workflow, pass_: Group = PASS) -> tuple[Workflow, PassLog] | None:
     """Return a workflow in which steps share pods, None if none do."""
-    planned, log = Pipeline((PASS,)).run(workflow)
+    planned, log = Pipeline((pass_,)).run(workflow)
     return (planned, log) if any(step.origin == "group" for step in all_steps(planned)) else None
 
 
-def grouped_cases() -> Iterator[tuple[Case, Workflow, Workflow, PassLog]]:
+def grouped_cases(pass_: Group = PASS) -> Iterator[tuple[Case, Workflow, Workflow, PassLog]]:
     for case in cases():
         workflow = resolve_defaults(case.workflow)
-        if (found := grouped(workflow)) is not None:
+        if (found := grouped(workflow, pass_)) is not None:
             yield case, workflow, *found
 
 
@@ -48,8 +48,14 @@ def outcome_of(result: RunResult) -> Outcome:
     return Outcome(result.status, result.outputs, steps)
 
 
-def compare_corpus(folder: Path, most: int) -> None:
-    found = list(grouped_cases())
+def compare_corpus(folder: Path, most: int, pass_: Group = PASS) -> None:
+    """Compare runs of cases from all over the corpus, of which the pass keeps what they come to."""
+    found = [
+        one
+        for one in grouped_cases(pass_)
+        if pass_.keeps_failures
+        or not {"failed", "omitted"}.intersection(one[0].expected.steps.values())
+    ]
     for case, workflow, planned, log in found[:: -(-len(found) // most)]:
         before = Outcome(
             case.expected.status,
@@ -74,6 +80,13 @@ def test_corpus(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_whole_corpus(tmp_path: Path) -> None:
     compare_corpus(tmp_path, MANY)
+
+
+@pytest.mark.slow
+def test_whole_groups_keep_runs_in_which_all_is_well(tmp_path: Path) -> None:
+    whole = replace(PASS, failures="whole")
+    assert len(list(grouped_cases(whole))) > len(list(grouped_cases()))
+    compare_corpus(tmp_path, MANY, whole)
 
 
 def test_the_corpus_shows_something() -> None:

@@ -7,12 +7,13 @@ import typing as t
 
 import pytest
 
-from couler.errors import ConfigurationError, EngineOptionError
+from couler.errors import ConfigurationError, EngineOptionError, GroupingError
 from couler.ir.policies import Cache, Gpu, Placement, Profile, Resources, Retry
 from couler.ir.rewrite import map_scopes
 from couler.ir.storage import EnvVar, Mount, SecretKey
 from couler.ir.workflow import Container, Input, Script, Step, Workflow
 from couler.optimizers.base import PassContext
+from couler.optimizers.grouping import METHODS
 from couler.optimizers.passes.group import Group
 from couler.optimizers.registry import read_pass
 from tests.corpus.build import (
@@ -211,14 +212,18 @@ def test_what_the_pod_asks_for() -> None:
         "w", asks("a", "500m", "1Gi"), asks("b", "2", "512Mi"), asks("c", "1", "1Gi", "a", "b")
     )
     [made] = run(side)[0].steps
+    assert made.resources == Resources(cpu="2", memory="1Gi")
+    assert definition(made)["room"] == {"cpu": 2.0, "memory": 2.0**30}
+    assert definition(made)["steps"][0]["needs"] == {"cpu": 0.5, "memory": 2.0**30}
+    [made] = run(side, cpu=3, memory_bytes=2**31)[0].steps
+    assert made.resources == Resources(cpu="3", memory="2Gi")
+    assert definition(made)["room"] == {"cpu": 3.0, "memory": 2.0**31}
+    [made] = run(side, cpu=8, memory_bytes=2**33)[0].steps
     assert made.resources == Resources(cpu="3500m", memory="2560Mi")
     assert "room" not in definition(made)
-    [made] = run(side, cpu=2, memory_bytes=2**31)[0].steps
-    assert made.resources == Resources(cpu="2", memory="2Gi")
-    assert definition(made)["room"] == {"cpu": 2.0, "memory": 2.0**31}
-    assert definition(made)["steps"][0]["needs"] == {"cpu": 0.5, "memory": 2.0**30}
-    [made] = run(side, max_parallel=1)[0].steps
+    [made] = run(side, cpu=8, max_parallel=1)[0].steps
     assert made.resources == Resources(cpu="2", memory="1Gi")
+    assert made.profile == Profile(seconds=3)
     made_alone, context = run(side, cpu=1)
     assert names(made_alone) == ["a", "b", "c"]
     assert context.step_reasons["b"] == (
@@ -389,3 +394,66 @@ def test_words_of_values() -> None:
         {"first": [{"step": "a", "output": "result"}, {"literal": "x"}]},
         {"given": "in_0", "type": "str"},
     ]
+
+
+@pytest.mark.parametrize("width", [1, 7])
+def test_scripts_have_a_bound(width: int) -> None:
+    steps = [
+        py(
+            f"step-{n}",
+            f"print({n!r}, '${{HOME}}')\n" * 10,
+            inputs=[given("n", ref(f"step-{n - width}"))] if n >= width else [],
+            retry=Retry(limit=2),
+            resources=Resources(cpu="1", memory="1Gi"),
+        )
+        for n in range(400)
+    ]
+    made, _ = run(flow("w", *steps), cpu=2)
+    assert 3 < len(made.steps) < 12
+    sizes = [len(step.action.source.encode()) for step in made.steps]  # type: ignore[union-attr]
+    assert 48 << 10 < max(sizes) <= 96 << 10
+    made, context = run(flow("w", *steps[:2]), script_bytes=24_800)
+    assert names(made) == names(flow("w", *steps[:2]))
+    assert "bytes in a script, and a group has 224" in context.step_reasons["step-0"]
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_every_method(method: str) -> None:
+    try:
+        made, context = run(chain(), method=method)
+        again, _ = run(chain(), method=method)
+    except ConfigurationError as error:
+        pytest.skip(str(error))
+    assert made == again
+    if method not in ("none", "random"):
+        assert names(made) == ["a-to-c"]
+    if method in ("milp", "tree-dp", "cp-sat"):
+        assert "no grouping costs less than 60" in context.reason
+
+
+def test_a_method_that_cannot() -> None:
+    with pytest.raises(GroupingError, match="tree-dp cannot solve"):
+        run(fork(), method="tree-dp")
+
+
+def test_limits_of_containers_are_not_reached_by_others() -> None:
+    def bounded(name: str, memory: str | None, limit: str | None) -> Step:
+        return py(name, "1", resources=Resources(memory=memory, memory_limit=limit))
+
+    [made] = run(flow("w", bounded("a", None, "1Gi"), bounded("b", "512Mi", "2Gi")))[0].steps
+    assert made.resources == Resources(memory="512Mi", memory_limit="2Gi")
+    assert definition(made)["room"] == {"memory": 2.0**31}
+    assert [one["needs"] for one in definition(made)["steps"]] == [
+        {"memory": 2.0**30},
+        {"memory": 2.0**31},
+    ]
+    [made] = run(flow("w", bounded("a", "1Gi", "1Gi"), bounded("b", "512Mi", None)))[0].steps
+    assert made.resources == Resources(memory="1Gi")
+
+
+def test_gpus_are_given_to_one_step_at_a_time() -> None:
+    steps = [py(f"s{n}", "1", resources=Resources(gpu=Gpu(count=n + 1))) for n in range(2)]
+    [made] = run(flow("w", *steps))[0].steps
+    assert made.resources == Resources(gpu=Gpu(count=2))
+    assert definition(made)["room"] == {"gpu": 1}
+    assert [one["needs"] for one in definition(made)["steps"]] == [{"gpu": 1.0}] * 2
