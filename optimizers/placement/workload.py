@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -11,7 +12,8 @@ from couler.ir.policies import Profile, Resources, Toleration
 from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Step, Workflow
 from couler.optimizers.durations import known_seconds
-from couler.optimizers.placement.flattening import FlatStep, Link, flatten
+from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
+from couler.optimizers.placement.parallelism import lane_edges, most_copies
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
 from couler.optimizers.placement.speeds import Speeds
 
@@ -33,12 +35,16 @@ class Workload:
     steps
         The steps of the tasks by their paths, in the order of the workflow.
     step_of
-        The path of the step of each task.
+        The path of the step of each task, but for joins.
+    joins
+        Tasks of no length that are no steps, each waited for in place of many others. Wherever
+        nodes are given time to start a task, they take that time.
     """
 
     pipeline: Pipeline
     steps: Mapping[str, Step]
     step_of: Mapping[str, str]
+    joins: frozenset[str] = frozenset()
 
 
 def workload_of(
@@ -76,7 +82,7 @@ def workload_of(
     Steps that use GPUs tolerate taints whose keys are the names of GPUs of the cluster, as
     Kubernetes lets them.
     """
-    flat, links = flatten(workflow)
+    flat, joins, links, limits = flatten(workflow, lambda step: most_copies(step, cluster))
     stated = {speed.model for speed in cluster.speeds}
     gpu_keys = {node.gpus.resource: None for node in cluster.nodes if node.gpus is not None}
     known = [seconds for one in flat if (seconds := known_seconds(one.step)) is not None]
@@ -89,12 +95,19 @@ def workload_of(
         for name in _names(one):
             tasks.append(replace(task, name=name))
             step_of[name] = one.path
-    by_path = {one.path: one for one in flat}
-    edges = tuple(
-        edge for link in links for edge in _edges(link, by_path[link.before], by_path[link.after])
-    )
+    for join in joins:
+        tasks += [_no_task(name) for name in _names(join)]
+    by_path: dict[str, FlatStep | Join] = {one.path: one for one in flat}
+    by_path.update({join.path: join for join in joins})
+    edges = [edge for link in links for edge in _edges(link, by_path)]
+    pipeline = Pipeline(workflow.name, tuple(tasks), tuple(edges))
+    held = [
+        ([name for path in paths for name in _names(by_path[path])], width)
+        for paths, width in limits
+    ]
+    pipeline = replace(pipeline, edges=(*edges, *lane_edges(pipeline, held)))
     steps = {one.path: one.step for one in flat}
-    return Workload(Pipeline(workflow.name, tuple(tasks), edges), steps, step_of)
+    return Workload(pipeline, steps, step_of, frozenset(task.name for task in tasks) - set(step_of))
 
 
 def speeds_of(cluster: Cluster) -> Speeds:
@@ -157,21 +170,29 @@ def _memory_bytes(profile: Profile, resources: Resources, margin: float) -> int:
     return math.floor((needed - 1) / margin) if needed and margin > 0 else 0
 
 
-def _names(one: FlatStep) -> Iterator[str]:
+def _no_task(name: str) -> Task:
+    """Return the task of a join, which may be on any machine."""
+    return Task(name, seconds={"": 0.0}, tolerations=(Toleration(operator="Exists"),))
+
+
+def _names(one: FlatStep | Join) -> list[str]:
     if one.copies == 1:
-        yield one.path
-        return
-    yield from (f"{one.path}[{number}]" for number in range(one.copies))
+        return [one.path]
+    return [f"{one.path}[{number}]" for number in range(one.copies)]
 
 
-def _edges(link: Link, before: FlatStep, after: FlatStep) -> Iterator[Edge]:
+def _edges(link: Link, by_path: Mapping[str, FlatStep | Join]) -> Iterator[Edge]:
     """Yield the edges between the tasks of two steps; each task reads all that it waits for."""
-    known = None if before.step.profile is None else before.step.profile.output_bytes
-    size = round((known or 0) * before.items) if link.reads else 0
-    if link.is_aligned:
-        for one, other in zip(_names(before), _names(after), strict=True):
-            yield Edge(one, other, size)
-        return
-    for one in _names(before):
-        for other in _names(after):
-            yield Edge(one, other, size)
+    before, after = by_path[link.before], by_path[link.after]
+    size = round(before.output_bytes) if link.reads else 0
+    sources, targets = _blocks(_names(before), link.blocks), _blocks(_names(after), link.blocks)
+    for some, others in zip(sources, targets[link.lag :], strict=False):
+        for one in some:
+            for other in others:
+                yield Edge(one, other, size)
+
+
+def _blocks(names: list[str], count: int) -> list[list[str]]:
+    """Cut some into so many parts of equal length."""
+    bounds = [number * len(names) // count for number in range(count + 1)]
+    return [names[one:other] for one, other in itertools.pairwise(bounds)]
