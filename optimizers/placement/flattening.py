@@ -224,13 +224,20 @@ class _Flattening:
             items = max(1, counts.get(step.name, 1))
             width, is_locked = _at_once(step, items)
             at_once = 1 if is_locked else wide * width
+            is_limited = is_locked or width < items
+            count = around * items
             if isinstance(step.action, Group):
-                ends[step.name] = self._add_group(scope, step, step.action, around * items, at_once)
+                inner = self._add_group(scope, step, step.action, count, at_once)
+                if is_limited and at_once < round(count):
+                    before = [(path, False) for path in inner.last]
+                    where = scope.path_of(step)
+                    self._connect(before, inner.first, count, where, "items", lag=at_once)
+                ends[step.name] = inner
             elif isinstance(step.action, Suspend):
                 ends[step.name] = _Ends((), ())
             else:
-                limit = at_once if width < items else None
-                ends[step.name] = self._add_step(scope, step, around * items, limit)
+                path = self._add_step(scope, step, count, at_once if is_limited else None)
+                ends[step.name] = _Ends((path,), (path,))
         return self._link(scope, ends, around, counts)
 
     def limit(self, paths: Sequence[str], width: int) -> None:
@@ -241,20 +248,16 @@ class _Flattening:
     def _add_group(
         self, scope: Scope, step: Step, action: Group, count: float, at_once: int
     ) -> _Ends:
-        path = scope.path_of(step)
         inner = Scope((*scope.path, step.name), action.steps, step, scope.handler)
         ends = self.add_scope(inner, count, at_once)
         if step.max_parallel is not None:
-            there = {f"{path}/{one.name}" for one in inner.steps}
-            self.limit([one for one in self._copies if one in there], step.max_parallel * at_once)
-        if at_once < round(count) and ends.last:
-            before = [(one, False) for one in ends.last]
-            self._connect(before, ends.first, count, path, "items", lag=at_once)
+            there = [path for path in map(inner.path_of, inner.steps) if path in self._copies]
+            self.limit(there, step.max_parallel * at_once)
         return ends
 
-    def _add_step(self, scope: Scope, step: Step, count: float, at_once: int | None) -> _Ends:
+    def _add_step(self, scope: Scope, step: Step, count: float, at_once: int | None) -> str:
         path = scope.path_of(step)
-        most = self._most_copies(step)
+        most = self._most_copies(step) if count > MOST_COPIES else MOST_COPIES
         if at_once is not None and at_once < most < count:
             most -= most % at_once  # so that the last turn is as full as the others
         copies = max(1, min(most, round(count)))
@@ -267,7 +270,7 @@ class _Flattening:
                 self.holders[lock_identity(lock)].append(path)
         if at_once is not None and at_once < copies:
             self.flat.links.append(Link(path, path, reads=False, blocks=copies, lag=at_once))
-        return _Ends((path,), (path,))
+        return path
 
     def _link(
         self, scope: Scope, ends: dict[str, _Ends], around: float, counts: Mapping[str, int]
