@@ -227,6 +227,8 @@ def _plan(workload: Workload, cluster: Cluster, strategy: PlacementStrategy) -> 
     except UnplaceableError as error:
         reasons: dict[str, str] = {}
         for one in error.tasks:
+            if one.task in workload.joins:
+                continue
             path = workload.step_of[one.task]
             reasons.setdefault(path, str(one).partition(": ")[2])
         raise InvalidWorkflowError(

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+import re
 import typing as t
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from couler.cluster.model import Cluster, ClusterNode
+from couler.cluster.values import check_label_key
+from couler.errors import EngineOptionError
 from couler.ir.policies import Toleration
 from couler.optimizers.placement.requirements import tolerates
 from couler.optimizers.placement.workload import ARCHITECTURE_LABEL, HOSTNAME_LABEL
@@ -17,6 +23,17 @@ GROUP_LABEL = "couler.io/group"
 """The label by which nodes tell their group, where they have several that would do."""
 
 Affinity: t.TypeAlias = dict[str, t.Any]
+
+_Term: t.TypeAlias = Mapping[str, Sequence[str]]
+"""Keys of labels, each with values of which a node has one."""
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+_IDENTITY = re.compile(
+    r"(?:^|.*[-_./])(?:instance|host|(?:node|host|machine|instance)[-_.]?(?:name|id)"
+    r"|id|uid|uuid|serial|ip|mac)"
+)
+"""Keys of labels that tell one machine from all others, by what they are usually called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +54,7 @@ class Selection:
     def __str__(self) -> str:
         if self.labels:
             return ", ".join(f"{key}={value}" for key, value in self.labels.items())
-        return " and ".join(_terms(self.affinity))
+        return " or ".join(_terms(self.affinity))
 
 
 class Selectors:
@@ -50,23 +67,60 @@ class Selectors:
     group_label
         The label whose value is the group of a node, stated for the nodes or not; empty where there
         is no such label but those that are stated.
+
+    Raises
+    ------
+    EngineOptionError
+        The label of groups is no key of a label.
     """
 
     def __init__(self, cluster: Cluster, group_label: str = "") -> None:
+        if group_label:
+            try:
+                check_label_key(group_label)
+            except ValueError as error:
+                raise EngineOptionError(f"group_label: {error}") from error
         self._nodes = {node.name: node for node in cluster.nodes}
         self._labels = {node.name: _labels_of(node, group_label) for node in cluster.nodes}
-        self._having: dict[tuple[str, str], set[str]] = {}
+        self._bits = {name: 1 << place for place, name in enumerate(self._nodes)}
+        self._having: dict[tuple[str, str], int] = {}
+        """The nodes that have each label, a bit for each."""
+        own: dict[str, bool] = {}
         for name, labels in self._labels.items():
-            for pair in labels.items():
-                self._having.setdefault(pair, set()).add(name)
+            for key, value in labels.items():
+                self._having[key, value] = self._having.get((key, value), 0) | self._bits[name]
+                own[key] = own.get(key, True) and value == name
+        self._hosts = Counter(map(self._hostname, self._nodes))
+        groups = {group_label, GROUP_LABEL}
+        identities = {key for key in own if key not in groups and (own[key] or _is_identity(key))}
+
+        def rank(key: str) -> tuple[bool, bool, bool, str]:
+            return key in identities, key != group_label, key != GROUP_LABEL, key
+
+        self._keys = sorted(own, key=rank)
+        self._telling = [key for key in self._keys if key not in identities]
+        self._groups = [key for key in self._keys if key in groups]
 
     def select(self, names: Collection[str]) -> Selection | None:
         """Return what selects some nodes and no others; None if nothing does.
 
-        One label that they alone have is a node selector: that of their group before others, these
-        in the order of their names. Several values of one label, each of which some of them alone
-        have, are a required node affinity, and so are their names in the cluster. Nodes of pools
-        have no names, as their numbers are made up.
+        The first of these that there is:
+
+        1. One label that they alone have, as a node selector; several values of one label, each of
+           which some of them alone have, as a required node affinity.
+        2. The name of one node.
+        3. Several labels that only they have all of, or values of several; terms of which each
+           selects some of them alone.
+        4. Their names in the cluster. Nodes of pools have none, as their numbers are made up.
+        5. What tells machines apart as names do, such as the number of an instance.
+
+        The label of groups and then `couler.io/group` go before others, be it with several values,
+        and others in the order of their keys. That a node does not have a label selects nothing, as
+        not all need be stated.
+
+        Notes
+        -----
+        O(n k) operations on sets of nodes, for n nodes that are wanted and k labels of each.
 
         Examples
         --------
@@ -82,13 +136,23 @@ class Selectors:
         >>> print(Selectors(Cluster((*low, big, other)), "team").select(["low-1", "big", "low-2"]))
         team in gpu, low
         """
-        wanted = set(names)
+        there = set(names)
+        wanted = [name for name in self._nodes if name in there]
         if len(wanted) == len(self._nodes):
             return Selection()
-        found = self._by_one_label(wanted) or self._by_values(wanted)
-        if found is not None or not all(self._is_named(name) for name in wanted):
-            return found
-        return Selection(affinity=_required(HOSTNAME_LABEL, self._hostnames(wanted)))
+        named = self._by_names(wanted)
+        found = self._by_one_key(wanted, self._groups) or self._by_one_key(wanted, self._telling)
+        if found is None and len(wanted) == 1:
+            found = named
+        return (
+            found
+            or self._by_keys(wanted, self._telling)
+            or self._by_terms(wanted, self._telling)
+            or named
+            or self._by_one_key(wanted, self._keys)
+            or self._by_keys(wanted, self._keys)
+            or self._by_terms(wanted, self._keys, with_names=True)
+        )
 
     def prefer(self, names: Collection[str]) -> list[Affinity]:
         """Return the preferred terms of a node affinity for some nodes; none for those of pools."""
@@ -101,28 +165,120 @@ class Selectors:
         """Return the labels of a node, with those that need not be stated."""
         return self._labels[node]
 
-    def _by_one_label(self, wanted: set[str]) -> Selection | None:
-        first = next(iter(wanted))
-        pairs = sorted(self._labels[first].items(), key=_rank)
-        for pair in pairs:
-            if self._having[pair] == wanted:
-                return Selection(dict([pair]))
-        return None
+    def _by_names(self, wanted: Sequence[str]) -> Selection | None:
+        if not all(self._is_told_by_name(name) for name in wanted):
+            return None
+        names = self._hostnames(wanted)
+        if len(names) == 1 and HOSTNAME_LABEL in self._labels[wanted[0]]:
+            return Selection({HOSTNAME_LABEL: names[0]})
+        return Selection(affinity=_required([{HOSTNAME_LABEL: names}]))
 
-    def _by_values(self, wanted: set[str]) -> Selection | None:
-        keys = sorted({key for name in wanted for key in self._labels[name]}, key=_rank_of_key)
-        for key in keys:
-            values = {self._labels[name].get(key) for name in wanted} - {None}
-            having = set[str]().union(*(self._having[key, str(value)] for value in values))
-            if key != HOSTNAME_LABEL and having == wanted:
-                return Selection(affinity=_required(key, sorted(map(str, values))))
-        return None
+    def _by_one_key(self, wanted: Sequence[str], keys: Sequence[str]) -> Selection | None:
+        target = self._union(self._bits[name] for name in wanted)
+        values = self._values(wanted, keys)
+        having = {key: self._union(self._having[key, v] for v in values[key]) for key in values}
+        fitting = [key for key in values if having[key] == target]
+        first = next((key for key in fitting if len(values[key]) == 1), None)
+        if first is not None:
+            return Selection({first: values[first][0]})
+        return (
+            Selection(affinity=_required([{fitting[0]: values[fitting[0]]}])) if fitting else None
+        )
+
+    def _by_keys(self, wanted: Sequence[str], keys: Sequence[str]) -> Selection | None:
+        target = self._union(self._bits[name] for name in wanted)
+        values = self._values(wanted, keys)
+        having = {key: self._union(self._having[key, v] for v in values[key]) for key in values}
+        common = {key: some for key, some in having.items() if some & target == target}
+        least = self._least(common, target)
+        if not least:
+            return None
+        if all(len(values[key]) == 1 for key in least):
+            return Selection({key: values[key][0] for key in least})
+        return Selection(affinity=_required([{key: values[key] for key in least}]))
+
+    def _by_terms(
+        self, wanted: Sequence[str], keys: Sequence[str], *, with_names: bool = False
+    ) -> Selection | None:
+        """Return terms that select some of the nodes each, names among them or not."""
+        target = left = self._union(self._bits[name] for name in wanted)
+        terms: list[dict[str, list[str]]] = []
+        named: list[str] = []
+        for name in wanted:
+            if not left & self._bits[name]:
+                continue
+            labels = self._labels[name]
+            having = {key: self._having[key, labels[key]] for key in keys if key in labels}
+            least = self._least(having, target)
+            if least:
+                terms.append({key: [labels[key]] for key in least})
+                left &= ~functools.reduce(operator.and_, (having[key] for key in least))
+            elif with_names and self._is_told_by_name(name):
+                named.append(name)
+            else:
+                return None
+        merged: dict[str, list[str]] = {}
+        for term in terms:
+            if len(term) == 1:
+                [(key, values)] = term.items()
+                merged.setdefault(key, []).extend(values)
+        found: list[_Term] = [{key: sorted(values)} for key, values in merged.items()]
+        found += [term for term in terms if len(term) > 1]
+        if named:
+            found.append({HOSTNAME_LABEL: self._hostnames(named)})
+        return Selection(affinity=_required(found))
+
+    def _least(self, having: Mapping[str, int], target: int) -> list[str]:
+        """Return keys that all together select nothing else, with none to spare; none if none do.
+
+        Parameters
+        ----------
+        having
+            The nodes that each key selects, those first that are preferred.
+        target
+            Where nothing but this may be selected.
+        """
+        all_nodes = (1 << len(self._nodes)) - 1
+        so_far = [all_nodes]
+        for some in having.values():
+            so_far.append(so_far[-1] & some)
+        if so_far[-1] & ~target:
+            return []
+        found: list[str] = []
+        rest = all_nodes
+        for (key, some), before in reversed(list(zip(having.items(), so_far, strict=False))):
+            if before & rest & ~target:
+                found.append(key)
+                rest &= some
+        return found[::-1]
+
+    def _values(self, wanted: Sequence[str], keys: Sequence[str]) -> dict[str, list[str]]:
+        """Return the values that some nodes have of labels, in the order of these."""
+        found: dict[str, set[str]] = {}
+        for labels in (self._labels[name] for name in wanted):
+            for key, value in labels.items():
+                found.setdefault(key, set()).add(value)
+        return {key: sorted(found[key]) for key in keys if key in found}
+
+    @staticmethod
+    def _union(some: Iterable[int]) -> int:
+        return functools.reduce(operator.or_, some, 0)
 
     def _is_named(self, name: str) -> bool:
-        return HOSTNAME_LABEL in self._labels[name] or not self._nodes[name].pool
+        """Return whether the name of a node is that of a machine, and not made up for a pool."""
+        pool = self._nodes[name].pool
+        is_numbered = bool(pool) and re.fullmatch(rf"{re.escape(pool)}-[0-9]+", name) is not None
+        return HOSTNAME_LABEL in self._labels[name] or not is_numbered
+
+    def _is_told_by_name(self, name: str) -> bool:
+        """Return whether the name of a node tells it from all others."""
+        return self._is_named(name) and self._hosts[self._hostname(name)] == 1
 
     def _hostnames(self, names: Collection[str]) -> list[str]:
-        return sorted(self._labels[name].get(HOSTNAME_LABEL, name) for name in names)
+        return sorted(map(self._hostname, names))
+
+    def _hostname(self, name: str) -> str:
+        return self._labels[name].get(HOSTNAME_LABEL, name)
 
 
 def tolerations_for(
@@ -156,21 +312,17 @@ def _labels_of(node: ClusterNode, group_label: str) -> dict[str, str]:
     return {ARCHITECTURE_LABEL: node.architecture, **named, **node.labels}
 
 
-def _rank(pair: tuple[str, str]) -> tuple[int, str]:
-    return _rank_of_key(pair[0])
+def _is_identity(key: str) -> bool:
+    return _IDENTITY.fullmatch(key.lower()) is not None
 
 
-def _rank_of_key(key: str) -> tuple[int, str]:
-    return (0 if key == GROUP_LABEL else 2 if key == HOSTNAME_LABEL else 1), key
-
-
-def _required(key: str, values: Sequence[str]) -> Affinity:
-    terms = [{"matchExpressions": [_expression(key, values)]}]
-    return {
-        "nodeAffinity": {
-            "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
-        }
-    }
+def _required(terms: Sequence[_Term]) -> Affinity:
+    """Return the affinity for nodes of which one of some terms is true."""
+    made = [
+        {"matchExpressions": [_expression(key, values) for key, values in term.items()]}
+        for term in terms
+    ]
+    return {"nodeAffinity": {_REQUIRED: {"nodeSelectorTerms": made}}}
 
 
 def _expression(key: str, values: Sequence[str]) -> Affinity:
@@ -178,9 +330,8 @@ def _expression(key: str, values: Sequence[str]) -> Affinity:
 
 
 def _terms(affinity: Affinity) -> Iterator[str]:
-    required = affinity.get("nodeAffinity", {}).get(
-        "requiredDuringSchedulingIgnoredDuringExecution", {}
-    )
+    required = affinity.get("nodeAffinity", {}).get(_REQUIRED, {})
     for term in required.get("nodeSelectorTerms", ()):
-        for one in term["matchExpressions"]:
-            yield f"{one['key']} in {', '.join(one['values'])}"
+        yield " and ".join(
+            f"{one['key']} in {', '.join(one['values'])}" for one in term["matchExpressions"]
+        )

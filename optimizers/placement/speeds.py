@@ -26,7 +26,8 @@ class Speeds:
     latency_s
         What each transfer takes beside.
     start_s
-        What each task takes beside, as starting a container does.
+        What each task takes beside, as starting a container does; but for those that say that they
+        take no time at all.
 
     Notes
     -----
@@ -64,7 +65,7 @@ class Speeds:
         if known:
             for place in (node.name, node.group, ""):
                 if place in known:
-                    return self.start_s + known[place]
+                    return self.start_s + known[place] if known[place] else 0.0
         if not task.operations:
             return self.start_s
         rate = self.rate(task.model, node)

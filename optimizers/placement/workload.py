@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,8 @@ from couler.ir.policies import Profile, Toleration
 from couler.ir.walk import HOOKS
 from couler.ir.workflow import Container, Script, Step, Workflow
 from couler.optimizers.durations import known_seconds
-from couler.optimizers.placement.flattening import FlatStep, Link, flatten
+from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
+from couler.optimizers.placement.parallelism import lane_edges, most_copies
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
 from couler.optimizers.placement.requirements import refusal
@@ -44,15 +46,18 @@ class Workload:
     steps
         The steps of the tasks by their paths, in the order of the workflow.
     step_of
-        The path of the step of each task.
+        The path of the step of each task, but for joins.
     gpu_steps
         The steps that get a GPU, though they request none, and the name of GPUs that they get.
+    joins
+        Tasks of no length that are no steps, each waited for in place of many others.
     """
 
     pipeline: Pipeline
     steps: Mapping[str, Step]
     step_of: Mapping[str, str]
     gpu_steps: Mapping[str, str]
+    joins: frozenset[str] = frozenset()
 
 
 def workload_of(
@@ -91,7 +96,7 @@ def workload_of(
     Steps that use GPUs tolerate taints whose keys are the names of GPUs of the cluster, as
     Kubernetes lets them.
     """
-    flat, links = flatten(workflow)
+    flat, joins, links, limits = flatten(workflow, lambda step: most_copies(step, cluster))
     flat = [one for one in flat if not _is_hook(one.path)]
     known = [seconds for one in flat if (seconds := known_seconds(one.step)) is not None]
     make = _TaskMaker(
@@ -104,16 +109,25 @@ def workload_of(
         for name in _names(one):
             tasks.append(replace(task, name=name))
             step_of[name] = one.path
-    by_path = {one.path: one for one in flat}
-    edges = tuple(
+    for join in joins:
+        tasks += [_no_task(name) for name in _names(join)]
+    by_path: dict[str, FlatStep | Join] = {one.path: one for one in flat}
+    by_path.update({join.path: join for join in joins})
+    edges = [
         edge
         for link in links
         if link.before in by_path and link.after in by_path
-        for edge in _edges(link, by_path[link.before], by_path[link.after])
-    )
+        for edge in _edges(link, by_path)
+    ]
+    pipeline = Pipeline(workflow.name, tuple(tasks), tuple(edges))
+    held = [
+        ([name for path in paths if path in by_path for name in _names(by_path[path])], width)
+        for paths, width in limits
+    ]
+    pipeline = replace(pipeline, edges=(*edges, *lane_edges(pipeline, held)))
     steps = {one.path: one.step for one in flat}
-    pipeline = Pipeline(workflow.name, tuple(tasks), edges)
-    return Workload(pipeline, steps, step_of, make.gpu_steps)
+    no_steps = frozenset(task.name for task in tasks) - set(step_of)
+    return Workload(pipeline, steps, step_of, make.gpu_steps, no_steps)
 
 
 def speeds_of(cluster: Cluster) -> Speeds:
@@ -224,21 +238,29 @@ def _is_hook(path: str) -> bool:
     return any(part == HOOKS or part.endswith(f".{HOOKS}") for part in path.split("/"))
 
 
-def _names(one: FlatStep) -> Iterator[str]:
+def _no_task(name: str) -> Task:
+    """Return the task of a join, which may be on any machine."""
+    return Task(name, seconds={"": 0.0}, tolerations=(Toleration(operator="Exists"),))
+
+
+def _names(one: FlatStep | Join) -> list[str]:
     if one.copies == 1:
-        yield one.path
-        return
-    yield from (f"{one.path}[{number}]" for number in range(one.copies))
+        return [one.path]
+    return [f"{one.path}[{number}]" for number in range(one.copies)]
 
 
-def _edges(link: Link, before: FlatStep, after: FlatStep) -> Iterator[Edge]:
+def _edges(link: Link, by_path: Mapping[str, FlatStep | Join]) -> Iterator[Edge]:
     """Yield the edges between the tasks of two steps; each task reads all that it waits for."""
-    known = None if before.step.profile is None else before.step.profile.output_bytes
-    size = round((known or 0) * before.items) if link.reads else 0
-    if link.is_aligned:
-        for one, other in zip(_names(before), _names(after), strict=True):
-            yield Edge(one, other, size)
-        return
-    for one in _names(before):
-        for other in _names(after):
-            yield Edge(one, other, size)
+    before, after = by_path[link.before], by_path[link.after]
+    size = round(before.output_bytes) if link.reads else 0
+    sources, targets = _blocks(_names(before), link.blocks), _blocks(_names(after), link.blocks)
+    for some, others in zip(sources, targets[link.lag :], strict=False):
+        for one in some:
+            for other in others:
+                yield Edge(one, other, size)
+
+
+def _blocks(names: list[str], count: int) -> list[list[str]]:
+    """Cut some into so many parts of equal length."""
+    bounds = [number * len(names) // count for number in range(count + 1)]
+    return [names[one:other] for one, other in itertools.pairwise(bounds)]

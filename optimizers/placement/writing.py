@@ -73,7 +73,11 @@ class PlacementWriter:
         self._tolerate = frozenset(tolerate)
         self._gpu_steps = workload.gpu_steps
         self._settings: PodSettings | None = None
-        self._tasks = {step_of[task.name]: task for task in workload.pipeline.tasks}
+        self._tasks = {
+            step_of[task.name]: task
+            for task in workload.pipeline.tasks
+            if task.name not in workload.joins
+        }
         self._by_name = {node.name: node for node in cluster.nodes}
         self._places = tuple(dict.fromkeys(node.group or node.name for node in cluster.nodes))
         self._members: dict[str, list[ClusterNode]] = {}
@@ -82,10 +86,14 @@ class PlacementWriter:
         self._gpu_keys = {node.gpus.resource for node in cluster.nodes if node.gpus is not None}
         self._chosen: dict[str, list[ClusterNode]] = {}
         for span in report.spans:
+            if span.task in workload.joins:
+                continue
             path = step_of[span.task]
             self._chosen.setdefault(path, []).append(self._by_name[span.node])
         self._choices: dict[str, Choice] = {}
         for choice in report.choices:
+            if choice.task in workload.joins:
+                continue
             self._choices.setdefault(step_of[choice.task], choice)
         self._counts: Counter[str] = Counter()
         self.reasons: dict[str, str] = {}

@@ -14,7 +14,7 @@ from couler.ir.workflow import (
     Suspend,
     Workflow,
 )
-from couler.optimizers.placement.flattening import MOST_COPIES, flatten
+from couler.optimizers.placement.flattening import MOST_COPIES, Link, flatten
 
 
 def step(name: str, *after: str, **fields: object) -> Step:
@@ -23,8 +23,8 @@ def step(name: str, *after: str, **fields: object) -> Step:
     )
 
 
-def links_of(*steps: Step) -> list[tuple[str, str, bool, bool]]:
-    return [tuple(link) for link in flatten(Workflow(name="w", steps=steps))[1]]  # type: ignore[misc]  # four fields
+def links_of(*steps: Step) -> list[Link]:
+    return flatten(Workflow(name="w", steps=steps)).links
 
 
 def over(items: int) -> Foreach:
@@ -34,7 +34,7 @@ def over(items: int) -> Foreach:
 def test_a_pause_hands_on_what_it_waits_for() -> None:
     pause = step("pause", "a", action=Suspend(seconds=5))
     other = step("other", "pause", action=Suspend(seconds=5))
-    assert links_of(step("a"), pause, other, step("b", "other")) == [("a", "b", False, False)]
+    assert links_of(step("a"), pause, other, step("b", "other")) == [Link("a", "b", False)]
 
 
 def test_groups_are_entered_at_their_first_steps_and_left_at_their_last() -> None:
@@ -50,7 +50,7 @@ def test_groups_are_entered_at_their_first_steps_and_left_at_their_last() -> Non
 def test_a_group_of_pauses_is_passed_through() -> None:
     empty = Group(steps=(step("wait", action=Suspend(seconds=1)),))
     assert links_of(step("a"), step("g", "a", action=empty), step("b", "g")) == [
-        ("a", "b", False, False)
+        Link("a", "b", False)
     ]
 
 
@@ -58,32 +58,29 @@ def test_items_are_tasks_and_read_each_their_own() -> None:
     fit = step("fit", foreach=over(3), outputs=(Output(),))
     score = step("score", foreach=Foreach(over={"model": StepRef(step="fit")}))
     best = step("best", inputs=(Input(name="scores", value=StepRef(step="fit"), many=True),))
-    flat, links = flatten(Workflow(name="w", steps=(fit, score, best)))
-    assert [(one.path, one.copies, one.items) for one in flat] == [
+    flat = flatten(Workflow(name="w", steps=(fit, score, best)))
+    assert [(one.path, one.copies, one.items) for one in flat.steps] == [
         ("fit", 3, 1.0),
         ("score", 3, 1.0),
         ("best", 1, 1.0),
     ]
-    assert [tuple(link) for link in links] == [
-        ("fit", "score", True, True),
-        ("fit", "best", True, False),
-    ]
+    assert flat.links == [Link("fit", "score", True, 3), Link("fit", "best", True)]
 
 
 def test_steps_of_one_item_of_a_group_belong_together() -> None:
     inner = Group(steps=(step("fit"), step("test", "fit")))
     assert links_of(step("each", action=inner, foreach=over(4))) == [
-        ("each/fit", "each/test", False, True)
+        Link("each/fit", "each/test", False, 4)
     ]
 
 
 def test_of_many_items_each_task_stands_for_several() -> None:
-    [one] = flatten(Workflow(name="w", steps=(step("a", foreach=over(160)),)))[0]
+    [one] = flatten(Workflow(name="w", steps=(step("a", foreach=over(160)),))).steps
     assert (one.copies, one.items) == (MOST_COPIES, 160 / MOST_COPIES)
 
 
 def test_exit_handlers_are_there_and_wait_for_nothing() -> None:
     handler = ExitHandler(name="clean", on="any", steps=(step("sweep"),))
-    flat, links = flatten(Workflow(name="w", steps=(step("a"),), exit_handlers=(handler,)))
-    assert [one.step.name for one in flat] == ["a", "sweep"]
-    assert links == []
+    flat = flatten(Workflow(name="w", steps=(step("a"),), exit_handlers=(handler,)))
+    assert [one.step.name for one in flat.steps] == ["a", "sweep"]
+    assert flat.links == []

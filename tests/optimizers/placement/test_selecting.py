@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import typing as t
 
+import pytest
+
 from couler.cluster.model import Cluster, ClusterNode, Taint
+from couler.errors import EngineOptionError
 from couler.ir.policies import Toleration
 from couler.optimizers.placement.requirements import tolerates
 from couler.optimizers.placement.selecting import Selection, Selectors, tolerations_for
@@ -30,6 +34,17 @@ def admits(selection: Selection, name: str, labels: t.Mapping[str, str]) -> bool
         all(known.get(one["key"]) in one["values"] for one in term["matchExpressions"])
         for term in terms
     )
+
+
+def terms_of(
+    name: str, labels: t.Mapping[str, t.Mapping[str, str]], wanted: t.Collection[str]
+) -> t.Iterator[bool]:
+    """Yield for each choice of a node's labels whether only some nodes have all of these."""
+    pairs = sorted(labels[name].items())
+    for count in range(1, len(pairs) + 1):
+        for chosen in itertools.combinations(pairs, count):
+            having = {one for one, own in labels.items() if own.items() >= set(chosen)}
+            yield having <= set(wanted)
 
 
 def test_the_label_of_the_group_comes_first() -> None:
@@ -66,14 +81,87 @@ def test_for_all_nodes_nothing_is_said() -> None:
     assert Selectors(Cluster(nodes)).select(["b", "a"]) == Selection()
 
 
+def test_the_named_label_of_groups_goes_before_all() -> None:
+    nodes = [
+        node(name, group, **{"alpha.io_instance": name, "couler.io_group": "x", "able": group})
+        for name, group in (("a", "p"), ("b", "q"), ("c", "q"), ("d", "r"))
+    ]
+    selectors = Selectors(Cluster(tuple(nodes)), "team")
+    assert selectors.select(["a"]) == Selection({"team": "p"})
+    assert selectors.select(["c", "b"]) == Selection({"team": "q"})
+    assert str(selectors.select(["a", "c", "b"])) == "team in p, q"
+
+
+def test_several_groups_go_before_what_their_machines_share_by_chance() -> None:
+    nodes = (node("a", "p", zone="1"), node("b", "q", zone="1"), node("c", "r"))
+    assert str(Selectors(Cluster(nodes), "team").select(["a", "b"])) == "team in p, q"
+
+
+def test_what_tells_single_machines_apart_comes_last() -> None:
+    nodes = [
+        node(name, pool="p", **{"a.io_instance": name, "a.io_what": f"of-{name}", "zone": zone})
+        for name, zone in (("p-1", "1"), ("p-2", "1"), ("p-3", "2"))
+    ]
+    selectors = Selectors(Cluster(tuple(nodes)))
+    assert selectors.select(["p-3"]) == Selection({"a.io/what": "of-p-3"})
+    assert selectors.select(["p-1", "p-2"]) == Selection({"zone": "1"})
+    ids = [node(name, pool="p", **{"a.io_instance-id": name[-1]}) for name in ("p-1", "p-2")]
+    assert Selectors(Cluster(tuple(ids))).select(["p-1"]) == Selection({"a.io/instance-id": "1"})
+
+
+def test_a_label_of_groups_that_is_no_label() -> None:
+    with pytest.raises(EngineOptionError, match=r'^group_label: "my team" is no key of a label'):
+        Selectors(Cluster((node("a", "p"),)), "my team")
+
+
+def test_groups_with_labels_of_different_keys() -> None:
+    nodes = (node("p-1", pool="p", x="1"), node("q-1", pool="q", y="1"), node("r-1", pool="r"))
+    assert str(Selectors(Cluster(nodes)).select(["p-1", "q-1"])) == "x in 1 or y in 1"
+
+
+def test_several_labels_that_only_they_have_all_of() -> None:
+    nodes = (
+        node("p-1", pool="p", x="1", y="1", z="1"),
+        node("p-2", pool="p", x="1", y="1"),
+        node("q-1", pool="q", x="1", y="2"),
+        node("r-1", pool="r", x="2", y="1"),
+    )
+    selectors = Selectors(Cluster(nodes))
+    assert selectors.select(["p-2", "p-1"]) == Selection({"x": "1", "y": "1"})
+    assert str(selectors.select(["p-1", "p-2", "q-1"])) == "x=1"
+    more = Selectors(Cluster((*nodes, node("s-1", pool="s", x="1", y="3"))))
+    assert str(more.select(["p-1", "p-2", "q-1"])) == "x in 1 and y in 1, 2"
+
+
+def test_a_machine_of_a_pool_that_was_written_by_itself_has_a_name() -> None:
+    nodes = (
+        node("ip-10-0-0-7.ec2.internal", pool="p"),
+        node("p-1", pool="p"),
+        node("p-2", pool="p", **{"kubernetes.io_hostname": "p-2"}),
+    )
+    selectors = Selectors(Cluster(nodes))
+    assert str(selectors.select([nodes[0].name])) == f"kubernetes.io/hostname in {nodes[0].name}"
+    assert selectors.prefer([nodes[0].name])
+    assert selectors.select(["p-1"]) is None
+    assert selectors.select(["p-2"]) == Selection({"kubernetes.io/hostname": "p-2"})
+
+
+def test_machines_of_one_hostname_are_not_told_apart_by_it() -> None:
+    nodes = (node("a", **{"kubernetes.io_hostname": "h"}), node("h"))
+    assert Selectors(Cluster(nodes)).select(["h"]) is None
+
+
 def test_what_is_selected_is_what_was_wanted() -> None:
-    """Random labels, random wishes: whatever is found admits those nodes, and no others."""
-    found = 0
+    """Random labels, random wishes: whatever is found admits those nodes, and no others.
+
+    It is refused only if of some node without a name all labels are had by a node not wanted.
+    """
+    found = refused = 0
     for seed in range(500):
         chance = random.Random(seed)
         nodes = tuple(
             node(
-                f"n{number}",
+                f"p-{number}",
                 pool=chance.choice(["", "p"]),
                 **{key: str(chance.randint(0, 2)) for key in "xyz" if chance.randint(0, 2)},
             )
@@ -82,13 +170,16 @@ def test_what_is_selected_is_what_was_wanted() -> None:
         selectors = Selectors(Cluster(nodes))
         wanted = chance.sample([one.name for one in nodes], chance.randint(1, len(nodes)))
         selection = selectors.select(wanted)
+        labels = {one.name: selectors.labels_of(one.name) for one in nodes}
         if selection is None:
-            assert any(one.pool for one in nodes if one.name in wanted)
+            refused += 1
+            lost = [one.name for one in nodes if one.pool and one.name in wanted]
+            assert any(not any(terms_of(name, labels, wanted)) for name in lost)
             continue
         found += 1
-        labels = {one.name: selectors.labels_of(one.name) for one in nodes}
         assert {name for name in labels if admits(selection, name, labels[name])} == set(wanted)
     assert found > 250
+    assert refused > 30
 
 
 def test_only_taints_that_may_be_are_tolerated_and_only_once() -> None:

@@ -1,0 +1,112 @@
+"""How many tasks of a step can run at once: what a cluster has room for, and what limits allow."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterator, Sequence
+
+from couler.cluster.model import Cluster, ClusterNode
+from couler.ir.policies import Resources
+from couler.ir.quantity import parse_quantity
+from couler.ir.workflow import Step
+from couler.optimizers.placement.flattening import MOST_COPIES
+from couler.optimizers.placement.problem import Edge, Pipeline, Task, topological_order
+
+__all__ = ["MOST_COPIES_OF_ALL", "lane_edges", "most_copies"]
+
+MOST_COPIES_OF_ALL = 512
+"""So many tasks stand for a step at most, however much room there is."""
+
+_OPERATIONS_PER_S = 1e9
+"""Puts tasks in an order of which operations are known and no seconds."""
+
+
+def most_copies(step: Step, cluster: Cluster) -> int:
+    """Return how many tasks may stand for a step: as many as have room at once, 64 to 512.
+
+    A step that requests no processors is taken to use one. Where there is room for more than 512,
+    the time that a foreach of more items takes is an upper bound.
+
+    Examples
+    --------
+    >>> from couler.ir.workflow import Container
+    >>> cluster = Cluster(tuple(ClusterNode(f"n{i}", 16, 2**34) for i in range(20)))
+    >>> step = Step(name="fit", action=Container(image="busybox"), resources=Resources(cpu="1500m"))
+    >>> most_copies(step, cluster)
+    200
+    """
+    asked = step.resources or Resources()
+    cpu = 1.0 if asked.cpu is None else float(parse_quantity(asked.cpu))
+    memory = 0.0 if asked.memory is None else float(parse_quantity(asked.memory))
+    gpus = 0 if asked.gpu is None else asked.gpu.count
+
+    def room(node: ClusterNode) -> float:
+        shares = [(node.cpu, cpu), (node.memory_bytes, memory)]
+        shares.append((node.gpus.count if node.gpus else 0, gpus))
+        return min((has // needs for has, needs in shares if needs), default=math.inf)
+
+    found = sum(room(node) for node in cluster.nodes)
+    return int(min(MOST_COPIES_OF_ALL, max(MOST_COPIES, found)))
+
+
+def lane_edges(pipeline: Pipeline, limits: Sequence[tuple[Sequence[str], int]]) -> Iterator[Edge]:
+    """Yield edges by which of some tasks no more than a number run at once.
+
+    Tasks take turns in the order in which they could start if nothing were limited. Each waits for
+    the last one of the lane, of so many as can run at once, that would be free first. That is sound
+    and never a circle, but it decides which one goes first before the run, so that all may end
+    later than where whatever is ready goes next.
+
+    Parameters
+    ----------
+    pipeline
+        All tasks.
+    limits
+        Names of tasks, and how many of these can run at once, at least 1.
+
+    Notes
+    -----
+    O(n log n + m) for n tasks and m edges, for each limit O(k log k) for its k tasks.
+
+    Examples
+    --------
+    >>> tasks = [Task("a", seconds={"": 9.0}), *(Task(name, seconds={"": 3.0}) for name in "bcd")]
+    >>> for edge in lane_edges(Pipeline("p", tuple(tasks)), [("abcd", 2)]):
+    ...     print(edge.source, edge.target)
+    b c
+    c d
+    """
+    if not limits:
+        return
+    starts = _starts(pipeline)
+    known = {(edge.source, edge.target) for edge in pipeline.edges}
+    for names, width in limits:
+        lanes = [(0.0, number, "") for number in range(width)]
+        for name in sorted(names, key=starts.__getitem__):
+            free, number, before = lanes[0]
+            start, _, seconds = starts[name]
+            heapq.heapreplace(lanes, (max(free, start) + seconds, number, name))
+            if before and (before, name) not in known:
+                known.add((before, name))
+                yield Edge(before, name)
+
+
+def _starts(pipeline: Pipeline) -> dict[str, tuple[float, int, float]]:
+    """Return when each task could start, its place in an order of all, and how long it takes."""
+    order = topological_order(pipeline)
+    names = [task.name for task in pipeline.tasks]
+    seconds = dict(zip(names, map(_seconds, pipeline.tasks), strict=True))
+    befores: dict[str, list[str]] = {name: [] for name in names}
+    for edge in pipeline.edges:
+        befores[edge.target].append(edge.source)
+    found: dict[str, tuple[float, int, float]] = {}
+    for place, name in enumerate(names[number] for number in order):
+        ends = (start + takes for start, _, takes in (found[one] for one in befores[name]))
+        found[name] = max(ends, default=0.0), place, seconds[name]
+    return found
+
+
+def _seconds(task: Task) -> float:
+    known = task.seconds.get("")
+    return task.operations / _OPERATIONS_PER_S if known is None else known

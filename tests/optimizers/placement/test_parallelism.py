@@ -1,0 +1,289 @@
+"""Which tasks wait for which: few links where many wait for many, and what limits say."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pytest
+
+from couler.cluster.model import Cluster, ClusterNode
+from couler.ir.policies import Profile, Resources
+from couler.ir.values import Literal, StepRef
+from couler.ir.workflow import (
+    Container,
+    ExitHandler,
+    Foreach,
+    Group,
+    Input,
+    Output,
+    Step,
+    Suspend,
+    Workflow,
+)
+from couler.optimizers.placement import flattening
+from couler.optimizers.placement.problem import check_pipelines, topological_order
+from couler.optimizers.placement.report import PipelineTimes, Report, TaskSpan
+from couler.optimizers.placement.urgency import urgencies
+from couler.optimizers.placement.workload import Workload, workload_of
+
+LARGE = Cluster(tuple(ClusterNode(f"n{number}", 64, 2**38) for number in range(4)))
+
+
+def step(name: str, *after: str, **fields: object) -> Step:
+    profile = Profile(seconds=1, output_bytes=10)
+    known = {"name": name, "action": Container(image="busybox"), "depends_on": after}
+    return Step.model_validate({**known, "profile": profile, **fields})
+
+
+def group(name: str, *steps: Step, after: Iterable[str] = (), **fields: object) -> Step:
+    return step(name, *after, action=Group(steps=steps), profile=None, **fields)
+
+
+def plain(count: int) -> list[Step]:
+    return [step(f"s{number}") for number in range(count)]
+
+
+def over(items: int, most: int | None = None) -> Foreach:
+    return Foreach(over={"item": Literal(value=tuple(range(items)))}, max_parallel=most)
+
+
+def work(*steps: Step, cluster: Cluster = LARGE, **fields: object) -> Workload:
+    workflow = Workflow.model_validate({"name": "w", "steps": steps, **fields})
+    made = workload_of(workflow, cluster=cluster, margin=2.0)
+    check_pipelines([made.pipeline])
+    return made
+
+
+def times(made: Workload) -> dict[str, tuple[float, float]]:
+    """Return when each task starts and ends where there is room for all."""
+    found: dict[str, tuple[float, float]] = {}
+    befores: dict[str, list[str]] = {task.name: [] for task in made.pipeline.tasks}
+    for edge in made.pipeline.edges:
+        befores[edge.target].append(edge.source)
+    for number in topological_order(made.pipeline):
+        task = made.pipeline.tasks[number]
+        start = max((found[name][1] for name in befores[task.name]), default=0.0)
+        found[task.name] = start, start + task.seconds[""]
+    return found
+
+
+def makespan(made: Workload) -> float:
+    return max((end for _, end in times(made).values()), default=0.0)
+
+
+def waits(made: Workload) -> dict[str, set[str]]:
+    """Return for each task that is no join all those for which it waits."""
+    befores: dict[str, set[str]] = {task.name: set() for task in made.pipeline.tasks}
+    for edge in made.pipeline.edges:
+        befores[edge.target].add(edge.source)
+    found: dict[str, set[str]] = {}
+    for number in topological_order(made.pipeline):
+        name = made.pipeline.tasks[number].name
+        found[name] = befores[name].union(*(found[one] for one in befores[name]))
+    return {name: some - made.joins for name, some in found.items() if name not in made.joins}
+
+
+class TestJoins:
+    def test_groups_that_wait_for_groups(self) -> None:
+        made = work(group("a", *plain(1_000)), group("b", *plain(1_000), after="a"))
+        assert len(made.pipeline.edges) == 2_000
+        assert made.joins == {"a (end)"}
+        assert set(made.step_of) == {task.name for task in made.pipeline.tasks} - made.joins
+        assert makespan(made) == 2
+
+    def test_a_join_can_be_on_any_machine_and_takes_no_time(self) -> None:
+        made = work(group("a", *plain(20)), group("b", *plain(20), after="a"))
+        [join] = [task for task in made.pipeline.tasks if task.name in made.joins]
+        assert (join.seconds, join.cpu, join.memory_bytes) == ({"": 0.0}, 0.0, 0)
+        assert join.tolerations[0].operator == "Exists"
+
+    def test_items_that_wait_for_all_items(self) -> None:
+        steps = (step(f"c{n}", *([f"c{n - 1}"] if n else []), foreach=over(60)) for n in range(10))
+        assert len(work(*steps).pipeline.edges) == 9 * 2 * 60
+
+    def test_many_groups_that_wait_for_many(self) -> None:
+        befores = [group(f"a{number}", *plain(20)) for number in range(20)]
+        names = [one.name for one in befores]
+        afters = [group(f"b{number}", *plain(20), after=names) for number in range(20)]
+        # Each of 40 groups has a join, and these are linked each with each.
+        assert len(work(*befores, *afters).pipeline.edges) == 40 * 20 + 20 * 20
+
+    def test_a_pause_between_many_and_many(self) -> None:
+        befores = [step(f"a{number}") for number in range(50)]
+        pause = step("wait", *(one.name for one in befores), action=Suspend(seconds=1))
+        made = work(*befores, pause, *(step(f"b{number}", "wait") for number in range(50)))
+        assert made.joins == {"wait (pause)"}
+        assert len(made.pipeline.edges) == 100
+
+    def test_of_each_item_a_join_of_its_own(self) -> None:
+        inner = (group("a", *plain(20)), group("b", *plain(20), after="a"))
+        made = work(group("each", *inner, foreach=over(30)))
+        assert len(made.joins) == 30
+        assert len(made.pipeline.edges) == 2 * 20 * 30
+        assert waits(made)["each/b/s0[7]"] == {f"each/a/s{number}[7]" for number in range(20)}
+
+    def test_what_is_read_goes_through_the_join(self) -> None:
+        fit = step("fit", foreach=over(40), outputs=(Output(),))
+        after = work(fit, step("log", "fit", foreach=over(40)))
+        assert {edge.size_bytes for edge in after.pipeline.edges} == {0}
+        scores = Input(name="scores", value=StepRef(step="fit"), many=True)
+        reads = work(fit, step("pick", foreach=over(40), inputs=(scores,)))
+        into = {one.size_bytes for one in reads.pipeline.edges if one.target in reads.joins}
+        out = {one.size_bytes for one in reads.pipeline.edges if one.source in reads.joins}
+        assert (into, out) == ({10}, {400})
+
+    def test_steps_before_a_pause_at_the_end_of_a_group_are_waited_for(self) -> None:
+        inner = (step("a"), step("pause", "a", action=Suspend(seconds=1)))
+        assert waits(work(group("g", *inner), step("b", "g")))["b"] == {"g/a"}
+
+    @pytest.mark.parametrize("seed", range(60))
+    def test_with_joins_all_wait_for_the_same(
+        self, seed: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        steps = _drawn(random.Random(seed), 3)
+        monkeypatch.setattr(flattening, "_FEW", 10**9)
+        directly = work(*steps)
+        monkeypatch.setattr(flattening, "_FEW", 0)
+        assert not directly.joins
+        assert waits(work(*steps)) == waits(directly)
+
+
+def _drawn(chance: random.Random, depth: int) -> tuple[Step, ...]:
+    found: list[Step] = []
+    for number in range(chance.randint(1, 5)):
+        after = [one.name for one in found if chance.random() < 0.5]
+        kind = chance.random()
+        foreach = over(chance.choice([1, 2, 6])) if chance.random() < 0.4 else None
+        if kind < 0.15:
+            found.append(step(f"p{number}", *after, action=Suspend(seconds=1)))
+        elif kind < 0.6 and depth:
+            inner = _drawn(chance, depth - 1)
+            found.append(group(f"g{number}", *inner, after=after, foreach=foreach))
+        else:
+            found.append(step(f"s{number}", *after, foreach=foreach))
+    return tuple(chance.sample(found, len(found)))
+
+
+class TestLimits:
+    @pytest.mark.parametrize(("items", "most", "turns"), [(12, 3, 4), (10, 3, 4), (3, 5, 1)])
+    def test_items_at_once(self, items: int, most: int, turns: int) -> None:
+        assert makespan(work(step("a", foreach=over(items, most)))) == turns
+
+    def test_many_items_at_once(self) -> None:
+        small = Cluster((ClusterNode("a", 4, 2**34),))
+        made = work(step("a", foreach=over(1_000, 10)), cluster=small)
+        assert len(made.step_of) == 60
+        assert makespan(made) == pytest.approx(100)
+
+    def test_items_of_groups_at_once(self) -> None:
+        inner = (step("x"), step("y", "x"))
+        assert makespan(work(group("each", *inner, foreach=over(10, 2)))) == 10
+
+    def test_items_within_items(self) -> None:
+        inner = step("x", foreach=over(5, 1))
+        assert makespan(work(group("each", inner, foreach=over(4)))) == 5
+        assert makespan(work(group("each", inner, foreach=over(4, 2)))) == 10
+        assert makespan(work(group("each", inner, foreach=over(4, 1)))) == 20
+
+    def test_steps_of_a_group_and_of_the_workflow(self) -> None:
+        assert makespan(work(group("g", *plain(10), max_parallel=3))) == 4
+        assert makespan(work(group("g", *plain(10), max_parallel=3, foreach=over(2)))) == 4
+        assert makespan(work(group("g", *plain(10)), *plain(2), max_parallel=3)) == 4
+
+    def test_handlers_are_not_counted(self) -> None:
+        handler = ExitHandler(name="clean", on="any", steps=tuple(plain(5)))
+        assert makespan(work(*plain(4), max_parallel=2, exit_handlers=(handler,))) == 2
+
+    def test_chains_share_what_may_run(self) -> None:
+        chains = [
+            step(f"{name}{number}", *([f"{name}{number - 1}"] if number else []))
+            for name in "ab"
+            for number in range(6)
+        ]
+        assert makespan(work(*chains, max_parallel=2)) == 6
+
+    def test_a_long_one_holds_up_no_others(self) -> None:
+        long = step("long", profile=Profile(seconds=20))
+        assert makespan(work(long, *plain(20), max_parallel=2)) == 20
+
+    def test_of_one_mutex_one_at_a_time(self) -> None:
+        steps = (
+            step("a", mutex="m", foreach=over(3)),
+            step("b", mutex="m"),
+            step("c", mutex="other"),
+        )
+        assert makespan(work(*steps)) == 4
+
+    def test_a_group_with_a_mutex_goes_item_by_item(self) -> None:
+        inner = (step("x"), step("y", "x"))
+        assert makespan(work(group("each", *inner, foreach=over(5), mutex="m"))) == 10
+
+    @pytest.mark.parametrize("seed", range(40))
+    def test_limits_make_no_circle_and_hold(self, seed: int) -> None:
+        chance = random.Random(seed)
+        width = chance.randint(1, 4)
+        steps = _drawn(chance, 2)
+        made = work(*_limited(steps, chance), max_parallel=width)
+        assert makespan(made) >= makespan(work(*steps))
+        spans = [span for name, span in times(made).items() if name in made.step_of]
+        for start, _ in spans:
+            assert sum(one <= start < other for one, other in spans) <= width
+        for name, before in waits(work(*steps)).items():
+            assert waits(made)[name] >= before
+
+
+def _limited(steps: Iterable[Step], chance: random.Random) -> list[Step]:
+    found = []
+    for one in steps:
+        changes: dict[str, object] = {}
+        if isinstance(one.action, Group):
+            inner = tuple(_limited(one.action.steps, chance))
+            changes = {"action": Group(steps=inner), "max_parallel": chance.choice([None, 1, 2])}
+        elif not isinstance(one.action, Suspend):
+            changes = {"mutex": chance.choice([None, None, "m"])}
+        if one.foreach is not None:
+            limits = {"max_parallel": chance.choice([None, 1, 3])}
+            changes["foreach"] = one.foreach.model_copy(update=limits)
+        found.append(one.model_copy(update=changes))
+    return found
+
+
+class TestRoom:
+    def test_tasks_are_as_many_as_have_room(self) -> None:
+        steps = (
+            step("a", foreach=over(1_000)),
+            step("b", foreach=over(1_000), resources=Resources(cpu="2")),
+        )
+        made = work(*steps)
+        counts = {path: list(made.step_of.values()).count(path) for path in ("a", "b")}
+        assert counts == {"a": 256, "b": 128}
+
+    def test_items_that_are_cut_differently_are_read_in_order(self) -> None:
+        fit = step("fit", foreach=over(512), outputs=(Output(),))
+        score = step(
+            "score",
+            foreach=Foreach(over={"model": StepRef(step="fit")}),
+            resources=Resources(cpu="2"),
+        )
+        made = work(fit, score)
+        assert waits(made)["score[5]"] == {"fit[10]", "fit[11]"}
+
+    def test_no_more_than_512(self) -> None:
+        huge = Cluster(tuple(ClusterNode(f"n{number}", 128, 2**38) for number in range(20)))
+        made = work(step("a", foreach=over(2_000)), cluster=huge)
+        assert len(made.step_of) == 512
+
+
+def test_joins_have_no_urgency_but_hand_it_on() -> None:
+    made = work(group("a", *plain(20)), group("b", *plain(20), after="a"))
+    starts = {"a": 0.0, "a (end)": 1.0, "b": 1.0}
+    spans = []
+    for number in topological_order(made.pipeline):
+        task = made.pipeline.tasks[number]
+        start = starts[task.name.partition("/")[0]]
+        spans.append(TaskSpan("w", task.name, "n0", start, start + task.seconds[""]))
+    report = Report((PipelineTimes("w", 0.0, 0.0, 2.0, 0.0),), tuple(spans))
+    found = urgencies(made, report)
+    assert set(found) == set(made.steps)
+    assert (found["a/s3"].tail_s, found["a/s3"].is_critical) == (2.0, True)
