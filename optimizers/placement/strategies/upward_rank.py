@@ -28,8 +28,11 @@ Objective: t.TypeAlias = t.Literal["makespan", "waiting", "cost"]
 _TASK_VISITS = 400_000
 """How many tasks all evaluations of a search may look at together: a second or two."""
 
-_SPREAD_VISITS = 500_000
-"""How many nodes may be looked at to find out what Kubernetes would do: a second at worst."""
+_SPREAD_VISITS = 700_000
+"""How much may be looked at to find out what Kubernetes would do: a second at worst."""
+
+_SPREAD_ASKING = 10
+"""To ask for a task takes as long as to look at so many nodes."""
 
 _TIE = 1e-3
 """What the second of two aims weighs against the first: it decides between near equals."""
@@ -150,7 +153,7 @@ class UpwardRank:
 
         It looks at all nodes for each task that waits, each time that one ends.
         """
-        visits = len(model.keys) ** 2 * len(model.nodes)
+        visits = len(model.keys) ** 2 * (len(model.nodes) + _SPREAD_ASKING)
         if model.holds or state.fixed or visits > _SPREAD_VISITS:
             return []
         usual = KubernetesScheduler(self.memory_margin, self.seed)
