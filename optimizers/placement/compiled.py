@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 import math
+import typing as t
 from collections.abc import Sequence
 
+from couler.cluster.model import ClusterNode
 from couler.optimizers.placement.node_classes import node_classes
-from couler.optimizers.placement.problem import Pipeline, TaskKey, topological_order
+from couler.optimizers.placement.problem import Pipeline, Task, TaskKey, topological_order
 from couler.optimizers.placement.requirements import refusal, shape_of
 from couler.optimizers.placement.strategy import ClusterState
 
-__all__ = ["Compiled", "next_poll"]
+__all__ = ["Amount", "Compiled", "Hold", "has_room", "next_poll"]
+
+Amount: t.TypeAlias = tuple[float, float, float]
+"""Processors, memory in bytes and GPUs."""
+
+_WHOLE: Amount = (1.0, 0.0, 0.0)
+"""What a node has, and each task takes of it, where it runs one task at a time."""
+
+_LONGEST_S = 1e100
+"""What would take longer takes as long, so that sums of seconds stay numbers."""
+
+_MOST_SHAPES = 32
+"""Where tasks ask for more different amounts, those within the same powers of two are alike."""
+
+
+class Hold(t.NamedTuple):
+    """What is taken of a node by what is not to be placed, and until when."""
+
+    until: float
+    node: int
+    amount: Amount
 
 
 class Compiled:
@@ -58,8 +80,17 @@ class Compiled:
         self.free = [max(state.now_s, state.free_s.get(one.name, 0.0)) for one in self.nodes]
         self.seconds: list[list[float]] = []
         """How long each task computes on each class of nodes; infinity where it cannot run."""
+        self.is_shared = self.rules.dispatch == "tasks" and self.rules.sharing == "requests"
+        """Whether tasks start by themselves on nodes that run as many as fit."""
+        self.asked: list[Amount] = []
+        """What each task takes of a node."""
+        self.shapes: list[int] = []
+        """A number for each task, the same for those that ask for alike amounts."""
         self._number_tasks(pipelines, state)
         self._time_tasks(pipelines, state, margin)
+        self.room = [self._room(node) for node in self.nodes]
+        """What each node has."""
+        self.holds = self._shared_holds(state) if self.is_shared else self._exclusive_holds()
 
     def _number_tasks(self, pipelines: Sequence[Pipeline], state: ClusterState) -> None:
         places = {node.name: number for number, node in enumerate(self.nodes)}
@@ -78,9 +109,10 @@ class Compiled:
                 self.pipeline_of.append(number)
                 self.before.append([])
                 self.after.append([])
+                self.asked.append(self._amount(task))
             for edge in pipeline.edges:
                 source, target = names[edge.source], names[edge.target]
-                moved = state.speeds.transfer_s(edge.size_bytes)
+                moved = min(_LONGEST_S, state.speeds.transfer_s(edge.size_bytes))
                 self.before[target].append((source, moved))
                 self.after[source].append(target)
 
@@ -97,10 +129,62 @@ class Compiled:
                     able[shape] = [refusal(task, node, margin) is None for node in samples]
                 self.seconds.append(
                     [
-                        state.speeds.seconds(task, node) if can else math.inf
+                        min(_LONGEST_S, state.speeds.seconds(task, node)) if can else math.inf
                         for node, can in zip(samples, able[shape], strict=True)
                     ]
                 )
+
+        self._number_shapes()
+
+    def _amount(self, task: Task) -> Amount:
+        if not self.is_shared:
+            return _WHOLE
+        return task.cpu, self.rules.memory_margin * task.memory_bytes, float(task.gpus)
+
+    def _room(self, node: ClusterNode) -> Amount:
+        if not self.is_shared:
+            return _WHOLE
+        return node.cpu, float(node.memory_bytes), float(node.gpus.count if node.gpus else 0)
+
+    def _number_shapes(self) -> None:
+        keys: list[tuple[float, ...]] = list(self.asked)
+        if len(set(keys)) > _MOST_SHAPES:
+            keys = [tuple(math.frexp(one)[1] if one else -math.inf for one in key) for key in keys]
+        numbers: dict[tuple[float, ...], int] = {}
+        self.shapes = [numbers.setdefault(key, len(numbers)) for key in keys]
+
+    def _exclusive_holds(self) -> list[Hold]:
+        return [Hold(free, node, _WHOLE) for node, free in enumerate(self.free) if free > self.now]
+
+    def _shared_holds(self, state: ClusterState) -> list[Hold]:
+        """Return what fixed tasks that still run hold, and what others do until nodes are free.
+
+        Of a node that is not free and of which nothing tells what is taken, all is.
+        """
+        found = []
+        held = [[0.0, 0.0, 0.0] for _ in self.nodes]
+        until = [self.now] * len(self.nodes)
+        for task, node in enumerate(self.fixed_node):
+            if node is None or node < 0 or self.fixed_end[task] <= self.now:
+                continue
+            found.append(Hold(self.fixed_end[task], node, self.asked[task]))
+            until[node] = max(until[node], self.fixed_end[task])
+            for at, one in enumerate(self.asked[task]):
+                held[node][at] += one
+        for number, free in enumerate(self.free):
+            known = state.requested.get(self.nodes[number].name)
+            if known is not None:
+                taken: Amount = known[:3]
+            elif free > until[number] + 1e-9:
+                taken = self.room[number]
+            else:
+                continue
+            cpu, memory, gpus = (
+                max(0.0, one - had) for one, had in zip(taken, held[number], strict=True)
+            )
+            if free > self.now and (cpu > 1e-9 or memory > 1 or gpus > 0):
+                found.append(Hold(free, number, (cpu, memory, gpus)))
+        return found
 
     def initial_nodes(self) -> list[int]:
         """Return the node of each task that is fixed, and -1 for each other."""
@@ -129,6 +213,15 @@ class Compiled:
     def tick(self, time: float) -> float:
         """Return when it is found out that nodes are free since a time."""
         return next_poll(time, self.rules.poll_s)
+
+
+def has_room(used: Amount, more: Amount, room: Amount) -> bool:
+    """Return whether more fits beside what is used; sums may be off by what rounding does."""
+    return (
+        used[0] + more[0] <= room[0] + 1e-9
+        and used[1] + more[1] <= room[1] + 1e-9
+        and used[2] + more[2] <= room[2] + 1e-9
+    )
 
 
 def next_poll(time: float, poll_s: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.first_plans import Plan
 from couler.optimizers.placement.improving import Evaluation, Score
 from couler.optimizers.placement.planned_pipelines import Outcome
@@ -15,16 +16,31 @@ __all__ = ["explain"]
 _TASK_VISITS = 100_000
 """How many tasks all trials may look at together; where they are more, nothing is tried."""
 
+_LEAST_S = 0.05
+"""Fewer seconds are told as none."""
+
+_LEAST_SHARE = 1e-6
+"""A smaller part of the cost is told as none."""
+
+_READABLE = 1e12
+"""Larger numbers are told by their power of ten."""
+
 
 def explain(
-    evaluation: Evaluation, plan: Plan, outcome: Outcome, score: Score, order: Sequence[int]
+    evaluation: Evaluation,
+    plan: Plan,
+    outcome: Outcome,
+    score: Score,
+    order: Sequence[int],
+    *,
+    tells_cost: bool = False,
 ) -> tuple[Choice, ...]:
     """Return the choice of each task.
 
-    The second node is the best of those of other classes, each the one with the fewest seconds of
-    tasks, or of its own class if no other can run it. In small workloads the task is tried there,
-    and what that would change of the end and of waiting is told; in large ones its seconds are
-    compared.
+    The second node is the best of those of other groups, or of other classes where nodes have no
+    group, each the one with the fewest seconds of tasks; it is of its own group only if nothing
+    else can run the task. In small workloads the task is tried there, and what that would change of
+    the end and of waiting is told; in large ones its seconds are compared.
 
     Parameters
     ----------
@@ -32,39 +48,101 @@ def explain(
         The workload, the plan, what it comes to, and what that is worth.
     order
         The tasks of which choices are wanted.
+    tells_cost
+        Whether it is told as well what would change of the cost.
     """
     model = evaluation.model
-    busy = [0.0] * len(model.nodes)
-    for task in order:
-        busy[plan.nodes[task]] += model.duration(task, plan.nodes[task], plan.nodes)
-    idlest = [sorted(inside, key=busy.__getitem__)[:2] for inside in model.classes]
-    visits = len(order) ** 2 * len(model.classes)
-    tries = visits <= _TASK_VISITS
+    seconds = {task: model.duration(task, plan.nodes[task], plan.nodes) for task in order}
+    busy = _Busy(evaluation, plan, outcome, seconds)
+    idlest = [sorted(inside, key=busy.tasks.__getitem__)[:2] for inside in model.classes]
+    tries = len(order) ** 2 * len(model.classes) <= _TASK_VISITS
     found = []
     for task in order:
         node = plan.nodes[task]
-        others = [
-            next((one for one in inside if one != node), -1)
-            for number, inside in enumerate(idlest)
-            if model.seconds[task][number] < math.inf
-        ]
-        others = [one for one in others if one >= 0]
-        seconds = model.duration(task, node, plan.nodes)
-        why = f"takes {_seconds(seconds)} there, beside {_seconds(busy[node] - seconds)} of others"
+        others = _others(model, task, node, idlest)
         second, why_not = None, ""
         if others and tries:
             trials = [(_tried(evaluation, plan, task, one), one) for one in others]
             there, second = min(trials, key=lambda one: (score(one[0]), one[1]))
-            later = there.end - outcome.end
-            longer = (there.waiting - outcome.waiting) / max(1, len(model.members))
-            why_not = _told(later, longer)
+            why_not = _told(outcome, there, len(model.members), tells_cost)
         elif others:
-            second = min(others, key=lambda one: model.duration(task, one, plan.nodes) + busy[one])
-            other = model.duration(task, second, plan.nodes)
-            why_not = f"takes {_seconds(other)} there, beside {_seconds(busy[second])} of others"
+            takes = {one: model.duration(task, one, plan.nodes) for one in others}
+            second = min(others, key=lambda one: takes[one] + busy.before(one))
+            why_not = f"takes {_seconds(takes[second])} there{busy.told_of_node(second)}"
+        why = f"takes {_seconds(seconds[task])} there{busy.told_of_task(task)}"
         name = None if second is None else model.nodes[second].name
         found.append(Choice(*model.keys[task], model.nodes[node].name, why, name, why_not))
     return tuple(found)
+
+
+class _Busy:
+    """What else nodes have to do: where they are shared, how long tasks wait for room on them."""
+
+    def __init__(
+        self, evaluation: Evaluation, plan: Plan, outcome: Outcome, seconds: Mapping[int, float]
+    ) -> None:
+        self.tasks = [0.0] * len(evaluation.model.nodes)
+        """The seconds of all tasks of each node."""
+        self._model = evaluation.model
+        self._nodes = plan.nodes
+        self._seconds = seconds
+        self._waits: dict[int, float] = {}
+        for task, duration in seconds.items():
+            self.tasks[plan.nodes[task]] += duration
+        if not self._model.is_shared:
+            return
+        waits: dict[int, list[float]] = {}
+        for task in seconds:
+            ready = self._model.now
+            for source, _ in self._model.before[task]:
+                end = self._model.fixed_end[source]
+                if source in seconds:
+                    end = outcome.starts[source] + seconds[source]
+                ready = max(ready, end)
+            self._waits[task] = max(0.0, outcome.starts[task] - ready)
+            number = self._model.class_of[plan.nodes[task]]
+            waits.setdefault(number, []).append(self._waits[task])
+        self._mean = {number: sum(some) / len(some) for number, some in waits.items()}
+
+    def before(self, node: int) -> float:
+        """Return how long a task may have to wait for a node."""
+        if self._model.is_shared:
+            return self._mean.get(self._model.class_of[node], 0.0)
+        return self.tasks[node]
+
+    def told_of_task(self, task: int) -> str:
+        """Say what a task waits for on its node, or what else that has to do."""
+        if not self._model.is_shared:
+            others = self.tasks[self._nodes[task]] - self._seconds[task]
+            return f", beside {_seconds(others)} of others"
+        wait = self._waits[task]
+        return f", after {_seconds(wait)} of waiting for others" if wait >= _LEAST_S else ""
+
+    def told_of_node(self, node: int) -> str:
+        """Say the same of a node on which a task is not."""
+        wait = self.before(node)
+        if not self._model.is_shared:
+            return f", beside {_seconds(wait)} of others"
+        return f", where tasks wait {_seconds(wait)} on the mean" if wait >= _LEAST_S else ""
+
+
+def _others(
+    model: Compiled, task: int, node: int, idlest: Sequence[Sequence[int]]
+) -> Sequence[int]:
+    """Return nodes that could run a task too: of other groups, or if there are none of its own."""
+    able = [
+        next((one for one in inside if one != node), -1)
+        for number, inside in enumerate(idlest)
+        if model.seconds[task][number] < math.inf
+    ]
+    able = [one for one in able if one >= 0]
+    group, number = model.nodes[node].group, model.class_of[node]
+    elsewhere = [
+        one
+        for one in able
+        if (model.nodes[one].group != group if group else model.class_of[one] != number)
+    ]
+    return elsewhere or able
 
 
 def _tried(evaluation: Evaluation, plan: Plan, task: int, node: int) -> Outcome:
@@ -75,17 +153,44 @@ def _tried(evaluation: Evaluation, plan: Plan, task: int, node: int) -> Outcome:
     return found
 
 
-def _told(later: float, longer: float) -> str:
+def _told(now: Outcome, there: Outcome, pipelines: int, tells_cost: bool) -> str:
+    """Say what would change."""
+    later, longer = there.end - now.end, (there.waiting - now.waiting) / max(1, pipelines)
+    dearer = there.cost - now.cost
     parts = [
         f"{what} {_seconds(abs(change))} {more if change > 0 else less}"
         for what, change, more, less in (
             ("all would end", later, "later", "earlier"),
             ("pipelines would wait", longer, "longer on the mean", "less on the mean"),
         )
-        if abs(change) >= 0.05
+        if abs(change) >= _LEAST_S
     ]
-    return " and ".join(parts) or "would change neither the end nor the waiting"
+    if tells_cost and abs(dearer) > _LEAST_SHARE * max(now.cost, there.cost):
+        parts.append(f"all would cost {_usd(abs(dearer))} {'more' if dearer > 0 else 'less'}")
+    if parts:
+        return " and ".join(parts)
+    if tells_cost:
+        return "would change neither the cost, nor the end, nor the waiting"
+    return "would change neither the end nor the waiting"
 
 
 def _seconds(value: float) -> str:
-    return f"{value:,.1f} s"
+    """Return seconds in words, also if they are beyond all bounds.
+
+    Examples
+    --------
+    >>> _seconds(1258.04), _seconds(1e308), _seconds(math.inf)
+    ('1,258.0 s', '1e+308 s', 'inf s')
+    """
+    return f"{value:,.1f} s" if abs(value) < _READABLE else f"{value:.3g} s"
+
+
+def _usd(value: float) -> str:
+    """Return US dollars in words, of less than one the first two digits.
+
+    Examples
+    --------
+    >>> _usd(1234.5), _usd(0.0123), _usd(1e308)
+    ('1,234.50 USD', '0.012 USD', '1e+308 USD')
+    """
+    return f"{value:,.2f} USD" if 1 <= value < _READABLE else f"{value:.2g} USD"

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from couler.optimizers.placement.compiled import Compiled
-from couler.optimizers.placement.free_nodes import FreeNodes
+from couler.optimizers.placement.free_nodes import FreeNodes, Offer
 from couler.optimizers.placement.planned_pipelines import Course, course_of
+from couler.optimizers.placement.shared_nodes import SharedNodes
 
 __all__ = ["Plan", "list_pipelines", "list_tasks"]
 
@@ -68,7 +69,8 @@ def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False)
     Notes
     -----
     Of each class of nodes, three kinds are looked at: the one that is free first, those that hold
-    inputs, and the earliest gaps. O((n + m) c log n) for n tasks, m edges and c classes.
+    inputs, and the earliest gaps; where nodes are shared, those that have room first, and those
+    that hold inputs. O((n + m) c log n) for n tasks, m edges and c classes.
 
     References
     ----------
@@ -77,7 +79,7 @@ def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False)
     nodes = model.initial_nodes()
     ends = list(model.fixed_end)
     starts = [0.0] * len(nodes)
-    free = FreeNodes(model)
+    free = SharedNodes(model) if model.is_shared else FreeNodes(model)
     affinity = _Affinity(model)
     for task in order:
         row = model.seconds[task]
@@ -85,34 +87,25 @@ def list_tasks(model: Compiled, order: Sequence[int], *, cheapest: bool = False)
         ready = max([model.now, *(ends[source] for source, _ in before)])
         everything = sum(moved for _, moved in before)
         holders = {nodes[source] for source, moved in before if moved and nodes[source] >= 0}
-        best: tuple[float, float, float, int, float, int] | None = None
+        best: tuple[float, float, float, Offer] | None = None
         for number, seconds in enumerate(row):
             if seconds == math.inf:
                 continue
             more = affinity.penalty(row, number)
-            found = [(free.first(number), -1, everything)]
-            found += [
-                (node, -1, sum(moved for source, moved in before if nodes[source] != node))
+            inside = {
+                node: sum(moved for source, moved in before if nodes[source] != node)
                 for node in holders
                 if model.class_of[node] == number
-            ]
-            start, node, place = free.gap(number, ready, seconds + everything)
-            if node >= 0:
-                found.append((node, place, everything))
-            for node, place, moved in found:
-                begin = start if place >= 0 else max(free.free[node], ready)
-                end = begin + moved + seconds
-                cost = model.price[node] * (moved + seconds) if cheapest else 0.0
-                key = (cost, end + more, begin, node, end, place)
+            }
+            for offer in free.offers(number, task, ready, seconds, everything, inside):
+                cost = model.price[offer.node] * free.added(offer) if cheapest else 0.0
+                key = (cost, offer.end + more, offer.begin, offer)
                 if best is None or key < best:
                     best = key
         assert best is not None  # check_placeable has found a node
-        _, _, begin, node, end, place = best
-        if place >= 0:
-            free.fill(model.class_of[node], place, begin, end - begin)
-        else:
-            free.take(node, begin, end)
-        nodes[task], ends[task], starts[task] = node, end, begin
+        offer = best[-1]
+        free.accept(offer, task)
+        nodes[task], ends[task], starts[task] = offer.node, offer.end, offer.begin
     return Plan(nodes, starts)
 
 

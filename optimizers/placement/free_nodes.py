@@ -5,13 +5,37 @@ from __future__ import annotations
 import bisect
 import heapq
 import math
+import typing as t
+from collections.abc import Mapping
 
 from couler.optimizers.placement.compiled import Compiled
 
-__all__ = ["FreeNodes"]
+__all__ = ["FreeNodes", "Offer"]
 
 _GAPS_LOOKED_AT = 16
 """Of the gaps of a class in which a task might fit, so many of the earliest are looked at."""
+
+
+class Offer(t.NamedTuple):
+    """Where and when a task could run.
+
+    Attributes
+    ----------
+    node
+        Its number.
+    end, begin
+        When the task would end and begin.
+    place
+        The gap between tasks that it would fill; -1 for none.
+    seconds
+        How long it would take, reading its inputs included.
+    """
+
+    node: int
+    end: float
+    place: int
+    begin: float
+    seconds: float
 
 
 class FreeNodes:
@@ -33,6 +57,51 @@ class FreeNodes:
             heap = [(self.free[node], node) for node in inside]
             heapq.heapify(heap)
             self._heaps.append(heap)
+
+    def offers(
+        self,
+        number: int,
+        task: int,
+        ready: float,
+        seconds: float,
+        moving: float,
+        holders: Mapping[int, float],
+    ) -> list[Offer]:
+        """Return where in a class of nodes a task could run.
+
+        Parameters
+        ----------
+        number
+            Of the class.
+        task
+            Which task it is; here all take a node as a whole.
+        ready
+            From when on it can run.
+        seconds, moving
+            How long it computes, and how long it reads its inputs from other nodes.
+        holders
+            Nodes of the class that hold inputs, and how long it reads the others there.
+        """
+        found = []
+        for node, moved in ((self.first(number), moving), *holders.items()):
+            begin = max(self.free[node], ready)
+            found.append(Offer(node, begin + moved + seconds, -1, begin, moved + seconds))
+        start, node, place = self.gap(number, ready, seconds + moving)
+        if node >= 0:
+            end = start + moving + seconds
+            found.append(Offer(node, end, place, start, moving + seconds))
+        return found
+
+    def added(self, offer: Offer) -> float:
+        """Return for how much longer a node would be in use."""
+        return offer.seconds
+
+    def accept(self, offer: Offer, task: int) -> None:
+        """Let a task run where it could."""
+        if offer.place >= 0:
+            self.fill(self._class_of[offer.node], offer.place, offer.begin, offer.end - offer.begin)
+        else:
+            self.take(offer.node, offer.begin, offer.end)
 
     def first(self, number: int, besides: int = -1) -> int:
         """Return the node of a class that is free first; -1 if there is none besides another."""

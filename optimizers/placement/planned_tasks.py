@@ -5,16 +5,18 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from couler.optimizers.placement.compiled import Compiled
+from couler.optimizers.placement.compiled import Amount, Compiled, has_room
 from couler.optimizers.placement.planned_pipelines import Outcome
 
 __all__ = ["run_tasks"]
 
 _START, _FREE = -1, -2
 
+_NOTHING: Amount = (0.0, 0.0, 0.0)
+
 
 def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) -> Outcome:
-    """Return what comes of tasks that start when their inputs are there and their node is free.
+    """Return what comes of tasks that start once their inputs are there and their node has room.
 
     Parameters
     ----------
@@ -23,21 +25,25 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
     nodes
         The node of each task.
     priority
-        Of those that wait for a node, the task with the least number is next.
+        Of those that wait for a node and fit on it, the task with the least number is next.
 
     Notes
     -----
-    O((n + m) log n) for n tasks and m edges.
+    The cost is that of the time in which nodes run anything.
+
+    O((n + m) s log n) for n tasks, m edges and s shapes (`Compiled.shapes`), of which there is one
+    where nodes run one task at a time. Of tasks that ask for alike but not equal amounts, it is
+    only seen whether the first fits.
     """
     starts = [-1.0] * len(nodes)
     waits = [0] * len(nodes)
-    queues: dict[int, list[tuple[float, int]]] = {}
-    events: list[tuple[float, int, int]] = []  # what ends or becomes ready; -1 for a free node
+    room = _Room(model)
+    events: list[tuple[float, int, int]] = []  # when what ends, becomes ready, or is given back
     running = [0] * len(model.members)
     since = [max(model.now, arrival) for arrival in model.arrival]
     waiting = [max(0.0, model.now - arrival) for arrival in model.arrival]
     end, cost, last = model.now, 0.0, -1
-    held: set[int] = set()
+    until = [model.now] * len(model.nodes)
 
     for inside in model.members:
         for task in inside:
@@ -47,13 +53,11 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
                     waits[task] += 1
                 else:
                     at = max(at, model.fixed_end[source])
-            queues.setdefault(nodes[task], [])
             if not waits[task]:
                 events.append((at, _START, task))
-    for node in queues:
-        if model.free[node] > model.now:
-            held.add(node)
-            events.append((model.free[node], _FREE, node))
+    for number, hold in enumerate(model.holds):
+        room.hold(hold.node, hold.amount)
+        events.append((hold.until, _FREE, number))
     heapq.heapify(events)
     while events:
         now = events[0][0]
@@ -61,14 +65,15 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
         while events and events[0][0] == now:
             _, what, number = heapq.heappop(events)
             if what == _FREE:
-                held.discard(number)
-                touched[number] = None
+                hold = model.holds[number]
+                room.give_back(hold.node, hold.amount)
+                touched[hold.node] = None
             elif what == _START:
-                heapq.heappush(queues[nodes[number]], (priority[number], number))
+                room.wait(nodes[number], priority[number], number)
                 touched[nodes[number]] = None
             else:
                 node, pipeline = nodes[number], model.pipeline_of[number]
-                held.discard(node)
+                room.give_back(node, model.asked[number])
                 touched[node] = None
                 end, last = now, pipeline
                 running[pipeline] -= 1
@@ -80,22 +85,74 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
                         if at > now:
                             heapq.heappush(events, (at, _START, after))
                         else:
-                            heapq.heappush(queues[nodes[after]], (priority[after], after))
+                            room.wait(nodes[after], priority[after], after)
                             touched[nodes[after]] = None
         for node in touched:
-            if node in held or not queues[node]:
-                continue
-            task = heapq.heappop(queues[node])[1]
-            pipeline = model.pipeline_of[task]
-            seconds = model.duration(task, node, nodes)
-            starts[task] = now
-            if not running[pipeline]:
-                waiting[pipeline] += max(0.0, now - since[pipeline])
-            running[pipeline] += 1
-            cost += model.price[node] * seconds
-            held.add(node)
-            heapq.heappush(events, (now + seconds, 0, task))
+            while (task := room.take(node)) >= 0:
+                pipeline = model.pipeline_of[task]
+                seconds = model.duration(task, node, nodes)
+                starts[task] = now
+                if not running[pipeline]:
+                    waiting[pipeline] += max(0.0, now - since[pipeline])
+                running[pipeline] += 1
+                begun = max(now, until[node])
+                until[node] = max(until[node], now + seconds)
+                paid = seconds if begun == now else until[node] - begun
+                cost += model.price[node] * paid
+                heapq.heappush(events, (now + seconds, 0, task))
     return Outcome(end, sum(waiting), cost / 3600, starts, last)
+
+
+class _Room:
+    """What is left of nodes, and which tasks wait for it."""
+
+    def __init__(self, model: Compiled) -> None:
+        self._asked = model.asked
+        self._shapes = model.shapes
+        self._room = model.room
+        self._used: dict[int, Amount] = {}
+        self._holders: dict[int, int] = {}
+        self._waiting: dict[int, dict[int, list[tuple[float, int]]]] = {}
+        """Of each node, the tasks that wait for it, by their shape."""
+
+    def wait(self, node: int, priority: float, task: int) -> None:
+        """Let a task wait for a node."""
+        queues = self._waiting.setdefault(node, {})
+        heapq.heappush(queues.setdefault(self._shapes[task], []), (priority, task))
+
+    def hold(self, node: int, amount: Amount) -> None:
+        """Take an amount of a node."""
+        used = self._used.get(node, _NOTHING)
+        self._used[node] = used[0] + amount[0], used[1] + amount[1], used[2] + amount[2]
+        self._holders[node] = self._holders.get(node, 0) + 1
+
+    def give_back(self, node: int, amount: Amount) -> None:
+        """Give an amount of a node back."""
+        used = self._used[node]
+        self._used[node] = used[0] - amount[0], used[1] - amount[1], used[2] - amount[2]
+        self._holders[node] -= 1
+
+    def take(self, node: int) -> int:
+        """Let the next task that fits have its amount, and return it; -1 if there is none."""
+        queues = self._waiting.get(node)
+        if not queues:
+            return -1
+        best: list[tuple[float, int]] | None = None
+        for queue in queues.values():
+            if (best is None or queue[0] < best[0]) and self._fits(node, queue[0][1]):
+                best = queue
+        if best is None:
+            return -1
+        task = heapq.heappop(best)[1]
+        if not best:
+            del queues[self._shapes[task]]
+        self.hold(node, self._asked[task])
+        return task
+
+    def _fits(self, node: int, task: int) -> bool:
+        if not self._holders.get(node):  # that it can run there at all was found before
+            return True
+        return has_room(self._used[node], self._asked[task], self._room[node])
 
 
 def _ready(model: Compiled, task: int, now: float) -> float:

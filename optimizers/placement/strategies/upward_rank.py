@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import typing as t
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from couler.errors import PlacementError
 from couler.optimizers.placement.compiled import Compiled
 from couler.optimizers.placement.explaining import explain
 from couler.optimizers.placement.first_plans import Plan, list_pipelines, list_tasks
@@ -15,7 +16,9 @@ from couler.optimizers.placement.planned_pipelines import Outcome
 from couler.optimizers.placement.problem import Assignment, Pipeline, check_pipelines
 from couler.optimizers.placement.ranking import mean_seconds, upward_ranks
 from couler.optimizers.placement.requirements import MEMORY_MARGIN, check_placeable
+from couler.optimizers.placement.simulation import simulate
 from couler.optimizers.placement.speeds import check_speeds
+from couler.optimizers.placement.strategies.kubernetes import KubernetesScheduler
 from couler.optimizers.placement.strategy import ClusterState
 
 __all__ = ["Objective", "UpwardRank"]
@@ -24,6 +27,12 @@ Objective: t.TypeAlias = t.Literal["makespan", "waiting", "cost"]
 
 _TASK_VISITS = 400_000
 """How many tasks all evaluations of a search may look at together: a second or two."""
+
+_SPREAD_VISITS = 700_000
+"""How much may be looked at to find out what Kubernetes would do: a second at worst."""
+
+_SPREAD_ASKING = 10
+"""To ask for a task takes as long as to look at so many nodes."""
 
 _TIE = 1e-3
 """What the second of two aims weighs against the first: it decides between near equals."""
@@ -39,6 +48,10 @@ class UpwardRank:
     first, the longest first, and as they came. Each first plan is improved by simulated annealing
     over nodes and order, and the best of what comes of it once more, for as long. A plan is judged
     by what it comes to under the rules by which tasks will start, with the expected speeds.
+
+    Where tasks start by themselves on nodes that run as many as fit, what the scheduler of
+    Kubernetes would do is one of the first plans in clusters and workloads of a moderate size, so
+    that no plan is worse than that.
 
     Parameters
     ----------
@@ -56,7 +69,9 @@ class UpwardRank:
 
     Notes
     -----
-    A node is taken to run one task at a time, however tasks will share it.
+    Nodes are taken to run as many tasks as fit if those start by themselves (`Rules.sharing` is
+    `requests`), else one task at a time: also where k tasks that share a node take k times as long,
+    and where pipelines start as wholes.
 
     O((n + m) c log n) for n tasks, m edges and c classes of nodes that are alike, or O(n c^2) where
     pipelines start as wholes, beside the bounded search.
@@ -83,6 +98,8 @@ class UpwardRank:
         model = Compiled(pipelines, state, self.memory_margin)
         evaluation = Evaluation(model)
         plans = self._first_plans(model)
+        if model.is_shared:
+            plans += self._spread(model, pipelines, state)
         outcomes = [evaluation.outcome(plan) for plan in plans]
         score = _score(self.objective, model, outcomes)
         plan = self._improved(evaluation, plans, score)
@@ -91,7 +108,7 @@ class UpwardRank:
         return Assignment(
             {model.keys[task]: nodes[plan.nodes[task]].name for task in order},
             tuple(model.keys[task] for task in order),
-            explain(evaluation, plan, outcome, score, order),
+            explain(evaluation, plan, outcome, score, order, tells_cost=self.objective == "cost"),
         )
 
     def _improved(self, evaluation: Evaluation, plans: Sequence[Plan], score: Score) -> Plan:
@@ -123,11 +140,35 @@ class UpwardRank:
         )
         by_pipeline = [task for number in shortest for task in model.members[number]]
         listed = [list_tasks(model, one, cheapest=cheapest) for one in (urgent, by_pipeline)]
-        if len(model.members) > 1:
+        if len(model.members) > 1 and not model.is_shared:
             whole = list_pipelines(model, shortest, means, cheapest=cheapest)
             turn = [whole.priority[number] for number in model.pipeline_of]
             listed.append(Plan(whole.nodes, turn))
         return listed
+
+    def _spread(
+        self, model: Compiled, pipelines: Sequence[Pipeline], state: ClusterState
+    ) -> list[Plan]:
+        """Return what Kubernetes would do, if nothing runs yet and to find it out takes not long.
+
+        It looks at all nodes for each task that waits, each time that one ends.
+        """
+        visits = len(model.keys) ** 2 * (len(model.nodes) + _SPREAD_ASKING)
+        if model.holds or state.fixed or visits > _SPREAD_VISITS:
+            return []
+        usual = KubernetesScheduler(self.memory_margin, self.seed)
+        now = [replace(one, arrival_s=0.0) for one in pipelines]
+        try:
+            report = simulate(now, state.cluster, usual, state.speeds, state.rules)
+        except PlacementError:  # some task has memory by this margin, and not by that of the rules
+            return []
+        nodes, turn = model.initial_nodes(), [0.0] * len(model.keys)
+        numbers = {key: number for number, key in enumerate(model.keys)}
+        places = {node.name: number for number, node in enumerate(model.nodes)}
+        for at, span in enumerate(report.spans):
+            task = numbers[span.pipeline, span.task]
+            nodes[task], turn[task] = places[span.node], float(at)
+        return [Plan(nodes, turn)]
 
 
 def _score(objective: Objective, model: Compiled, outcomes: Sequence[Outcome]) -> Score:

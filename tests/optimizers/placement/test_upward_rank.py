@@ -256,3 +256,71 @@ def test_labels_that_are_selected_tell_nodes_apart() -> None:
     assert UpwardRank().place([picky], ClusterState(Cluster(nodes), SPEEDS)).nodes == {
         ("p", "t"): "n1"
     }
+
+
+GROUPS = tuple(
+    ClusterNode(f"{group}-{n}", 4, 8 * GIB, group=group, price_usd_per_h=price)
+    for group, price in (("slow", 3.6), ("fast", 36.0))
+    for n in (1, 2, 3)
+)
+
+
+@pytest.mark.parametrize("sharing", ["exclusive", "requests"])
+@pytest.mark.parametrize("dispatch", ["pipelines", "tasks"])
+def test_the_second_is_of_another_group_if_that_can_run_it(
+    dispatch: t.Literal["pipelines", "tasks"], sharing: t.Literal["exclusive", "requests"]
+) -> None:
+    picky = Task("picky", seconds={"slow": 1}, gpus=0, selector={"disk": "ssd"})
+    ssd = tuple(
+        dataclasses.replace(one, labels={"disk": "ssd"} if one.group == "slow" else {})
+        for one in GROUPS
+    )
+    work = Pipeline("p", (Task("free", operations=4), picky))
+    state = ClusterState(Cluster(ssd), SPEEDS, Rules(dispatch, sharing, window_s=0))
+    found = {one.task: one for one in UpwardRank().place([work], state).choices}
+    assert (found["free"].node[:4], str(found["free"].second)[:4]) == ("fast", "slow")
+    # A twin is the second only of what no other group can run.
+    assert (found["picky"].node[:4], str(found["picky"].second)[:4]) == ("slow", "slow")
+
+
+def test_without_groups_the_second_is_of_another_class() -> None:
+    nodes = tuple(ClusterNode(f"n{n}", cpu, 8 * GIB) for n, cpu in enumerate((4, 4, 8)))
+    work = Pipeline("p", (Task("t", seconds={"": 1}),))
+    (choice,) = UpwardRank().place([work], ClusterState(Cluster(nodes), SPEEDS, TASKS)).choices
+    assert {choice.node, choice.second} in ({"n0", "n2"}, {"n1", "n2"})
+
+
+def test_on_shared_nodes_it_is_told_what_waits() -> None:
+    rules = Rules("tasks", "requests", window_s=0)
+    work = Pipeline("p", tuple(Task(f"t{n}", operations=4, cpu=4) for n in range(2)))
+    only = Cluster((FAST,))
+    found = UpwardRank().place([work], ClusterState(only, SPEEDS, rules)).choices
+    assert [one.why for one in found] == [
+        "takes 2.0 s there",
+        "takes 2.0 s there, after 2.0 s of waiting for others",
+    ]
+    many = Pipeline("p", tuple(Task(f"t{n}", operations=4, cpu=4) for n in range(400)))
+    found = UpwardRank(evaluations=0).place([many], ClusterState(BOTH, SPEEDS, rules)).choices
+    assert found[0].why_not_second.startswith("takes ")
+    assert "where tasks wait " in found[0].why_not_second
+
+
+def test_where_cost_is_the_objective_what_would_change_of_it_is_told() -> None:
+    work = Pipeline("p", (Task("t", operations=3600),))
+    state = ClusterState(Cluster(GROUPS), SPEEDS, TASKS)
+    (choice,) = UpwardRank("cost").place([work], state).choices
+    # On slow 3,600 s of 3.60 USD an hour, on fast 1,800 s of 36 USD an hour.
+    assert choice.node.startswith("slow")
+    told = "all would end 1,800.0 s earlier and all would cost 14.40 USD more"
+    assert choice.why_not_second == told
+
+
+@pytest.mark.parametrize("seconds", [1e308, 1e15])
+@pytest.mark.parametrize("rules", [TASKS, Rules()])
+def test_large_numbers_are_told_in_short(seconds: float, rules: Rules) -> None:
+    work = Pipeline("p", tuple(Task(f"t{n}", seconds={"": seconds}) for n in range(3)))
+    for choice in UpwardRank().place([work], ClusterState(BOTH, SPEEDS, rules)).choices:
+        assert len(str(choice)) < 200
+    slow = Speeds({("", ""): 1e-300})
+    work = Pipeline("p", (Task("t", operations=1e300),))
+    assert UpwardRank().place([work], ClusterState(BOTH, slow, rules)).nodes
