@@ -53,6 +53,7 @@ PAGES = (
     "docs/grouping.md",
     "docs/caching.md",
     "docs/clusters.md",
+    "docs/placement.md",
     "docs/estimates.md",
 )
 

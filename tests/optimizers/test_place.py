@@ -99,11 +99,11 @@ def test_of_a_group_only_some_machines_may_do() -> None:
 def test_what_all_pods_have_is_not_lost() -> None:
     spot = Toleration(key="spot", operator="Exists")
     every = PodSettings(node_selector={"zone": "b"}, tolerations=(spot,))
-    low = ClusterNode("low", 4, 16 * GIB, "low", labels={"g": "low", "zone": "a"})
-    high = ClusterNode("high", 4, 16 * GIB, "high", labels={"g": "high", "zone": "b"})
+    low = ClusterNode("low", 4, 16 * GIB, "low", labels={"couler.io/group": "low", "zone": "a"})
+    high = ClusterNode("high", 4, 16 * GIB, "high", labels={"couler.io/group": "high", "zone": "b"})
     context = PassContext(cluster=lambda: Cluster((low, high)))
     [made] = Place().run(Workflow(name="w", steps=(step("a"),), pod=every), context).steps
-    assert placement_of(made).node_selector == {"g": "high", "zone": "b"}
+    assert placement_of(made).node_selector == {"couler.io/group": "high", "zone": "b"}
     assert placement_of(made).tolerations == (spot,)
 
 

@@ -50,7 +50,7 @@ def over(items: int, most: int | None = None) -> Foreach:
 
 def work(*steps: Step, cluster: Cluster = LARGE, **fields: object) -> Workload:
     workflow = Workflow.model_validate({"name": "w", "steps": steps, **fields})
-    made = workload_of(workflow, cluster=cluster, margin=2.0)
+    made = workload_of(workflow, cluster=cluster)
     check_pipelines([made.pipeline])
     return made
 
