@@ -28,6 +28,8 @@ class Outcome(t.NamedTuple):
         When each pipeline, or each task, starts.
     last
         The pipeline that ends last; -1 if there is none.
+    order
+        Tasks in the order in which they start, where they do so by themselves.
     """
 
     end: float
@@ -35,6 +37,7 @@ class Outcome(t.NamedTuple):
     cost: float
     starts: list[float]
     last: int
+    order: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
     only seen whether the first fits.
     """
     starts = [-1.0] * len(nodes)
+    order: list[int] = []
     waits = [0] * len(nodes)
     room = _Room(model)
     events: list[tuple[float, int, int]] = []  # when what ends, becomes ready, or is given back
@@ -92,6 +93,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
                 pipeline = model.pipeline_of[task]
                 seconds = model.duration(task, node, nodes)
                 starts[task] = now
+                order.append(task)
                 if not running[pipeline]:
                     waiting[pipeline] += max(0.0, now - since[pipeline])
                 running[pipeline] += 1
@@ -100,7 +102,7 @@ def run_tasks(model: Compiled, nodes: Sequence[int], priority: Sequence[float]) 
                 paid = seconds if begun == now else until[node] - begun
                 cost += model.price[node] * paid
                 heapq.heappush(events, (now + seconds, 0, task))
-    return Outcome(end, sum(waiting), cost / 3600, starts, last)
+    return Outcome(end, sum(waiting), cost / 3600, starts, last, order)
 
 
 class _Room:

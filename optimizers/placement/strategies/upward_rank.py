@@ -199,5 +199,7 @@ def _order(evaluation: Evaluation, plan: Plan, outcome: Outcome) -> list[int]:
     if evaluation.is_whole:
         pipelines = sorted(range(len(model.members)), key=plan.priority.__getitem__)
         return [task for pipeline in pipelines for task in model.members[pipeline]]
+    if model.is_shared:  # tasks of no seconds start and end at one time, one after the other
+        return list(outcome.order)
     tasks = [task for inside in model.members for task in inside]
     return sorted(tasks, key=lambda task: (outcome.starts[task], task))

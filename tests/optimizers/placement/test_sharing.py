@@ -7,7 +7,7 @@ import typing as t
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from couler.cluster.model import Cluster, ClusterNode, Gpus
@@ -184,7 +184,7 @@ def drawn(chance: random.Random) -> tuple[Cluster, Pipeline, Speeds]:
     tasks = tuple(
         Task(
             f"t{n}",
-            operations=chance.randint(1, 20),
+            operations=chance.randint(0, 20),
             cpu=chance.choice([0, 0.5, 1, 2]),
             memory_bytes=chance.choice([0, GIB // 4, GIB]),
         )
@@ -201,6 +201,7 @@ def drawn(chance: random.Random) -> tuple[Cluster, Pipeline, Speeds]:
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 10**6))
+@example(seed=62)  # in the order of starts alone, tasks of no seconds let others go first
 def test_nothing_ends_later_than_where_kubernetes_chooses(seed: int) -> None:
     cluster, pipeline, speeds = drawn(random.Random(seed))
     ours, usual = (
