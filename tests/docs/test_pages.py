@@ -160,7 +160,8 @@ def _write_files(block: Block, folder: Path) -> None:
     """Write the files of a page that come before a block of output."""
     for other in BLOCKS:
         if other.page == block.page and other.line < block.line and "file" in other.words:
-            (folder / other.file).write_text(other.program or other.text, encoding="utf-8")
+            text = other.program if other.language == "python" else other.text
+            (folder / other.file).write_text(text, encoding="utf-8")
 
 
 def _print_of(command: str, folder: Path) -> str:
