@@ -156,6 +156,7 @@ class _TaskMaker:
         self._tolerate = tuple(tolerate)
         gpus = (node.gpus.resource for node in cluster.nodes if node.gpus is not None)
         self._gpu_keys = tuple(dict.fromkeys(gpus))
+        self._unlike = _unlike(cluster)
         self.gpu_steps: dict[str, str] = {}
 
     def task(self, one: FlatStep) -> Task:
@@ -207,10 +208,11 @@ class _TaskMaker:
 
     def _with_gpu(self, task: Task, path: str) -> Task:
         """Return a task with a GPU if one makes it faster than all machines without."""
-        best, best_s = task, self._least_s(task, self._cluster.nodes)
+        nodes = self._cluster.nodes if HOSTNAME_LABEL in task.selector else self._unlike
+        best, best_s = task, self._least_s(task, nodes)
         for resource in self._gpu_keys:
             with_gpu = self._with_gpu_taints(replace(task, gpus=1, gpu_resource=resource))
-            seconds = self._least_s(with_gpu, self._cluster.nodes)
+            seconds = self._least_s(with_gpu, nodes)
             if seconds < best_s:
                 best, best_s = with_gpu, seconds
         if best is not task:
@@ -228,6 +230,19 @@ class _TaskMaker:
             ),
             default=math.inf,
         )
+
+
+def _unlike(cluster: Cluster) -> tuple[ClusterNode, ...]:
+    """Return one of all nodes each that are alike but for their names."""
+    named = {speed.group for speed in cluster.speeds}
+    found: dict[object, ClusterNode] = {}
+    for node in cluster.nodes:
+        labels = {(key, value) for key, value in node.labels.items() if key != HOSTNAME_LABEL}
+        name = node.name if node.name in named else ""
+        alike = replace(node, name=name, labels={}, pool="")
+        key = (name, frozenset(labels), alike.group, alike.cpu, alike.memory_bytes)
+        found.setdefault((*key, alike.architecture, alike.gpus, alike.taints), node)
+    return tuple(found.values())
 
 
 def _tolerated(key: str) -> Toleration:

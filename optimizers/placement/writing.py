@@ -20,8 +20,8 @@ from couler.ir.workflow import Step, Workflow
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Choice
 from couler.optimizers.placement.report import Report
-from couler.optimizers.placement.requirements import refusal
-from couler.optimizers.placement.selecting import Selectors, tolerations_for
+from couler.optimizers.placement.requirements import refusal, shape_of
+from couler.optimizers.placement.selecting import Selection, Selectors, tolerations_for
 from couler.optimizers.placement.urgency import urgencies
 from couler.optimizers.placement.workload import Workload
 
@@ -73,6 +73,8 @@ class PlacementWriter:
         self._tolerate = frozenset(tolerate)
         self._gpu_steps = workload.gpu_steps
         self._settings: PodSettings | None = None
+        self._selections: dict[frozenset[str], Selection | None] = {}
+        self._fitting: dict[object, list[ClusterNode]] = {}
         self._tasks = {
             step_of[task.name]: task
             for task in workload.pipeline.tasks
@@ -180,7 +182,7 @@ class PlacementWriter:
         chosen = list({node.name: node for node in self._chosen[path]}.values())
         allowed = self._allowed(chosen)
         where = self._where(chosen)
-        selection = self._selectors.select([node.name for node in allowed])
+        selection = self._selection([node.name for node in allowed])
         if selection is None:
             self._indistinct.setdefault(where, []).append((path, step))
             return step
@@ -214,10 +216,19 @@ class PlacementWriter:
         self.reasons[path] = self._reason(path, chosen, where)
         return step.model_copy(update={"placement": placement, "resources": resources})
 
+    def _selection(self, names: Sequence[str]) -> Selection | None:
+        key = frozenset(names)
+        if key not in self._selections:
+            self._selections[key] = self._selectors.select(names)
+        return self._selections[key]
+
     def _fit(self, path: str) -> list[ClusterNode]:
         """Return the machines to which a step is bound that can run it."""
-        allowed = self._allowed(self._chosen[path])
-        return [node for node in allowed if refusal(self._tasks[path], node, 1.0) is None]
+        task, allowed = self._tasks[path], self._allowed(self._chosen[path])
+        key = shape_of(task), tuple(node.name for node in allowed)
+        if key not in self._fitting:
+            self._fitting[key] = [node for node in allowed if refusal(task, node, 1.0) is None]
+        return self._fitting[key]
 
     def _allowed(self, chosen: Sequence[ClusterNode]) -> list[ClusterNode]:
         if self._bind == "node":
