@@ -72,6 +72,7 @@ class Place:
     Examples
     --------
     >>> from couler.ir.policies import Profile
+    >>> from couler.ir.workflow import Container, Step
     >>> from couler.cluster.model import Gpus, Speed
     >>> gib = 2**30
     >>> cluster = Cluster(
@@ -83,7 +84,7 @@ class Place:
     ...                 profile=Profile(**profile))
     >>> steps = (step("load", seconds=20), step("fit", "load", operations=1e13,
     ...                                        model="dense-network", task="training"))
-    >>> context = PassContext(cluster=cluster)
+    >>> context = PassContext(cluster=lambda: cluster)
     >>> placed = Place().run(Workflow(name="w", steps=steps), context)
     >>> dict(placed.steps[1].placement.node_selector), placed.steps[1].resources.gpu.count
     ({'group': 'gpu'}, 1)

@@ -14,7 +14,7 @@ from couler.ir.base import FrozenDict, Node
 from couler.ir.locks import DatabaseSemaphore
 from couler.ir.metrics import Counter, MetricLabel
 from couler.ir.pods import DisruptionBudget, RunSettings
-from couler.ir.policies import Gpu, Resources
+from couler.ir.policies import Gpu, Profile, Resources
 from couler.ir.serialize import from_tree, to_tree
 from couler.ir.storage import ConfigVolume, EphemeralVolume, Mount, NewClaimVolume
 from couler.ir.values import Literal
@@ -81,6 +81,7 @@ _REST = flow(
             Input(name="g", type="file", at=GcsLocation(key="k", bucket="b")),
             Input(name="t", type="file", at=GitLocation(repository="https://x.org", revision="v")),
         ),
+        profile=Profile(model="random-forest"),
         origin="pass",
     ),
     Step(
