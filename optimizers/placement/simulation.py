@@ -39,6 +39,7 @@ from couler.optimizers.placement.problem import (
     TaskKey,
     check_pipelines,
 )
+from couler.optimizers.placement.ready_tasks import ReadyTasks
 from couler.optimizers.placement.report import PipelineTimes, Report, TaskSpan
 from couler.optimizers.placement.speeds import Speeds, check_speeds
 from couler.optimizers.placement.strategy import ClusterState, Fixed, PlacementStrategy, Rules
@@ -121,7 +122,8 @@ class _Run:
         count = len(self._model.keys)
         self._nodes = [-1] * count
         self._order: list[int] = []
-        """Tasks that are assigned and have not started, in the order in which they should."""
+        """Tasks that were assigned, in the order in which they should start."""
+        self._ready = ReadyTasks()
         self._start = [-1.0] * count
         self._end = [-1.0] * count
         self._waits = [len(before) for before in self._model.before]
@@ -177,6 +179,7 @@ class _Run:
         self._window_is_open = False
         wanted = self._collected
         self._collected = []
+        self._order = [task for task in self._order if self._start[task] < 0]
         if self._replans:
             again = {self._model.pipeline_of[task] for task in self._order}
             wanted = sorted({*wanted, *again}, key=lambda n: (self._model.arrival[n], n))
@@ -194,6 +197,8 @@ class _Run:
                 "the strategy has left tasks out:", [f"{one}/{other}" for one, other in missing]
             )
         self._order += [self._assign(key, found) for key in found.order]
+        order = ((task, self._nodes[task]) for task in self._order)
+        self._ready.arrange(order, lambda task: not self._waits[task])
 
     def _ask(self, pipelines: Sequence[Pipeline], numbers: Sequence[int]) -> Assignment:
         nodes = self._state.cluster.nodes
@@ -283,13 +288,14 @@ class _Run:
             ]
 
     def _start_tasks(self) -> None:
-        left = []
-        for task in self._order:
-            if self._waits[task] or not self._use.take(task, self._nodes[task]):
-                left.append(task)
-                continue
-            self._begin(task)
-        self._order = left
+        self._ready.start(self._begun)
+
+    def _begun(self, task: int, node: int) -> bool:
+        """Start a task if there is room; whether there was."""
+        if not self._use.take(task, node):
+            return False
+        self._begin(task)
+        return True
 
     def _place_ready(self) -> None:
         """Ask for each task that can run, in the order in which pipelines came."""
@@ -317,8 +323,11 @@ class _Run:
         node = self._nodes[task]
         self._end[task] = self._now
         self._load[node] -= 1
+        self._ready.free(node)
         for after in self._model.after[task]:
             self._waits[after] -= 1
+            if not self._waits[after]:
+                self._ready.add(after)
         if self._rules.dispatch == "pipelines":
             inside = self._model.members[self._model.pipeline_of[task]]
             if all(self._end[one] >= 0 for one in inside if self._nodes[one] == node):

@@ -1,0 +1,69 @@
+"""Tasks that wait for nothing but room on their nodes."""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+from collections.abc import Callable, Iterable, Sequence
+
+__all__ = ["ReadyTasks"]
+
+
+class ReadyTasks:
+    """Tasks that could start if their nodes had room, by node, in the order in which they should.
+
+    Whether a task has room changes only where something ended, or where it has just become ready:
+    only those nodes are looked at. O(k log k) for k tasks that wait for a node each time.
+
+    Examples
+    --------
+    >>> ready = ReadyTasks()
+    >>> ready.arrange([(7, 1), (5, 2), (6, 1)], lambda task: task != 6)
+    >>> ready.start(lambda task, node: task == 7)
+    [7]
+    >>> ready.add(6)
+    >>> ready.free(1)
+    >>> ready.start(lambda task, node: True)
+    [6]
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[int, tuple[int, int]] = {}
+        self._waiting: dict[int, list[tuple[int, int]]] = {}
+        self._touched: set[int] = set()
+
+    def arrange(self, order: Iterable[tuple[int, int]], is_ready: Callable[[int], bool]) -> None:
+        """Take all tasks that have not started, with their nodes, in a new order."""
+        self._places = {task: (number, node) for number, (task, node) in enumerate(order)}
+        self._waiting, self._touched = {}, set()
+        for task in self._places:
+            if is_ready(task):
+                self.add(task)
+
+    def add(self, task: int) -> None:
+        """Take note that a task waits for nothing but room; nothing if it has no node yet."""
+        if task not in self._places:
+            return
+        number, node = self._places[task]
+        bisect.insort(self._waiting.setdefault(node, []), (number, task))
+        self._touched.add(node)
+
+    def free(self, node: int) -> None:
+        """Take note that something on a node has ended."""
+        self._touched.add(node)
+
+    def start(self, begin: Callable[[int, int], bool]) -> Sequence[int]:
+        """Start what has room, in the order of all nodes together; return it.
+
+        `begin` starts a task on a node if there is room, and says whether it did.
+        """
+        touched = [node for node in self._touched if node in self._waiting]
+        self._touched = set()
+        started = []
+        for _, task in heapq.merge(*(tuple(self._waiting[node]) for node in touched)):
+            if begin(task, self._places[task][1]):
+                started.append(task)
+        gone = set(started)
+        for node in touched if gone else ():
+            self._waiting[node] = [one for one in self._waiting[node] if one[1] not in gone]
+        return started
