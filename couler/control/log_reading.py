@@ -61,7 +61,7 @@ class LogReader:
             kept = _kept_log(self._run, path, self._database)
             if attempt is not None or kept is None:
                 raise
-            yield from kept.read_text(encoding="utf-8").splitlines()
+            yield from kept.read_text(encoding="utf-8").split("\n")
 
     def _connect(self) -> tuple[Remote, RemoteRun]:
         with self._lock:

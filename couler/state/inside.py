@@ -36,7 +36,7 @@ def read_inside(log: str | Path, attempt: int = 1) -> tuple[InnerEnd, ...]:
         return ()
     if attempt > 1:
         text = text.rpartition(f"--- attempt {attempt} ---\n")[2]
-    return read_report(text.splitlines())
+    return read_report(text.split("\n"))
 
 
 def record_of(inner: InnerEnd, outer: StepRecord, ordinal: int) -> StepRecord:

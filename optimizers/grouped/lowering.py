@@ -195,7 +195,7 @@ def _input(given: t.Any, reading: Reading) -> dict[str, t.Any]:
 def _variable(variable: EnvVar, reading: Reading, hidden: list[EnvVar]) -> dict[str, t.Any]:
     if variable.value is not None:
         return {"name": variable.name, "value": reading.text(variable.value)}
-    name = f"COULER_ENV_{len(hidden)}"  # no other step of the pod is given it
+    name = f"GROUPED_ENV_{len(hidden)}"  # no other step of the pod is given it
     hidden.append(variable.model_copy(update={"name": name}))
     return {"name": variable.name, "hidden": name}
 

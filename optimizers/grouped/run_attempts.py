@@ -57,7 +57,8 @@ class Log:
     def write(self, line: bytes) -> None:
         """Write a line as it is; nothing of other lines comes between."""
         text = line + b"\n"
-        with self.lock, contextlib.suppress(BrokenPipeError):
+        # A log that takes nothing any more ends no step: what they write has to be drained still.
+        with self.lock, contextlib.suppress(OSError):
             while text:
                 text = text[os.write(self.descriptor, text) :]
 
@@ -69,15 +70,18 @@ class Pump(threading.Thread):
         super().__init__(daemon=True)
         self.step, self.pipe, self.log = name, pipe, log
         self.kept = b""
+        self.is_writing = False
         self.start()
 
     def run(self) -> None:
         """Read to the end."""
         rest = b""
         while True:
+            self.is_writing = False
             chunk = os.read(self.pipe.fileno(), PIECE)
             if not chunk:
                 break
+            self.is_writing = True
             self.kept += chunk[: max(0, MAX_VALUE_BYTES + 2 - len(self.kept))]
             lines = (rest + chunk).split(b"\n")
             rest = lines.pop()
@@ -204,7 +208,7 @@ def attempt(
     """
     work = os.path.join(folder, "work")
     os.makedirs(work)
-    hidden = ("COULER_INPUT_", "COULER_ENV_")
+    hidden = ("COULER_INPUT_", "GROUPED_ENV_")
     environ = {name: text for name, text in os.environ.items() if not name.startswith(hidden)}
     environ["COULER_WORK"] = work
     for given in step.get("inputs", ()):
@@ -240,6 +244,8 @@ def attempt(
     running.close(process)
     for pump in pumps:
         pump.join(DRAIN_S)
+        while pump.is_alive() and pump.is_writing:  # who reads the log is slow: more may be there
+            pump.join(0.1)
         if not pump.is_alive():
             pump.pipe.close()
     code = process.returncode if process.returncode >= 0 else 128 - process.returncode

@@ -30,7 +30,8 @@ class Ran(t.NamedTuple):
 
 
 def start(folder: Path, *steps: dict[str, t.Any], **fields: t.Any) -> subprocess.Popen[str]:
-    given = {key: fields.pop(key) for key in list(fields) if key.startswith("COULER_")}
+    kept = ("COULER_", "GROUPED_ENV_")
+    given = {key: fields.pop(key) for key in list(fields) if key.startswith(kept)}
     group = {"steps": [{"after": [], **step} for step in steps], "outputs": [], **fields}
     script = folder / "script.py"
     script.write_text(script_of(group, "a test"))
@@ -220,16 +221,50 @@ def test_what_a_process_sees(tmp_path: Path) -> None:
             "python": "python",
             "script": says,
             "outputs": RESULT,
-            "env": [{"name": "OWNED", "value": "x"}, {"name": "SECRET", "hidden": "COULER_ENV_0"}],
+            "env": [{"name": "OWNED", "value": "x"}, {"name": "SECRET", "hidden": "GROUPED_ENV_0"}],
         },
         outputs=[{"step": "a", "output": "result", "path": "o"}],
-        COULER_ENV_0="hush",
+        GROUPED_ENV_0="hush",
         COULER_INPUT_in_0="not for all",
     )
     seen = json.loads((ran.work / "o").read_text())
     assert (seen["OWNED"], seen["SECRET"]) == ("x", "hush")
-    assert [name for name in seen if name.startswith("COULER_")] == ["COULER_WORK"]
+    assert [name for name in seen if name.startswith(("COULER_", "GROUPED_"))] == ["COULER_WORK"]
     assert seen["COULER_WORK"] == str(ran.work / "steps" / "0-1" / "work")
+
+
+def test_a_slow_reader_of_the_log_cuts_no_value(tmp_path: Path) -> None:
+    """The first step fills the pipe of the log, and nobody reads that for longer than is waited."""
+    noisy = sh("noisy", "i=0; while [ $i -lt 3000 ]; do echo $i; echo %099d; i=$((i+1)); done")
+    slow = "sleep 0.5; for i in 0 1 2 3 4; do echo row $i; sleep 0.1; done"
+    process = start(
+        tmp_path,
+        noisy,
+        sh("value", slow, outputs=RESULT),
+        outputs=[{"step": "value", "output": "result", "path": "o"}],
+    )
+    time.sleep(3)
+    ran = end_of(process, tmp_path)
+    assert ran.code == 0
+    assert (ran.work / "o").read_text().splitlines() == [f"row {n}" for n in range(5)]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_log_that_takes_nothing_hangs_no_group(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    group = {"steps": [sh("a", "echo much; echo more"), sh("b", "echo b", "a")], "outputs": []}
+    script = tmp_path / "script.py"
+    script.write_text(script_of(group, "a test"))
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, "COULER_WORK": str(tmp_path / "work")},
+            stdout=full,
+            stderr=subprocess.DEVNULL,
+            timeout=30,
+            check=False,
+        )
+    assert ran.returncode == 0
 
 
 @pytest.mark.parametrize("fields", [{"max_parallel": 1}, {"room": {"cpu": 2}}])
