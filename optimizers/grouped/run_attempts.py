@@ -49,6 +49,8 @@ class Log:
     def __init__(self, descriptor: int = 1) -> None:
         self.descriptor = descriptor
         self.lock = threading.Lock()
+        self.fault = ""
+        """Why lines were lost, if some were; not that nobody reads them."""
 
     def line(self, name: str, line: bytes, mark: bytes = b"|") -> None:
         """Write a line of a step, or with the mark `!` one about it."""
@@ -57,10 +59,13 @@ class Log:
     def write(self, line: bytes) -> None:
         """Write a line as it is; nothing of other lines comes between."""
         text = line + b"\n"
-        # A log that takes nothing any more ends no step: what they write has to be drained still.
-        with self.lock, contextlib.suppress(OSError):
-            while text:
-                text = text[os.write(self.descriptor, text) :]
+        with self.lock:
+            try:
+                while text:
+                    text = text[os.write(self.descriptor, text) :]
+            except OSError as error:  # what steps write has to be drained still
+                if not isinstance(error, BrokenPipeError):
+                    self.fault = str(error)
 
 
 class Pump(threading.Thread):

@@ -116,7 +116,10 @@ class Runner:
             code = self.hand_out()
         report = [{"name": step["name"], **self.ends[step["name"]]} for step in steps]
         self.log.write((REPORT + json.dumps({"version": 1, "steps": report})).encode())
-        return code
+        if self.log.fault:  # as a step by itself, whose own writing would have failed
+            with contextlib.suppress(OSError):
+                os.write(2, f"the log cannot be written: {self.log.fault}\n".encode())
+        return code or int(bool(self.log.fault))
 
     def work(self, index: int, step: dict[str, Any]) -> None:
         """Run one step with its attempts, in a thread of its own."""

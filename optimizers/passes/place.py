@@ -38,8 +38,9 @@ class Place:
     Before: any verified workflow, and the description of a cluster (`cluster.yaml`). After: each
     step that runs in a pod has a node selector, or where one label is not enough an affinity, for
     the machines that were chosen for it; the tolerations that it needs there; and a request for a
-    GPU where it can use one and has it. A step with an affinity of its own is left as it is, and so
-    are steps that run in no pod of theirs, but they take their time.
+    GPU where one makes it faster. Left as they are, with a reason, are steps with an affinity
+    already, those that ask for what clusters do not tell of, and those whose retries would find no
+    other machine; and so are steps that run in no pod of theirs, but all take their time.
 
     Preserved: outcomes, and keys of the cache. A step that no machine can run is an error here,
     before anything is submitted.
@@ -60,8 +61,8 @@ class Place:
         The label by which the machines themselves tell their group, where `cluster.yaml` does not
         state it among their labels.
     gpu_models
-        Kinds of models that use a GPU where there is one: their steps request one if the machines
-        that they may run on have some and they request none themselves.
+        Kinds of models that use a GPU: a step of one that requests none gets one if some machine
+        with GPUs is faster for it than all without.
     tolerate
         Keys of taints that steps may be made to tolerate; those of GPUs are, for steps that use
         some.
@@ -151,7 +152,7 @@ class Place:
             made = writer.write(workflow)
             if not _refused(made, context) <= before:
                 made = writer.write(workflow, with_order=False)
-            if _refused(made, context) <= before:
+            if not workload.gpu_steps or _refused(made, context) <= before:
                 break
         if not writer.has_order:
             context.explain("No step states a priority, as the engine has none.")
@@ -170,23 +171,12 @@ class Place:
         cluster: Cluster,
         strategy: PlacementStrategy,
     ) -> tuple[Report, str]:
-        """Return what is chosen, and how long that takes beside what Kubernetes chooses by itself.
-
-        What Kubernetes would choose for the same pods is taken where all ends sooner by it.
-        """
+        """Return what is chosen, and say how long that takes, and without the pass."""
         report = _plan(workload, cluster, strategy)
         told = f"All ends after {_seconds(report.total_s)} by what is known of the steps"
         if len(report.spans) > _MOST_COMPARED:
             return report, f"{told}."
         scoring = read_strategy("kubernetes{memory_margin=1.0}")
-        if getattr(strategy, "objective", "makespan") == "makespan":
-            other = _plan(workload, cluster, scoring)
-            if other.total_s < report.total_s:
-                report = other
-                told = (
-                    f"All ends after {_seconds(report.total_s)} by what is known of the steps, as "
-                    "Kubernetes would choose, which is better here"
-                )
         usual = workload_of(workflow, cluster=cluster)
         try:
             by_itself = simulate([usual.pipeline], cluster, scoring, speeds_of(cluster), _RULES)
@@ -228,7 +218,7 @@ def _plan(workload: Workload, cluster: Cluster, strategy: PlacementStrategy) -> 
     except UnplaceableError as error:
         reasons: dict[str, str] = {}
         for one in error.tasks:
-            if one.task in workload.joins:
+            if one.task not in workload.step_of:
                 continue
             path = workload.step_of[one.task]
             reasons.setdefault(path, str(one).partition(": ")[2])

@@ -7,18 +7,17 @@ import math
 from collections.abc import Iterator, Sequence
 
 from couler.cluster.model import Cluster, ClusterNode
-from couler.ir.policies import Resources
-from couler.ir.quantity import parse_quantity
 from couler.ir.workflow import Step
 from couler.optimizers.placement.flattening import MOST_COPIES
+from couler.optimizers.placement.pod_needs import needs_of
 from couler.optimizers.placement.problem import Edge, Pipeline, Task, topological_order
 
-__all__ = ["MOST_COPIES_OF_ALL", "lane_edges", "most_copies"]
+__all__ = ["MOST_COPIES_OF_ALL", "USUAL_OPERATIONS_PER_S", "lane_edges", "most_copies"]
 
 MOST_COPIES_OF_ALL = 512
 """So many tasks stand for a step at most, however much room there is."""
 
-_OPERATIONS_PER_S = 1e9
+USUAL_OPERATIONS_PER_S = 1e9
 """Puts tasks in an order of which operations are known and no seconds."""
 
 
@@ -30,21 +29,19 @@ def most_copies(step: Step, cluster: Cluster) -> int:
 
     Examples
     --------
+    >>> from couler.ir.policies import Resources
     >>> from couler.ir.workflow import Container
     >>> cluster = Cluster(tuple(ClusterNode(f"n{i}", 16, 2**34) for i in range(20)))
     >>> step = Step(name="fit", action=Container(image="busybox"), resources=Resources(cpu="1500m"))
     >>> most_copies(step, cluster)
     200
     """
-    asked = step.resources or Resources()
-    cpu = 1.0 if asked.cpu is None else float(parse_quantity(asked.cpu))
-    memory = 0.0 if asked.memory is None else float(parse_quantity(asked.memory))
-    gpus = 0 if asked.gpu is None else asked.gpu.count
+    needs = needs_of(step)
 
     def room(node: ClusterNode) -> float:
-        shares = [(node.cpu, cpu), (node.memory_bytes, memory)]
-        shares.append((node.gpus.count if node.gpus else 0, gpus))
-        return min((has // needs for has, needs in shares if needs), default=math.inf)
+        shares = [(node.cpu, needs.cpu or 1.0), (node.memory_bytes, needs.memory_bytes)]
+        shares.append((node.gpus.count if node.gpus else 0, needs.gpus))
+        return min((has // asked for has, asked in shares if asked), default=math.inf)
 
     found = sum(room(node) for node in cluster.nodes)
     return int(min(MOST_COPIES_OF_ALL, max(MOST_COPIES, found)))
@@ -109,4 +106,4 @@ def _starts(pipeline: Pipeline) -> dict[str, tuple[float, int, float]]:
 
 def _seconds(task: Task) -> float:
     known = task.seconds.get("")
-    return task.operations / _OPERATIONS_PER_S if known is None else known
+    return task.operations / USUAL_OPERATIONS_PER_S if known is None else known

@@ -50,7 +50,7 @@ def urgencies(workload: Workload, report: Report) -> dict[str, Urgency]:
     for span in reversed(report.spans):  # whatever waits for a task starts after it
         behind = max((tails.get(name, 0.0) for name in after[span.task]), default=0.0)
         tail_s = tails[span.task] = span.end_s - span.start_s + behind
-        if span.task in workload.joins:
+        if span.task not in workload.step_of:
             continue
         slack_s = report.total_s - span.start_s - tail_s
         path = workload.step_of[span.task]

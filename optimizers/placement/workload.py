@@ -14,7 +14,11 @@ from couler.ir.walk import HOOKS
 from couler.ir.workflow import Container, Script, Step, Workflow
 from couler.optimizers.durations import known_seconds
 from couler.optimizers.placement.flattening import FlatStep, Join, Link, flatten
-from couler.optimizers.placement.parallelism import lane_edges, most_copies
+from couler.optimizers.placement.parallelism import (
+    USUAL_OPERATIONS_PER_S,
+    lane_edges,
+    most_copies,
+)
 from couler.optimizers.placement.pod_needs import effective_placement, needs_of, runs_in_a_pod
 from couler.optimizers.placement.problem import Edge, Pipeline, Task
 from couler.optimizers.placement.requirements import refusal
@@ -32,7 +36,6 @@ __all__ = [
 ARCHITECTURE_LABEL = "kubernetes.io/arch"
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 OS_LABEL = "kubernetes.io/os"
-USUAL_OPERATIONS_PER_S = 1e9
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +49,16 @@ class Workload:
     steps
         The steps of the tasks by their paths, in the order of the workflow.
     step_of
-        The path of the step of each task, but for joins.
+        The path of the step of each task. Joins have none: tasks of no length, each waited for in
+        place of many others.
     gpu_steps
         The steps that get a GPU, though they request none, and the name of GPUs that they get.
-    joins
-        Tasks of no length that are no steps, each waited for in place of many others.
     """
 
     pipeline: Pipeline
     steps: Mapping[str, Step]
     step_of: Mapping[str, str]
     gpu_steps: Mapping[str, str]
-    joins: frozenset[str] = frozenset()
 
 
 def workload_of(
@@ -126,8 +127,7 @@ def workload_of(
     ]
     pipeline = replace(pipeline, edges=(*edges, *lane_edges(pipeline, held)))
     steps = {one.path: one.step for one in flat}
-    no_steps = frozenset(task.name for task in tasks) - set(step_of)
-    return Workload(pipeline, steps, step_of, make.gpu_steps, no_steps)
+    return Workload(pipeline, steps, step_of, make.gpu_steps)
 
 
 def speeds_of(cluster: Cluster) -> Speeds:

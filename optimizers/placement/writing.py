@@ -76,9 +76,7 @@ class PlacementWriter:
         self._selections: dict[frozenset[str], Selection | None] = {}
         self._fitting: dict[object, list[ClusterNode]] = {}
         self._tasks = {
-            step_of[task.name]: task
-            for task in workload.pipeline.tasks
-            if task.name not in workload.joins
+            step_of[task.name]: task for task in workload.pipeline.tasks if task.name in step_of
         }
         self._by_name = {node.name: node for node in cluster.nodes}
         self._places = tuple(dict.fromkeys(node.group or node.name for node in cluster.nodes))
@@ -88,13 +86,13 @@ class PlacementWriter:
         self._gpu_keys = {node.gpus.resource for node in cluster.nodes if node.gpus is not None}
         self._chosen: dict[str, list[ClusterNode]] = {}
         for span in report.spans:
-            if span.task in workload.joins:
+            if span.task not in step_of:
                 continue
             path = step_of[span.task]
             self._chosen.setdefault(path, []).append(self._by_name[span.node])
         self._choices: dict[str, Choice] = {}
         for choice in report.choices:
-            if choice.task in workload.joins:
+            if choice.task not in step_of:
                 continue
             self._choices.setdefault(step_of[choice.task], choice)
         self._counts: Counter[str] = Counter()

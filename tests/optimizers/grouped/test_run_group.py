@@ -250,7 +250,7 @@ def test_a_slow_reader_of_the_log_cuts_no_value(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
-def test_a_log_that_takes_nothing_hangs_no_group(tmp_path: Path) -> None:
+def test_a_log_that_takes_nothing_fails_the_group_and_hangs_nothing(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     group = {"steps": [sh("a", "echo much; echo more"), sh("b", "echo b", "a")], "outputs": []}
     script = tmp_path / "script.py"
@@ -260,11 +260,12 @@ def test_a_log_that_takes_nothing_hangs_no_group(tmp_path: Path) -> None:
             [sys.executable, str(script)],
             env={**os.environ, "COULER_WORK": str(tmp_path / "work")},
             stdout=full,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             timeout=30,
             check=False,
         )
-    assert ran.returncode == 0
+    assert ran.returncode == 1
+    assert ran.stderr.startswith(b"the log cannot be written: [Errno 28]")
 
 
 @pytest.mark.parametrize("fields", [{"max_parallel": 1}, {"room": {"cpu": 2}}])
