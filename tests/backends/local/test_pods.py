@@ -96,7 +96,8 @@ def test_a_later_attempt_has_its_head_before_all_that_is_written(tmp_path: Path)
 )
 @pytest.mark.parametrize("main", ["sleep 0.3", "sleep 0.3; exit 1"])
 def test_nothing_beside_a_step_outlives_it(stays: str, main: str, tmp_path: Path) -> None:
-    mark, number = f"couler-test-{tmp_path.name}", f"301.{os.getpid()}"
+    # tests that run at the same time have folders of one name, so the process tells them apart
+    mark, number = f"couler-test-{os.getpid()}-{tmp_path.name}", f"301.{os.getpid()}"
     stays = stays.replace("NUMBER", number)
     beside = container("beside", f": {mark}; {stays}", mirror_mounts="setsid" in stays)
     step = sh("a", main, sidecars=[beside])
