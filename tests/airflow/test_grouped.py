@@ -101,7 +101,7 @@ def inside(
         texts = [text for (name, _), text in run.logs.items() if name == task]
         for text in texts:
             for line in re.findall(rf"{REPORT}\{{.*\}}", text):
-                for end in read_report([line]):
+                for end in read_report([line]).ends:
                     place = StepPath.parse(path).parent / end.name
                     found[str(place)] = (end.state, {})
     return found

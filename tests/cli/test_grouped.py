@@ -152,3 +152,44 @@ def test_a_run_elsewhere(couler: Call, orders: str, engine: Engine) -> None:
     assert told.code == 0, told.err
     [call] = engine.calls("restart")
     assert call["again"] == ["load-to-add", "say"]
+
+
+def test_a_report_of_another_version_elsewhere(couler: Call, orders: str, engine: Engine) -> None:
+    failed = {
+        "path": "load-to-add",
+        "status": "failed",
+        "exit_code": 1,
+        "attempts": [{"status": "failed", "exit_code": 1}],
+    }
+    engine.play({"status": "failed", "steps": [failed, {"path": "say", "status": "omitted"}]})
+    (engine.folder / "logs").mkdir()
+    log = LOG.replace('"version": 1', '"version": 2').replace('"failed"', '"succeeded"')
+    (engine.folder / "logs" / "load-to-add").write_text(log)
+    options = ("--pass", "group", "--target", "away", "--name", "mine", "--watch")
+    assert couler("submit", orders, *options).code == 1
+    assert_state_of_the_group(couler("status", "mine", "--format", "json").json)
+
+
+def test_a_report_of_another_version_here(
+    couler: Call, orders: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("couler.ir.grouped.REPORT_VERSION", 2)
+    told = couler("run", orders, "--pass", "group", "-p", "expected=7")
+    assert told.code == 1
+    assert "its report is of version 1, of which version 2 is known here" in told.err
+    assert_state_of_the_group(couler("status", "latest", "--format", "json").json)
+    told = couler("run", orders, "--pass", "group")
+    assert told.code == 0
+
+
+def assert_state_of_the_group(status: t.Any) -> None:
+    assert {one["path"]: one["status"] for one in status["steps"]} == {
+        "load-to-add": "failed",
+        "say": "omitted",
+    }
+    assert {one["path"]: one["status"] for one in status["source_map"]} == {
+        "load": "failed",
+        "add": "failed",
+    }
+    message = status["steps"][0]["message"]
+    assert message.count("how its steps ended is not known: its report is of version") == 1

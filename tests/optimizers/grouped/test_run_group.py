@@ -51,7 +51,7 @@ def start(folder: Path, *steps: dict[str, t.Any], **fields: t.Any) -> subprocess
 def end_of(process: subprocess.Popen[str], folder: Path) -> Ran:
     text, _ = process.communicate()
     lines = text.splitlines()
-    ends = {end.name: end for end in read_report(lines)}
+    ends = {end.name: end for end in read_report(lines).ends}
     return Ran(process.returncode, lines, ends, folder / "work")
 
 
