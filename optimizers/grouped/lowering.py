@@ -20,6 +20,7 @@ from couler.optimizers.grouped.sharing import PYTHONS, Kinds, program_of
 __all__ = ["Grouped", "definition_bytes", "lower"]
 
 _SHARED = (
+    "when",
     "mounts",
     "env_from",
     "placement",
@@ -186,7 +187,7 @@ def _definition(
 def _input(given: t.Any, reading: Reading) -> dict[str, t.Any]:
     found: dict[str, t.Any] = {"name": given.name, "type": given.type}
     found["value"] = reading.file(given) if is_file(given.type) else reading.value(given.value)
-    for field in ("path", "optional", "mode", "recurse_mode"):
+    for field in ("path", "optional", "many", "mode", "recurse_mode"):
         if getattr(given, field) not in (None, False):
             found[field] = getattr(given, field)
     return found

@@ -294,11 +294,14 @@ def put_file(given: dict[str, Any], source: str | None, place: str) -> None:
     """
     try:
         os.makedirs(os.path.dirname(place), exist_ok=True)
-        if source is None or not os.path.exists(source):
+        if given.get("many") and (source is None or not os.path.exists(source)):
+            os.mkdir(place)  # of no files at all there need be no folder
+        elif source is None or not os.path.exists(source):
             if given.get("optional"):
                 return
             raise AttemptError("", f'the file of its input "{given["name"]}" is not there')
-        copy_all(source, place)
+        else:
+            copy_all(source, place)
         mode = given.get("mode")
         if mode is None:
             return

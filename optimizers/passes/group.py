@@ -39,11 +39,11 @@ class Group:
     variables, time limit and retries. What they give each other stays in the pod. Steps share a pod
     if their images are equal, or an image is declared that has what both have; if the image has
     Python; and if all that belongs to the pod is equal: placement, volumes, account, labels,
-    packages.
+    packages; and their conditions, which are then that of the group.
 
     Left alone are steps of other kinds than containers and scripts, containers without a command,
-    steps of exit handlers, and steps with a foreach, loop, condition, cache, lock, hook, metric,
-    other containers or files outside of the workflow.
+    steps of exit handlers, and steps with a foreach, loop, cache, lock, hook, metric, other
+    containers or files outside of the workflow.
 
     With `failures="keep"` every run comes to what it came to, also if steps fail: all steps of a
     group wait for the same steps outside, and only the last one, to which all others lead, is

@@ -193,3 +193,62 @@ def assert_state_of_the_group(status: t.Any) -> None:
     }
     message = status["steps"][0]["message"]
     assert message.count("how its steps ended is not known: its report is of version") == 1
+
+
+CONDITION = """
+import couler
+
+
+@couler.step(image="python:3.12-slim")
+def size(text: str) -> str:
+    return text
+
+
+@couler.step(image="python:3.12-slim")
+def load() -> int:
+    return 3
+
+
+@couler.step(image="python:3.12-slim")
+def double(number: int) -> int:
+    return 2 * number
+
+
+with couler.Workflow("large", text="5") as wf:
+    with couler.when(size(wf.params.text) > 10):
+        doubled = double(load())
+    couler.run_container("busybox", ["echo"], args=[couler.or_else(doubled, 0)], step_name="say")
+    wf.output("doubled", couler.or_else(doubled, 0))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "output", "ends"),
+    [
+        ("11", 6, ("succeeded", "succeeded", "succeeded")),
+        ("5", 0, ("skipped", "skipped", "skipped")),
+        ("x", None, ("failed", "failed", "omitted")),
+    ],
+)
+def test_a_condition(
+    couler: Call, write: Write, text: str, output: int | None, ends: tuple[str, ...]
+) -> None:
+    file = write("large.py", CONDITION)
+    told = couler("run", file, "--pass", "group", "-p", f"text={text}", "--format", "json")
+    assert told.json["outputs"] == ({} if output is None else {"doubled": output})
+    status = couler("status", "latest", "--format", "json").json
+    seen = {one["path"]: one["status"] for one in status["steps"]}
+    assert tuple(seen[name] for name in ("load-to-double", "load", "double")) == ends
+    assert {one["path"]: one["status"] for one in status["source_map"]} == {
+        "load": ends[1],
+        "double": ends[2],
+    }
+
+
+def test_a_condition_that_cannot_be_evaluated_is_told_of_the_step(
+    couler: Call, write: Write
+) -> None:
+    file = write("large.py", CONDITION)
+    told = couler("run", file, "--pass", "group", "-p", "text=x")
+    assert 'step "load" failed: its condition: ' in told.err
+    assert 'step "load-to-double" failed' not in told.err

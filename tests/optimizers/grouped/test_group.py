@@ -18,6 +18,7 @@ from couler.optimizers.grouping import METHODS
 from couler.optimizers.passes.group import Group
 from couler.optimizers.registry import read_pass
 from tests.corpus.build import (
+    both,
     compare,
     flow,
     given,
@@ -96,7 +97,6 @@ def test_the_same_twice() -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ({"when": compare(1, "==", 1)}, "it has a condition of its own"),
         ({"foreach": [1]}, "it is a foreach"),
         ({"cache": Cache()}, "it has a cache"),
         ({"mutex": "m"}, "it holds a lock"),
@@ -342,8 +342,68 @@ def test_what_may_fail_the_reader_alone() -> None:
     )
     made, context = run(workflow)
     assert names(made) == ["list", "a", "b"]
-    assert "which may fail it alone" in context.step_reasons["a"]
+    assert context.step_reasons["a"] == (
+        "It is in no group: it reads a list of int, and an item that is none fails it alone, as "
+        "only typed steps look at what they give."
+    )
     assert names(run(workflow, failures="whole")[0]) == ["list", "a-to-b"]
+
+
+def test_conditions_are_those_of_the_pod() -> None:
+    holds = compare(ref("x"), ">", 3)
+    workflow = flow(
+        "w",
+        sh("x", "echo 4"),
+        py("a", "1", when=holds),
+        py("b", "2", inputs=[given("n", ref("a"))], when=holds),
+        py("c", "3", inputs=[given("n", ref("b"))], when=both(holds, compare(ref("b"), "!=", ""))),
+        py("d", "4", inputs=[given("n", or_else(ref("b"), ""))]),
+    )
+    made, _ = run(workflow)
+    assert names(made) == ["x", "a-to-b", "c", "d"]
+    group_, stricter, reader = made.steps[1:]
+    assert (group_.when, group_.depends_on) == (holds, ())
+    assert "when" not in str(definition(group_))
+    assert stricter.when == both(holds, compare(ref("a-to-b"), "!=", ""))
+    assert reader.inputs[0].value == or_else(ref("a-to-b"), "")
+    assert not [one for one in verify(made) if one.severity == "error"]
+
+
+def test_conditions_that_differ_are_not_shared() -> None:
+    """Neither is one that is stricter, which can be false where the other one holds."""
+    first, other = (compare(param("p"), "==", text) for text in ("x", "y"))
+    for conditions in ((first, other), (first, None), (first, both(first, other))):
+        steps = [py(f"s{n}", "1", when=when) for n, when in enumerate(conditions)]
+        made, _ = run(flow("w", *steps, parameters=[parameter("p", "x")]), failures="whole")
+        assert names(made) == ["s0", "s1"]
+
+
+def test_a_value_of_a_condition_that_is_read_besides() -> None:
+    """The group has the condition; what a step reads elsewhere is looked at as always."""
+    numbers = ref("list")
+    steps = [
+        py(name, "1", inputs=inputs, when=compare(numbers, "!=", "[]"))
+        for name, inputs in (("a", []), ("b", []), ("c", [given("all", numbers, "list")]))
+    ]
+    workflow = flow("w", sh("list", "echo 1", foreach=[1, 2], result="int"), *steps)
+    made, context = run(workflow)
+    assert names(made) == ["list", "a-to-b", "c"]
+    assert "it reads a list of int" in context.step_reasons["c"]
+
+
+def test_files_of_a_foreach_come_in_as_they_are() -> None:
+    files = ref("write", "f")
+    write = py("write", "", None, foreach=[1], outputs=[out("f", "file", "f")])
+    steps = [
+        py("a", "1", inputs=[given("one", files, "file", "in/x", many=True)]),
+        py("b", "2", depends_on=["a"], inputs=[given("two", files, "file", many=True)]),
+    ]
+    [_, made] = run(flow("w", write, *steps))[0].steps
+    assert made.inputs == (Input(name="in_0", value=files, type="file", many=True),)
+    first, second = definition(made)["steps"]
+    there = {"type": "file", "value": {"given": "in_0", "type": "file"}, "many": True}
+    assert first["inputs"] == [{"name": "one", "path": "in/x", **there}]
+    assert second["inputs"] == [{"name": "two", **there}]
 
 
 def test_costs_and_methods() -> None:
