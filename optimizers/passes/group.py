@@ -71,11 +71,13 @@ class Group:
         together runs in turn. Without them a pod asks for what its largest step asks for.
     max_parallel
         How many steps of a group run at the same time at most. Where the workflow or a group around
-        has such a bound, it is one.
+        has such a bound, it is one. Without it as many as the processors that the pod asks for
+        allow, of which a step that asks for none takes one; if no step asks for any, as many as the
+        pod has, and at least two.
     max_steps
         Most steps in a group.
     script_bytes
-        Most bytes of the script of a group, the runner (24 KiB) and the definitions of its steps;
+        Most bytes of the script of a group, the runner (28 KiB) and the definitions of its steps;
         engines have limits of their own.
     images
         What images have: texts such as `python:3.12 = python` and `ml:2 = python torch`. An image

@@ -85,6 +85,14 @@ def test_a_run_in_which_a_step_inside_fails(couler: Call, orders: str) -> None:
     assert "0 reused" in again.err
 
 
+def test_the_last_lines_of_a_step_that_tells_how_far_it_is(couler: Call, write: Write) -> None:
+    bar = """print("10%\\r90%\\rfull\\r")"""
+    file = write("orders.py", ORDERS.replace('print("adding")', bar))
+    told = couler("run", file, "--pass", "group", "-p", "expected=7")
+    lines = [" ".join(line.split()) for line in told.err.splitlines()]
+    assert [line for line in lines if "%" in line or "full" in line] == ["| 10%", "| 90%", "| full"]
+
+
 def test_the_planning_task(couler: Call, orders: str, folder: Path) -> None:
     told = couler("plan", orders, "--emit", "pddl")
     assert told.code == 0

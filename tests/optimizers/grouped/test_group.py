@@ -232,6 +232,38 @@ def test_what_the_pod_asks_for() -> None:
     )
 
 
+def test_processors_of_steps_that_ask_for_none() -> None:
+    def asks(name: str, cpu: str | None) -> Step:
+        resources = None if cpu is None else Resources(cpu=cpu)
+        return py(name, "1", resources=resources, profile=Profile(seconds=10))
+
+    silent = flow("w", *(asks(f"s{n}", None) for n in range(9)))
+    [made] = run(silent)[0].steps
+    assert made.resources is None
+    assert definition(made)["max_parallel"] == "processors"
+    assert definition(run(silent, max_parallel=4)[0].steps[0])["max_parallel"] == 4
+    mixed = flow("w", asks("a", "2"), *(asks(f"s{n}", None) for n in range(4)))
+    [made] = run(mixed)[0].steps
+    assert (made.resources, made.profile) == (Resources(cpu="2"), Profile(seconds=30))
+    assert "max_parallel" not in definition(made)
+    assert definition(made)["room"] == {"cpu": 2.0}
+    assert [one["needs"]["cpu"] for one in definition(made)["steps"]] == [2.0, 1.0, 1.0, 1.0, 1.0]
+    [made] = run(mixed, cpu=4)[0].steps
+    assert made.resources == Resources(cpu="4")
+    small = flow("w", asks("a", "500m"), asks("b", None), asks("c", None))
+    [made] = run(small)[0].steps
+    assert made.resources == Resources(cpu="500m")
+    assert [one["needs"]["cpu"] for one in definition(made)["steps"]] == [0.5, 0.5, 0.5]
+    [made] = run(small, cpu=0.5)[0].steps
+    assert made.resources == Resources(cpu="500m")
+
+
+def test_what_is_lost_counts_steps_that_ask_for_no_processors() -> None:
+    steps = [py(f"s{n}", "1", profile=Profile(seconds=100)) for n in range(3)]
+    assert len(names(run(flow("w", *steps), cpu=1, per_lost_s=5)[0])) == 3
+    assert len(names(run(flow("w", *steps), cpu=3, per_lost_s=5)[0])) == 1
+
+
 def test_a_bound_around_holds_inside() -> None:
     workflow = chain().model_copy(update={"max_parallel": 3})
     assert definition(run(workflow)[0].steps[0])["max_parallel"] == 1
@@ -475,7 +507,7 @@ def test_scripts_have_a_bound(width: int) -> None:
     assert 3 < len(made.steps) < 12
     sizes = [len(step.action.source.encode()) for step in made.steps]  # type: ignore[union-attr]
     assert 48 << 10 < max(sizes) <= 96 << 10
-    made, context = run(flow("w", *steps[:2]), script_bytes=24_800)
+    made, context = run(flow("w", *steps[:2]), script_bytes=28_896)
     assert names(made) == names(flow("w", *steps[:2]))
     assert "bytes in a script, and a group has 224" in context.step_reasons["step-0"]
 
