@@ -438,6 +438,14 @@ def test_files_of_a_foreach_come_in_as_they_are() -> None:
     assert second["inputs"] == [{"name": "two", **there}]
 
 
+def test_a_reason_names_the_first_steps_of_a_large_group() -> None:
+    """The JSON of the plan has all, as what the group comes from."""
+    made, context = run(flow("w", *(py(f"s{n}", "1") for n in range(150))))
+    [name] = names(made)
+    assert context.step_reasons[name].startswith("s0, s1, s2, s3, s4 and 145 more run in one pod ")
+    assert len(context.derived[name]) == 150
+
+
 def test_costs_and_methods() -> None:
     _, context = run(chain(), costs="node")
     assert "By the costs node that is 1010 in place of 3010." in context.reason
