@@ -62,6 +62,8 @@ class ScopeProblem:
         How many bytes each of the others takes in the script of a group at most.
     script_bytes
         How many all of a group may take.
+    apart
+        Steps of whose end others ask more than that it be a success.
     """
 
     problem: Problem
@@ -69,6 +71,7 @@ class ScopeProblem:
     refused: Mapping[str, str]
     sizes: Mapping[str, int]
     script_bytes: int
+    apart: frozenset[str] = frozenset()
 
 
 def scope_problem(
@@ -133,7 +136,7 @@ def scope_problem(
     )
     problem = Problem(tuple(operators), made, edges, costs, limits, "batch")
     stands_for = {name: image for name, (_, image) in named.items()}
-    return ScopeProblem(problem, stands_for, refused, sizes, room)
+    return ScopeProblem(problem, stands_for, refused, sizes, room, apart)
 
 
 def _image_of(step: Step) -> str:

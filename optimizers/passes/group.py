@@ -46,8 +46,8 @@ class Group:
     containers or files outside of the workflow.
 
     With `failures="keep"` every run comes to what it came to, also if steps fail: all steps of a
-    group wait for the same steps outside, and only the last one, to which all others lead, is
-    waited for or read. With `failures="whole"` groups are larger, and if a step fails, what waits
+    group wait for the same steps outside and lead to the last one, and what waits for any of them
+    waits for that. With `failures="whole"` groups are larger, and if a step fails, what waits
     for any other one of its group is omitted as well.
 
     Attributes

@@ -11,6 +11,7 @@ import pytest
 
 from couler.ir.defaults import resolve_defaults
 from couler.ir.policies import Retry
+from couler.ir.values import StepRef
 from couler.ir.verify import verify
 from couler.ir.walk import all_steps
 from couler.ir.workflow import Step, Workflow
@@ -19,7 +20,17 @@ from couler.optimizers.passes.group import Group
 from couler.optimizers.pipeline import Pipeline
 from couler.state.results import RunResult
 from tests.corpus import Case, Expected, cases
-from tests.corpus.build import compare, flow, given, group, or_else, out, ref, sh
+from tests.corpus.build import (
+    compare,
+    flow,
+    given,
+    group,
+    on_completion,
+    or_else,
+    out,
+    ref,
+    sh,
+)
 from tests.support.dry_runs import Outcome
 from tests.support.equivalence import assert_same_outcome
 from tests.support.grouped_cases import CASES
@@ -134,15 +145,19 @@ def web(seed: int) -> Workflow:
 
 def _step(dice: random.Random, name: str, after: list[str]) -> Step:
     way = dice.random()
-    ends = dice.choice(("true", "true", "true", "exit 3", "exit 4"))
+    last = dice.choice(("true", "true", "true", "exit 3", "exit 4"))
     inputs = [given(f"v{n}", ref(one)) for n, one in enumerate(after) if dice.random() < 0.6]
     depends_on = [one for one in after if dice.random() < 0.7 or not inputs]
-    fields: dict[str, object] = {"inputs": inputs, "depends_on": depends_on}
+    read = {one.value.step for one in inputs if isinstance(one.value, StepRef)}
+    ends = [
+        on_completion(one) if one not in read and dice.random() < 0.1 else one for one in depends_on
+    ]
+    fields: dict[str, object] = {"inputs": inputs, "depends_on": ends}
     if way < 0.3:
         return sh(name, f"echo {name}", **fields, when=compare("a", "==", dice.choice("aab")))  # type: ignore[arg-type]  # of steps
     if way > 0.7:
         fields["retry"] = Retry(limit=1, exit_codes=dice.choice(((), (3,), (4,))))
-    says = f'cd "$COULER_WORK"; echo "{name} $COULER_INPUT_v0"; {ends}'
+    says = f'cd "$COULER_WORK"; echo "{name} $COULER_INPUT_v0"; {last}'
     return sh(name, says, **fields)  # type: ignore[arg-type]  # of steps
 
 
