@@ -30,7 +30,8 @@ def typed(name: str, foreach: dict[str, list[int]]) -> Step:
     source = """
     import os
     os.makedirs(os.environ["COULER_WORK"] + "/outputs", exist_ok=True)
-    open(os.environ["COULER_WORK"] + "/outputs/n", "w").write("7")
+    for end, text in (("", "7"), (".gather", '"7"')):
+        open(os.environ["COULER_WORK"] + "/outputs/n" + end, "w").write(text)
     """
     made = py(name, source, None, foreach=foreach, outputs=[out("n", "int", "outputs/n")])
     assert isinstance(made.action, Script)
