@@ -77,7 +77,8 @@ def rewrite(
         weigh=weigher(backend, target),
         parts_are_barriers=parts_are_barriers(backend, target),
         refusals=refusals(backend, target),
-        history=None if history is None else partial(history, workflow.name, engine),
+        history=None if history is None else partial(history.profiles, workflow.name, engine),
+        timings=None if history is None else history.timings,
         cluster=(lambda: cluster) if isinstance(cluster, Cluster) else cluster,
         verified=True,
     )
