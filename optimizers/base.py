@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import typing as t
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 
 from pydantic import Field as ModelField
@@ -54,6 +54,10 @@ Timings: t.TypeAlias = Callable[[], Sequence[Timed]]
 """Gives what was measured in earlier runs of any workflow, the latest first."""
 
 
+Kept: t.TypeAlias = Callable[[Workflow], Collection[str]]
+"""Gives the paths of steps that keep their ends if a run is taken up with a workflow."""
+
+
 Machines: t.TypeAlias = Callable[[], Cluster | None]
 """Gives the machines of a cluster; None where nobody has described any."""
 
@@ -81,6 +85,9 @@ class PassContext:
         Gives how long what steps compute took in earlier runs of any workflow; None likewise.
     cluster
         Gives the machines that steps can run on; None where nobody is to be asked for them.
+    kept
+        Gives which steps do not run again in a run elsewhere that is taken up; None for one that
+        begins.
 
     Attributes
     ----------
@@ -118,6 +125,7 @@ class PassContext:
         history: History | None = None,
         timings: Timings | None = None,
         cluster: Machines | None = None,
+        kept: Kept | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
@@ -126,6 +134,7 @@ class PassContext:
         self.refusals = refusals
         self.history = history
         self.timings = timings
+        self.kept = kept
         self._cluster = cluster
         self.reason = ""
         self.step_reasons: dict[str, str] = {}

@@ -12,6 +12,7 @@ from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import (
     History,
+    Kept,
     Machines,
     Pass,
     PassContext,
@@ -66,6 +67,7 @@ class Pipeline:
         history: History | None = None,
         timings: Timings | None = None,
         cluster: Machines | None = None,
+        kept: Kept | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -76,7 +78,7 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers, refusals, history, timings, cluster
+        weigh, parts_are_barriers, refusals, history, timings, cluster, kept
             What the passes are told of the engine, earlier runs and machines (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
@@ -113,6 +115,7 @@ class Pipeline:
                 history=history,
                 timings=timings,
                 cluster=cluster,
+                kept=kept,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from couler.cluster.model import Cluster
@@ -143,6 +143,7 @@ class Place:
         selectors = Selectors(context.cluster, self.group_label)
         cluster = selectors.labelled(context.cluster)
         learned = self._learned(workflow, cluster, context)
+        done = frozenset(() if context.kept is None else context.kept(workflow))
         strategy = _without_margin(read_strategy(self.strategy))
         _check_prices(strategy, cluster)
         before = _refused(workflow, context)
@@ -153,10 +154,11 @@ class Place:
                 gpu_models=gpu_models,
                 tolerate=self.tolerate,
                 learned=learned,
+                done=done,
             )
             if not workload.pipeline.tasks:
                 return workflow
-            report, chosen_by = self._planned(workflow, workload, cluster, strategy, learned)
+            report, chosen_by = self._planned(workflow, workload, cluster, strategy, learned, done)
             writer = PlacementWriter(
                 cluster,
                 selectors,
@@ -179,6 +181,11 @@ class Place:
             context.explain(reason, step=path)
         context.explain(writer.summary(self.strategy))
         context.explain(chosen_by)
+        if done:
+            rest = (
+                "step keeps its end and is" if len(done) == 1 else "steps keep their ends and are"
+            )
+            context.explain(f"{len(done):,} {rest} not placed.")
         if learned:
             _tell_learned(context, workload, learned)
         return made
@@ -204,6 +211,7 @@ class Place:
         cluster: Cluster,
         strategy: PlacementStrategy,
         learned: Learned,
+        done: Collection[str],
     ) -> tuple[Report, str]:
         """Return what is chosen, and say how long that takes, and without the pass."""
         speeds = speeds_of(cluster, learned)
@@ -212,7 +220,7 @@ class Place:
         if len(report.spans) > _MOST_COMPARED:
             return report, f"{told}."
         scoring = read_strategy("kubernetes{memory_margin=1.0}")
-        usual = workload_of(workflow, cluster=cluster, learned=learned)
+        usual = workload_of(workflow, cluster=cluster, learned=learned, done=done)
         try:
             by_itself = simulate([usual.pipeline], cluster, scoring, speeds, _RULES)
         except UnplaceableError:

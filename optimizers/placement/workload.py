@@ -50,8 +50,8 @@ class Workload:
     steps
         The steps of the tasks by their paths, in the order of the workflow.
     step_of
-        The path of the step of each task. Joins have none: tasks of no length, each waited for in
-        place of many others.
+        The path of the step of each task. Those of steps that are done have none, nor have joins:
+        tasks of no length, each waited for in place of many others.
     gpu_steps
         The steps that get a GPU, though they request none, and the name of GPUs that they get.
     unlearned
@@ -73,6 +73,7 @@ def workload_of(
     gpu_models: Collection[str] = (),
     tolerate: Collection[str] = (),
     learned: Learned | None = None,
+    done: Collection[str] = (),
 ) -> Workload:
     """Return the tasks of a workflow.
 
@@ -89,6 +90,8 @@ def workload_of(
         Keys of taints that all steps tolerate.
     learned
         Speeds that earlier runs have shown, which go before those that are stated.
+    done
+        Paths of steps that have ended and do not run again: they take no time and need no machine.
 
     Notes
     -----
@@ -115,6 +118,9 @@ def workload_of(
     tasks: list[Task] = []
     step_of: dict[str, str] = {}
     for one in flat:
+        if one.path in done:
+            tasks += [_no_task(name) for name in _names(one)]
+            continue
         task = make.task(one)
         for name in _names(one):
             tasks.append(replace(task, name=name))
@@ -127,7 +133,7 @@ def workload_of(
         edge
         for link in links
         if link.before in by_path and link.after in by_path
-        for edge in _edges(link, by_path)
+        for edge in _edges(link, by_path, done)
     ]
     pipeline = Pipeline(workflow.name, tuple(tasks), tuple(edges))
     held = [
@@ -135,7 +141,7 @@ def workload_of(
         for paths, width in limits
     ]
     pipeline = replace(pipeline, edges=(*edges, *lane_edges(pipeline, held)))
-    steps = {one.path: one.step for one in flat}
+    steps = {one.path: one.step for one in flat if one.path not in done}
     return Workload(pipeline, steps, step_of, make.gpu_steps, make.unlearned)
 
 
@@ -320,10 +326,15 @@ def _names(one: FlatStep | Join) -> list[str]:
     return [f"{one.path}[{number}]" for number in range(one.copies)]
 
 
-def _edges(link: Link, by_path: Mapping[str, FlatStep | Join]) -> Iterator[Edge]:
-    """Yield the edges between the tasks of two steps; each task reads all that it waits for."""
+def _edges(
+    link: Link, by_path: Mapping[str, FlatStep | Join], done: Collection[str]
+) -> Iterator[Edge]:
+    """Yield the edges between the tasks of two steps; each task reads all that it waits for.
+
+    What a step has made that is done lies in the store, as far from one machine as from another.
+    """
     before, after = by_path[link.before], by_path[link.after]
-    size = round(before.output_bytes) if link.reads else 0
+    size = round(before.output_bytes) if link.reads and link.before not in done else 0
     sources, targets = _blocks(_names(before), link.blocks), _blocks(_names(after), link.blocks)
     for some, others in zip(sources, targets[link.lag :], strict=False):
         for one in some:
