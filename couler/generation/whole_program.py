@@ -1,0 +1,67 @@
+"""Programs that a model writes as a whole, mends, and changes as users ask for."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from couler.generation.dialogue import Dialogue
+from couler.generation.judging import Verdict, asked_to_mend, numbered, told
+from couler.generation.prompting import set_apart
+
+__all__ = ["WholeProgram", "mend_program", "revise_program", "write_program"]
+
+
+class WholeProgram(BaseModel):
+    """A program as a model answers it."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    explanation: str = Field(description="In one or two sentences")
+    program: str = Field(description="The whole program")
+
+
+def write_program(dialogue: Dialogue) -> tuple[str, Verdict]:
+    """Return a program for the description, and what is to be said of it."""
+    snippets = dialogue.prompts.snippets(dialogue.description)
+    dialogue.tell_retrieved(one.name for one in snippets)
+    prompt = dialogue.prompts.render(
+        "write",
+        snippets=snippets,
+        description=set_apart(dialogue.description, "description"),
+    )
+    answer = dialogue.ask(prompt, WholeProgram)
+    dialogue.tell("whole", answer.explanation)
+    return answer.program, dialogue.judge(answer.program)
+
+
+def revise_program(dialogue: Dialogue, program: str, feedback: str) -> tuple[str, Verdict]:
+    """Return a program changed as a user asks for, and what is to be said of it."""
+    snippets = dialogue.prompts.snippets(feedback)
+    dialogue.tell_retrieved(one.name for one in snippets)
+    prompt = dialogue.prompts.render(
+        "revise",
+        snippets=snippets,
+        description=set_apart(dialogue.description, "description"),
+        program=set_apart(program, "program"),
+        feedback=set_apart(feedback, "feedback"),
+    )
+    answer = dialogue.ask(prompt, WholeProgram)
+    dialogue.tell("revise", answer.explanation)
+    return answer.program, dialogue.judge(answer.program)
+
+
+def mend_program(dialogue: Dialogue, program: str, verdict: Verdict) -> tuple[str, Verdict]:
+    """Return a program after at most `max_repairs` rounds in which what is wrong goes back."""
+    for _ in range(dialogue.options.max_repairs):
+        if verdict.is_sound:
+            break
+        dialogue.tell("repair", asked_to_mend(verdict.errors), diagnostics=verdict.errors)
+        prompt = dialogue.prompts.render(
+            "mend",
+            description=set_apart(dialogue.description, "description"),
+            program=set_apart(numbered(program), "program"),
+            problems=set_apart(told(verdict.errors), "problems"),
+        )
+        program = dialogue.ask(prompt, WholeProgram).program
+        verdict = dialogue.judge(program)
+    return program, verdict
