@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import couler
-from couler.cli._hints import hint_for
 from couler.errors import CoulerError, DefinitionError, NoWorkflowError, SeveralWorkflowsError
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
 from couler.stages.checks import sort_diagnostics
+from couler.stages.hints import hint_for
 from couler.stages.workflows import AnyWorkflow, as_ir, secrets_of
 
 if t.TYPE_CHECKING:
