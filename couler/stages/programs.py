@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
 import re
@@ -81,7 +82,13 @@ class Loaded:
         return self.secrets
 
 
-def load_program(path: str, name: str | None = None) -> Loaded:
+def _read(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+def load_program(
+    path: str, name: str | None = None, *, read: Callable[[str], bytes | ast.Module] = _read
+) -> Loaded:
     """Run a program as `python path` does, and return the workflow that it defines.
 
     Parameters
@@ -91,6 +98,8 @@ def load_program(path: str, name: str | None = None) -> Loaded:
     name
         The workflow to take: the variable that holds it, or its own name. None if the program
         defines but one.
+    read
+        Gives what is run of the file: by default all that is in it.
 
     Raises
     ------
@@ -101,7 +110,7 @@ def load_program(path: str, name: str | None = None) -> Loaded:
 
     with _as_main(path) as module, _standard_output_to_error():
         with collect() as built:
-            _execute(path, module, built)
+            _execute(path, module, built, read)
         chosen = _choose(path, name, _by_variable(module, built))
         # Within the program's environment: it looks at source files and at __main__.
         workflow, diagnostics = as_ir(chosen)
@@ -145,10 +154,15 @@ def _standard_output_to_error() -> Iterator[None]:
             os.close(saved)
 
 
-def _execute(path: str, module: types.ModuleType, built: Sequence[ProgramWorkflow]) -> None:
+def _execute(
+    path: str,
+    module: types.ModuleType,
+    built: Sequence[ProgramWorkflow],
+    read: Callable[[str], bytes | ast.Module],
+) -> None:
     """Run the program, which adds what it builds to `built`."""
     try:
-        code = compile(Path(path).read_bytes(), path, "exec")
+        code = compile(read(path), path, "exec")
         exec(code, module.__dict__)  # the user's own program, as `python path` runs it
     except SystemExit as error:
         if error.code not in (None, 0):
