@@ -25,6 +25,7 @@
     ├── PlacementError (ValueError)      tasks cannot be placed so; carries all that is wrong
     │   └── UnplaceableError             no node of the cluster can run some tasks
     ├── ConfigurationError               a setting is wrong or an extra is missing
+    │   └── IsolationError               programs that nobody trusts cannot be built on this system
     ├── EngineError                      an engine or its API refused or failed
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
     ├── LanguageModelError               an endpoint of a language model cannot be used, or refused
@@ -64,6 +65,7 @@ __all__ = [
     "GroupingError",
     "InvalidWorkflowError",
     "LanguageModelError",
+    "IsolationError",
     "LostArtifactError",
     "MissingOutputError",
     "ModelAnswerError",
@@ -307,6 +309,10 @@ class ConfigurationError(CoulerError):
     """A setting is wrong, or an optional part is not installed."""
 
     exit_code = 3
+
+
+class IsolationError(ConfigurationError):
+    """This system cannot shut a process in, so programs that nobody trusts are not built on it."""
 
 
 class CachePolicyError(ConfigurationError):
