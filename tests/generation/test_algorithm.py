@@ -224,7 +224,7 @@ def test_a_listener_is_told_of_each_round() -> None:
     options = GenerateOptions(decompose=False)
     found = generate("Pay.", model, options, lake=LAKE, listener=heard.append)
     assert tuple(heard) == found.log
-    assert [one.to_json()["kind"] for one in heard] == ["whole", "verify"]
+    assert [one.to_json()["kind"] for one in heard] == ["retrieve", "whole", "verify"]
 
 
 def test_a_description_is_data() -> None:
