@@ -132,12 +132,12 @@ def files_of(
     files["workflow.json"] = workflow
     files["workflow.svg"] = show(made.workflow, "svg") + "\n"
     for engine in engines:
-        planned = plan(made.workflow, engine=engine, target=target_of(session, engine, profile=None))
+        planned = plan(
+            made.workflow, engine=engine, target=target_of(session, engine, profile=None)
+        )
         files[f"{engine}/plan.txt"] = planned.to_text() + "\n"
         for file in compile(planned, engine).files:
             files[f"{engine}/{file.name}"] = file.text
     if not engines:
         files["plan.txt"] = plan(made.workflow).to_text() + "\n"
     return files
-
-
