@@ -12,9 +12,8 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from couler.backends.base import Target
 from couler.box.answer import clean as clean
-from couler.cli._options import target_of
-from couler.cli._session import Session
 from couler.errors import ConfigurationError
 from couler.stages import compile, plan, show
 
@@ -115,7 +114,7 @@ def _beside(path: Path) -> Iterator[Path]:
 
 
 def files_of(
-    made: Generated, destination: Destination, engines: Sequence[str], session: Session
+    made: Generated, destination: Destination, targets: Mapping[str, Target]
 ) -> Mapping[str, str]:
     """Return what is written of a verified workflow, by relative names.
 
@@ -131,13 +130,11 @@ def files_of(
     files = {} if made.program is None else {"workflow.py": made.program}
     files["workflow.json"] = workflow
     files["workflow.svg"] = show(made.workflow, "svg") + "\n"
-    for engine in engines:
-        planned = plan(
-            made.workflow, engine=engine, target=target_of(session, engine, profile=None)
-        )
+    for engine, target in targets.items():
+        planned = plan(made.workflow, engine=engine, target=target)
         files[f"{engine}/plan.txt"] = planned.to_text() + "\n"
         for file in compile(planned, engine).files:
             files[f"{engine}/{file.name}"] = file.text
-    if not engines:
+    if not targets:
         files["plan.txt"] = plan(made.workflow).to_text() + "\n"
     return files

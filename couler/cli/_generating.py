@@ -78,6 +78,8 @@ def generate_text(session: Session, wanted: Wanted, flags: LlmFlags) -> None:
         if wanted.format == "json":
             click.echo(_json(made, ()))
         click.get_current_context().exit(1)
+    for line in text_lines(session, made.diagnostics):
+        session.info(clean(line))
     written = _written(session, wanted, made)
     if wanted.format == "json":
         click.echo(_json(made, written))
@@ -134,8 +136,8 @@ class _Conversation:
         if self.wanted.interactive or self.wanted.destination is not None:
             self.session.info(f"\n{clean(_text_of(made))}")
         self.session.info(f"\n{clean(show(made.workflow))}\n")
-        engine = self.wanted.options.engines[0] if self.wanted.options.engines else None
-        self.session.info(clean(plan(made.workflow, engine=engine).to_text()))
+        engine, target = next(iter(self.wanted.options.targets.items()), (None, None))
+        self.session.info(clean(plan(made.workflow, engine=engine, target=target).to_text()))
 
 
 def _description(text: str) -> str:
@@ -181,7 +183,7 @@ def _tell_failure(session: Session, made: Generated) -> None:
 def _written(session: Session, wanted: Wanted, made: Generated) -> Sequence[Path]:
     if wanted.destination is None:
         return ()
-    files = files_of(made, wanted.destination, wanted.options.engines, session)
+    files = files_of(made, wanted.destination, wanted.options.targets)
     written = wanted.destination.write(files)
     for path in written:
         session.info(f"wrote {path}")

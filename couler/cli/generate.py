@@ -10,11 +10,13 @@ from pathlib import Path
 
 import click
 
+from couler.backends.base import Target
 from couler.cli._diagnostics import text_lines
 from couler.cli._llm import LlmFlags, llm_options
-from couler.cli._options import EngineType
+from couler.cli._options import EngineType, TargetType
 from couler.cli._runs import FORMATS, format_option
 from couler.cli._session import Session, pass_session, session_options
+from couler.cli._targets import choose_target, connect_to
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.wording import counted
@@ -43,6 +45,21 @@ _MOST_BYTES = 1 << 20
     multiple=True,
     type=EngineType(),
     help="What this engine refuses is mended as well; a folder gets its files. Several times.",
+)
+@click.option(
+    "--target",
+    "target_names",
+    multiple=True,
+    type=TargetType(),
+    metavar="NAME",
+    help="The engine of a target of the settings, as it is set there. Several times.",
+)
+@click.option(
+    "--option",
+    "settings_of_engines",
+    multiple=True,
+    metavar="[ENGINE:]NAME=VALUE",
+    help="A further setting of an engine, named where there are several. Several times.",
 )
 @click.option(
     "-i", "--interactive", is_flag=True, help="Ask what to change, until nothing is said."
@@ -107,6 +124,8 @@ def command(
     output: str | None,
     replace: bool,
     engines: tuple[str, ...],
+    target_names: tuple[str, ...],
+    settings_of_engines: tuple[str, ...],
     interactive: bool,
     mode: t.Literal["code", "schema"],
     llm: LlmFlags,
@@ -148,7 +167,7 @@ def command(
 
     options = GenerateOptions(
         mode=mode,
-        engines=tuple(dict.fromkeys(engines)),
+        targets=_targets(session, engines, target_names, settings_of_engines),
         temperature=temperature,
         seed=seed,
         decompose=not whole,
@@ -162,6 +181,32 @@ def command(
     destination = Destination.of(output, mode, replace=replace)
     wanted = Wanted(text, options, destination, lake, interactive, format_)
     generate_text(session, wanted, llm)
+
+
+def _targets(
+    session: Session,
+    engines: tuple[str, ...],
+    names: tuple[str, ...],
+    settings: tuple[str, ...],
+) -> dict[str, Target]:
+    """Return the engines that the options name, each with its settings."""
+    chosen: dict[str, str | None] = dict.fromkeys(engines)
+    chosen.update({choose_target(session, None, name)[1]: name for name in names})
+    given: dict[str, list[str]] = {engine: [] for engine in chosen}
+    for setting in settings:
+        engine, colon, rest = setting.partition(":")
+        if not colon or "=" in engine:
+            engine, rest = (next(iter(chosen)), setting) if len(chosen) == 1 else ("", setting)
+        if engine not in given:
+            raise click.UsageError(
+                f"--option {setting}: name one of the engines that are asked for, as in "
+                f"ENGINE:{rest}"
+            )
+        given[engine].append(rest)
+    return {
+        engine: connect_to(session, engine, name, options=tuple(given[engine])).target
+        for engine, name in chosen.items()
+    }
 
 
 def _check(session: Session, path: str, format_: str) -> None:

@@ -68,8 +68,10 @@ def generate_workflow(
     Raises
     ------
     ConfigurationError
-        The description is empty or longer than 20,000 characters, or this system gives no isolation
-        to build programs in.
+        The description is empty or longer than 20,000 characters, or a target has no setting that
+        the workflow needs.
+    IsolationError
+        This system gives no isolation to build programs in.
     LanguageModelError
         The model cannot be asked, its budget is reached, or it answers nothing that can be read.
     """
@@ -173,7 +175,7 @@ def _ended(
     form: str | None = None,
 ) -> Generated:
     said = "is verified" if verdict.is_sound else "could not be mended"
-    engines = dialogue.options.engines
+    engines = dialogue.options.targets
     where = f" for {', '.join(engines)}" if engines else ""
     dialogue.tell("verify", f"the workflow {said}{where}", diagnostics=verdict.errors)
     return Generated(

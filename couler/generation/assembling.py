@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 import io
+import sys
 import textwrap
 import tokenize
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from couler.generation.modules import Decomposition, ModuleCode
@@ -85,7 +86,8 @@ def assemble(description: str, plan: Decomposition, parts: Mapping[str, ModuleCo
     writer = _Writer()
     writer.add(_docstring(description))
     imports, definitions, problems = _definitions(plan, parts)
-    writer.add("\n".join(imports), gap=1)
+    for some in imports:
+        writer.add("\n".join(some), gap=1)
     for name, text in definitions:
         writer.add(text, owner=name, gap=2)
     writer.add(_heading(plan), gap=2 if definitions else 1)
@@ -137,8 +139,8 @@ def _quoted(text: str) -> str:
 
 def _definitions(
     plan: Decomposition, parts: Mapping[str, ModuleCode]
-) -> tuple[list[str], list[tuple[str, str]], list[Diagnostic]]:
-    """Return imports, definitions by module, and what is defined by two modules."""
+) -> tuple[list[list[str]], list[tuple[str, str]], list[Diagnostic]]:
+    """Return groups of imports, definitions by module, and what is defined by two modules."""
     imports: dict[str, None] = {"import couler": None}
     definitions: list[tuple[str, str]] = []
     problems: list[Diagnostic] = []
@@ -155,7 +157,17 @@ def _definitions(
             other = first.setdefault(name, module.name)
             if other != module.name:
                 problems.append(_defined_twice(name, other, module.name))
-    return sorted(imports, key=lambda one: (one.startswith("from"), one)), definitions, problems
+    return _grouped(imports), definitions, problems
+
+
+def _grouped(imports: Iterable[str]) -> list[list[str]]:
+    """Return imports as people sort them: those of the standard library, then all others."""
+    ours: list[str] = []
+    others: list[str] = []
+    for one in sorted(imports, key=lambda one: (one.startswith("from"), one)):
+        is_ours = one.split()[1].partition(".")[0] not in sys.stdlib_module_names
+        (ours if is_ours else others).append(one)
+    return [some for some in (others, ours) if some]
 
 
 def _defined_twice(name: str, first: str, second: str) -> Diagnostic:

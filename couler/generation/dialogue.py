@@ -58,7 +58,7 @@ class Dialogue:
 
     def judge(self, program: str) -> Verdict:
         """Return what is to be said of a program."""
-        return judge_program(program, self.options.engines, build=self.build)
+        return judge_program(program, self.options.targets, build=self.build)
 
     def tell(
         self,

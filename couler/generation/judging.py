@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from couler.backends.base import Target
 from couler.box import Built, build_program
+from couler.errors import ConfigurationError
 from couler.generation.assembling import PROGRAM_FILE
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
@@ -53,29 +55,44 @@ class Verdict:
         return self.workflow is not None and not self.errors
 
 
-def judge_program(text: str, engines: Sequence[str] = (), *, build: Build | None = None) -> Verdict:
+def judge_program(
+    text: str, targets: Mapping[str, Target] | None = None, *, build: Build | None = None
+) -> Verdict:
     """Build a program in isolation, and verify what it gives.
 
     Parameters
     ----------
     text
         The program.
-    engines
-        Engines that it must be possible on.
+    targets
+        Engines that it must be possible on, with their settings.
     build
         How it is built; None for the box.
+
+    Raises
+    ------
+    ConfigurationError
+        A target has no setting that the workflow needs: no program would mend that.
     """
     built = build_program(text, file=PROGRAM_FILE) if build is None else build(text)
     if built.workflow is None:
         return Verdict(None, built.diagnostics)
-    return judge_workflow(built.workflow, engines, found=built.diagnostics)
+    return judge_workflow(built.workflow, targets, found=built.diagnostics)
 
 
 def judge_workflow(
-    workflow: Workflow, engines: Sequence[str] = (), *, found: tuple[Diagnostic, ...] = ()
+    workflow: Workflow,
+    targets: Mapping[str, Target] | None = None,
+    *,
+    found: tuple[Diagnostic, ...] = (),
 ) -> Verdict:
-    """Verify a workflow everywhere and for some engines."""
-    seen = dict.fromkeys((*found, *diagnose(workflow, engines)))
+    """Verify a workflow everywhere and for some engines; raises as `judge_program`."""
+    seen = dict.fromkeys((*found, *diagnose(workflow)))
+    for engine, target in (targets or {}).items():
+        seen.update(dict.fromkeys(diagnose(workflow, [engine], target=target)))
+    for one in seen:
+        if one.of_target and one.severity == "error":
+            raise ConfigurationError(f"the workflow needs a setting of the target: {one.message}")
     return Verdict(workflow, tuple(seen))
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from couler import stages
+from couler.backends.base import Artifact, Target
 from couler.errors import ConfigurationError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.workflow import Workflow
@@ -29,8 +31,9 @@ class GenerateOptions:
     mode
         `code`: the model writes a program, which is built in isolation. `schema`: it fills in a
         form, so that nothing that it wrote runs here.
-    engines
-        Engines that the workflow is verified for; what they refuse is sent back for repair.
+    targets
+        Engines that the workflow is verified for, with their settings; what they refuse is sent
+        back for repair.
     temperature, seed
         Of the model; None for those of its settings.
     decompose
@@ -53,7 +56,7 @@ class GenerateOptions:
     """
 
     mode: Mode = "code"
-    engines: tuple[str, ...] = ()
+    targets: Mapping[str, Target] = field(default_factory=dict)
     temperature: float | None = None
     seed: int | None = None
     decompose: bool = True
@@ -150,6 +153,34 @@ class Generated:
     diagnostics: tuple[Diagnostic, ...]
     usage: Usage
     log: tuple[Round, ...] = field(default=(), repr=False)
+
+    def show(self, as_: str = "tree") -> str:
+        """Return a picture of the workflow; see `couler.Workflow.show`.
+
+        Raises
+        ------
+        ValueError
+            There is no workflow.
+        """
+        return stages.show(self._built(), as_)
+
+    def compile(self, engine: str, *, target: Target | None = None) -> Artifact:
+        """Return the files for an engine; see `couler.Workflow.compile`.
+
+        Raises
+        ------
+        ValueError
+            There is no workflow.
+        InvalidWorkflowError, UnsupportedFeatureError
+            It has errors, or the engine cannot do it.
+        """
+        return stages.compile(self._built(), engine, target=target)
+
+    def _built(self) -> Workflow:
+        if self.workflow is None:
+            told = "; ".join(map(str, self.errors))
+            raise ValueError(f"no workflow came of the description: {told}")
+        return self.workflow
 
     @property
     def is_verified(self) -> bool:

@@ -66,4 +66,4 @@ def _judge(dialogue: Dialogue, sketch: Sketch) -> Verdict:
             for one in error.errors()
         )
         return Verdict(None, found)
-    return judge_workflow(workflow, dialogue.options.engines)
+    return judge_workflow(workflow, dialogue.options.targets)

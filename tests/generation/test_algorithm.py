@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from couler.backends.base import Target
 from couler.errors import ConfigurationError
 from couler.generation import CodeLake, Generated, GenerateOptions, Snippet
 from couler.generation import generate_workflow as generate
@@ -168,7 +169,7 @@ with couler.Workflow("made") as wf:
         a = couler.run_container("alpine:3.20", ["echo", "1"], name="a")
 """
     found, model = made(
-        whole(looped), whole(SOUND, name="mend"), decompose=False, engines=("argo",)
+        whole(looped), whole(SOUND, name="mend"), decompose=False, targets={"argo": Target()}
     )
     assert found.is_verified
     assert "argo" in model.told(1)

@@ -60,9 +60,10 @@ def test_a_program_has_each_import_once_and_texts_as_they_were() -> None:
         == '''\
 """Say what is found."""
 
+from dataclasses import dataclass
+
 import couler
 from couler import File
-from dataclasses import dataclass
 
 
 @dataclass
