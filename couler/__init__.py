@@ -32,6 +32,7 @@ __all__ = [
     "FileSettings",
     "Gauge",
     "GcsArtifact",
+    "GenerateOptions",
     "GitArtifact",
     "Gpu",
     "HdfsArtifact",
@@ -254,6 +255,7 @@ if _t.TYPE_CHECKING:
     from couler.errors import CoulerError as CoulerError
     from couler.errors import DefinitionError as DefinitionError
     from couler.generation.from_python import generate as generate
+    from couler.generation.options import GenerateOptions as GenerateOptions
     from couler.steps.dataset import Dataset as Dataset
     from couler.submitters import AirflowSubmitter as AirflowSubmitter
     from couler.submitters import LocalSubmitter as LocalSubmitter
@@ -286,6 +288,7 @@ _EXPORTS: dict[str, str] = {
     "FileRemoval": "couler.dsl.locations",
     "FileSettings": "couler.dsl.locations",
     "GcsArtifact": "couler.dsl.locations",
+    "GenerateOptions": "couler.generation.options",
     "GitArtifact": "couler.dsl.locations",
     "Gpu": "couler.dsl.objects",
     "Histogram": "couler.dsl.metrics",

@@ -129,8 +129,12 @@ def _heading(plan: Decomposition) -> str:
     settings = [_quoted(plan.workflow_name)]
     if plan.schedule:
         settings.append(f"schedule={_quoted(plan.schedule)}")
-    settings += [f"{one.name}={one.value!r}" for one in plan.parameters]
+    settings += [f"{one.name}={_written(one.value)}" for one in plan.parameters]
     return f"with couler.Workflow({', '.join(settings)}) as wf:"
+
+
+def _written(value: object) -> str:
+    return _quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _quoted(text: str) -> str:
