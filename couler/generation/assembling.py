@@ -19,7 +19,7 @@ __all__ = ["PROGRAM_FILE", "Program", "assemble"]
 PROGRAM_FILE = "workflow.py"
 """What a program is called while it has no file."""
 
-SAME_NAME = "CLR590"
+SAME_NAME = "CLR640"
 
 _WIDTH = 88
 

@@ -12,7 +12,7 @@ from couler.ir.diagnostics import Diagnostic
 
 __all__ = ["NO_IR", "revise_sketch", "write_sketch"]
 
-NO_IR = "CLR591"
+NO_IR = "CLR641"
 
 
 def write_sketch(dialogue: Dialogue) -> tuple[Sketch, Verdict]:

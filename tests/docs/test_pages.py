@@ -56,6 +56,7 @@ PAGES = (
     "docs/placement.md",
     "docs/estimates.md",
     "docs/generating.md",
+    "docs/language-models.md",
 )
 
 _BLOCK = re.compile(

@@ -186,7 +186,7 @@ def test_two_modules_of_one_function_are_told_without_a_build() -> None:
         calibrate=False,
     )
     assert found.is_verified
-    assert "CLR590" in model.told(3)
+    assert "CLR640" in model.told(3)
 
 
 def test_feedback_changes_a_program() -> None:

@@ -105,7 +105,7 @@ set -e
 
 def test_what_two_modules_define_is_told() -> None:
     program = assemble("x", plan("one", "two"), {"one": LOAD, "two": LOAD})
-    assert [(one.code, one.step) for one in program.problems] == [("CLR590", "two")] * 2
+    assert [(one.code, one.step) for one in program.problems] == [("CLR640", "two")] * 2
     assert '"one" and "two" both define "Facts"' in program.problems[0].message
 
 
