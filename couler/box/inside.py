@@ -19,6 +19,7 @@ from couler.box import walls
 from couler.box.ending import OUT_OF_MEMORY, UP
 from couler.box.judge import judge, write
 from couler.box.strip import read_without_bodies
+from couler.dsl.checks import installed_engines
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.serialize import to_tree
 from couler.stages.programs import LoadError, load_program
@@ -116,6 +117,7 @@ def _import_everything() -> None:
                 importlib.import_module(module.name)
     for name in (*_ALSO, *_LATER):
         importlib.import_module(name)
+    installed_engines()  # it reads what is installed, and remembers it
 
 
 def _needed_files() -> tuple[list[str], list[str]]:

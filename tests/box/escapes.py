@@ -163,7 +163,8 @@ def main() -> None:
 def _short(report: str) -> str:
     if report == "data":
         return "a workflow like any other: it is verified, and shown for review"
-    first = report.splitlines()[0].partition("  ")[2]
+    first = next(line for line in report.splitlines() if "CLR" in line)
+    first = first[first.index("CLR") :]
     words = first.split(". A program is built", 1)[0].replace(" error  ", " ")
     return words if len(words) <= 90 else words[:90] + " ..."
 

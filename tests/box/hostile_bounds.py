@@ -103,10 +103,11 @@ BOUNDS = [
     hostile(
         "very wide number by %",
         "CLR608",
-        "Error",
+        "CLR621",
         """
         x = "%99999999999d" % 1
     """,
+        alone=True,
     ),
     hostile(
         "number of many digits",
@@ -227,10 +228,10 @@ BOUNDS = [
     ),
     hostile(
         "ends with SystemExit",
-        "CLR605",
+        "CLR604",
         "CLR001",
         """
-        exit(3)
+        raise SystemExit(3)
     """,
         alone=True,
     ),

@@ -143,8 +143,10 @@ def test_a_workflow_that_takes_too_long_to_verify_is_refused() -> None:
 
 
 def test_settings_for_an_engine_that_is_not_here_are_told() -> None:
-    source = HELLO.replace('"x")', '"x", engine={"nowhere": {"a": 1}})')
-    assert [one.code for one in build_program(source).diagnostics] == ["CLR302"]
+    source = HELLO.replace('"x")', '"x", engine={"nowhere": {"a": 1}, "argo": {"spec": {}}})')
+    found = build_program(source).diagnostics  # the first is the program's, as in validate
+    assert [one.code for one in found] == ["CLR106", "CLR302"]
+    assert all('"nowhere"' in one.message for one in found)
 
 
 @pytest.mark.usefixtures("_own_folder")
