@@ -10,7 +10,7 @@ from couler.box.calls import CallRules
 from couler.box.forms import FormRules
 from couler.box.syntax import ALLOWED, INSTEAD
 from couler.box.text_checks import RefusedTextError, parse
-from couler.box.words import BUILTINS, HANDLES, METHODS, MODULES, REFUSED, SETTABLE
+from couler.box.words import BEST, BUILTINS, HANDLES, METHODS, MODULES, REFUSED, SETTABLE
 from couler.ir.diagnostics import Diagnostic, did_you_mean
 from couler.ir.policies import SourceRef
 
@@ -139,7 +139,7 @@ class _Gate(CallRules, FormRules, ast.NodeVisitor):
             self.refuse(ATTRIBUTE, node, "run is called without arguments, or left out")
         elif not isinstance(node.ctx, ast.Load) and name not in SETTABLE:
             self.refuse(BINDING, node, f"the attribute {name} is set: build values with calls")
-        elif name not in self.bindings.declared | METHODS | HANDLES:
+        elif not {name, name.removeprefix(BEST)} & (self.bindings.declared | METHODS | HANDLES):
             hint = did_you_mean(name, METHODS | HANDLES | self.bindings.declared)
             self.refuse(
                 ATTRIBUTE,

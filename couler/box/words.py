@@ -20,6 +20,10 @@ ACTS = {
         ("workflow", "workflow_yaml"),
         "it gives the built workflow away; `couler show` and `couler compile` do that",
     ),
+    **dict.fromkeys(
+        ("GenerateOptions", "generate"),
+        "it asks a language model, which a generated program leaves to `couler generate`",
+    ),
     "create_secret": (
         "the value of a secret stands in no generated program; name one that exists with "
         "couler.obtain_secret"
@@ -94,6 +98,7 @@ MODULES: dict[str, frozenset[str]] = {
     **{f"couler.steps.{name}": frozenset(names) for name, names in _ZOO.items()},
     **{f"couler.operations.{name}": frozenset(names) for name, names in _OPERATIONS.items()},
     **{name: frozenset(names) for name, names in _ANCESTORS.items()},
+    "couler.ir.storage": frozenset({"ConfigKey", "SecretKey"}),
     "__future__": frozenset({"annotations"}),
     "collections.abc": frozenset({"Iterable", "Mapping", "Sequence"}),
     "dataclasses": frozenset({"dataclass", "field"}),
@@ -166,6 +171,9 @@ HANDLES = frozenset(
     }
 )
 """Attributes of what Couler gives a program."""
+
+BEST = "best_"
+"""How attributes of a tuned step begin; a name of a parameter of the program follows."""
 
 SETTABLE = frozenset({"model_path"})
 """Attributes that a program may set: of the estimator of the paper's listing 7."""
