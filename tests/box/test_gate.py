@@ -32,7 +32,6 @@ REFUSED_PROGRAMS = {
     "git_source.py": "reads the environment",
     "names_and_environment.py": "a submitter of its own",
     "notebook.py": "submitters of its own, and an error that it raises",
-    "oss_dataset.py": "imports the IR",
     "star_import.py": "imports names by *",
     "started_anyhow.py": "a submitter of its own",
     "ten_mistakes.py": "reads an output that nobody names: one of its ten mistakes",
