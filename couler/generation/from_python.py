@@ -11,8 +11,7 @@ from couler.backends.base import Target
 from couler.generation.algorithm import generate_workflow
 from couler.generation.lake import CodeLake, packaged_snippets, read_folder
 from couler.generation.options import Generated, GenerateOptions, Listener
-from couler.llm import LanguageModel, LlmSettings, open_model
-from couler.llm.reading import find_settings
+from couler.llm import LanguageModel, LlmSettings, open_model, settings_from_environ
 
 __all__ = ["generate"]
 
@@ -69,7 +68,7 @@ def generate(
     own = [snippet for folder in lake for snippet in read_folder(Path(folder))]
     snippets = CodeLake([*packaged_snippets(), *own])
     if model is None:
-        model = find_settings({}, os.environ).settings
+        model = settings_from_environ(os.environ)
     if not isinstance(model, LlmSettings):
         return generate_workflow(description, model, options, lake=snippets, listener=listener)
     with open_model(model) as opened:

@@ -86,7 +86,7 @@ class _ModuleWriter:
         self.module = module
         self.parts = parts
         self.snippets: Sequence[Snippet] = dialogue.prompts.snippets(
-            f"{module.task} {module.description}"
+            f"{module.task} {module.name} {module.description}"
         )
         self.values = {
             "description": set_apart(dialogue.description, "description"),
