@@ -19,7 +19,7 @@
     │   ├── StoreError                   the store cannot be reached
     │   │   └── FilesLeftError           some files could not be removed; all others were
     │   └── LostArtifactError            what was stored is missing or altered
-    ├── BenchmarkError (ValueError)      a benchmark of texts for workflows cannot be read, or gone on with
+    ├── BenchmarkError (ValueError)      a benchmark, or results of one, cannot be read
     ├── BudgetError (ValueError)         steps cannot be put into parts within a budget
     ├── EstimateError (ValueError)       what work takes cannot be told from what is said of it
     ├── GroupingError (ValueError)       steps cannot share pods so; carries all that is wrong
@@ -66,8 +66,8 @@ __all__ = [
     "FilesLeftError",
     "GroupingError",
     "InvalidWorkflowError",
-    "LanguageModelError",
     "IsolationError",
+    "LanguageModelError",
     "LostArtifactError",
     "MissingOutputError",
     "ModelAnswerError",
