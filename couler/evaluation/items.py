@@ -7,7 +7,7 @@ import hashlib
 import json
 import typing as t
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
@@ -109,7 +109,7 @@ class Item:
     reference: str
     tags: tuple[str, ...] = ()
     engines: tuple[str, ...] = ("argo", "airflow")
-    compare: Comparison = Comparison()
+    compare: Comparison = field(default_factory=Comparison)
     mentions: tuple[str, ...] = ()
     run: Courses | None = None
 
