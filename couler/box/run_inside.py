@@ -183,7 +183,12 @@ def _run(spec: dict[str, t.Any]) -> bytes:
             passes=(),
         )
     except CoulerError as error:
-        refused: dict[str, t.Any] = {"status": None, "outputs": {}, "states": {}, "message": str(error)}
+        refused: dict[str, t.Any] = {
+            "status": None,
+            "outputs": {},
+            "states": {},
+            "message": str(error),
+        }
         return json.dumps(refused).encode()
     wholes = {path.rpartition("/")[0] for path in done.steps}
     for path in done.steps:

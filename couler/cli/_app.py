@@ -46,6 +46,7 @@ COMMANDS = {
     "cache": "Show and clean what steps can reuse.",
     "cluster": "Show the machines that steps can be placed on.",
     "zoo": "Show the ready-made steps that are installed.",
+    "eval": "Measure how well a language model writes workflows.",
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",
 }
