@@ -14,6 +14,7 @@ from couler.evaluation.words import (
     default_text,
     listed,
     lists,
+    longest_chain,
     loop_text,
     step_text,
     test_text,
@@ -58,8 +59,9 @@ def differences(
     >>> differences(right, right)
     ()
     >>> free = train.model_copy(update={"depends_on": ()})
-    >>> [told] = differences(right, Workflow(name="other", steps=(load, free)))
-    >>> print(told)
+    >>> for told in differences(right, Workflow(name="other", steps=(load, free))):
+    ...     print(told)
+    the longest chain of steps that wait for each other has 2 steps in the reference, 1 in the answer
     the reference's container "train" (image b) waits for "load"; the answer's waits for nothing
     """
     aspects = aspects_for(reference) if aspects is None else aspects
@@ -201,26 +203,23 @@ def _of_tests(right: Flow, given: Flow) -> Iterator[str]:
 
 def _of_connections(right: Flow, given: Flow, one: Structure, other: Structure) -> Iterator[str]:
     """Tell of nodes that look alike by themselves, but not by what is around them."""
-    found = _connected(given, other)
-    missing = {
-        like: names[len(found.get(like, ())) :] for like, names in _connected(right, one).items()
-    }
-    for number in (number for names in missing.values() for number in names):
-        alike = [
-            there
-            for (label, _), nodes in found.items()
-            for there in nodes
-            if label == one.labels[number]
-        ]
+    wanted, found = _connected(right, one), _connected(given, other)
+    chains = [longest_chain(flow) for flow in (right, given)]
+    if chains[0] != chains[1]:
         yield (
-            f"the reference's {step_text(right, number)} {connections(right, number)}; "
-            + (
-                f"the answer's {connections(given, alike[0])}"
-                if len(alike) == 1
-                else "no such step of the answer does"
-            )
+            f"the longest chain of steps that wait for each other has {counted(chains[0], 'step')} "
+            f"in the reference, {chains[1]} in the answer"
         )
-    if any(missing.values()):
+    missing, extra = _beyond(wanted, found), _beyond(found, wanted)
+    for number in missing:
+        alike = [there for there in extra if one.labels[number] == other.labels[there]]
+        does = (
+            f"the answer's {connections(given, alike[0])}"
+            if len(alike) == 1
+            else "no such step of the answer does"
+        )
+        yield f"the reference's {step_text(right, number)} {connections(right, number)}; {does}"
+    if missing:
         return
     mine, theirs = colours(one, other)
     spare = Counter(theirs)
@@ -230,6 +229,15 @@ def _of_connections(right: Flow, given: Flow, one: Structure, other: Structure) 
             yield f'what lies around "{node.name}" of the reference is connected in another way'
             return
     yield "what the steps read and wait for is connected in another way"
+
+
+def _beyond(
+    ones: dict[tuple[Hashable, Hashable], list[int]],
+    others: dict[tuple[Hashable, Hashable], list[int]],
+) -> list[int]:
+    """Return the nodes that have no counterpart among others."""
+    rest = [nodes[len(others.get(like, ())) :] for like, nodes in ones.items()]
+    return [number for nodes in rest for number in nodes]
 
 
 def _connected(flow: Flow, structure: Structure) -> dict[tuple[Hashable, Hashable], list[int]]:

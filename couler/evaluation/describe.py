@@ -26,6 +26,7 @@ from couler.evaluation.expressions import (
     Several,
     Test,
     inside,
+    text_of,
 )
 from couler.evaluation.flow import Flow, FlowNode
 from couler.evaluation.structure import Structure
@@ -127,6 +128,8 @@ class _Writer:
     def _action(self, node: FlowNode) -> tuple[Hashable, ...]:
         action = node.step.action
         match action:
+            case Container() | Script() if self._aspects.any_kind:
+                return ()
             case Container():
                 image = action.image if "images" in self._aspects else None
                 return (image, "command" if action.command else "arguments")
@@ -179,7 +182,7 @@ class _Writer:
         """Add what is written in a step's process or request."""
         action, texts = node.step.action, list[tuple[str, Expression]]()
         if isinstance(action, Container) and "commands" in self._aspects:
-            words = [node.resolve(word) for word in (*action.command, *action.args)]
+            words = [text_of((node.resolve(word),)) for word in (*action.command, *action.args)]
             texts = [(f"word {place}", word) for place, word in enumerate(words)]
         elif isinstance(action, Script) and action.function is None and "sources" in self._aspects:
             words = [*map(Known, action.command), Known(action.source)]

@@ -126,16 +126,9 @@ class Judge:
         found = diagnosed(workflow, item.engines)
         if found:
             return Verdict("not-verified", found[0].code, tuple(one.message for one in found[:5]))
-        reference = reference_workflow(item)
-        aspects = aspects_for(
-            reference,
-            any_kind=item.compare.any_kind,
-            ignore=item.compare.ignore,
-            also=item.compare.also,
-        )
-        told = [*differences(reference, workflow, aspects), *_unmentioned(item, workflow)]
-        if told:
-            return Verdict("wrong-graph", reasons=tuple(told))
+        compared = self.compare(item, workflow)
+        if not compared.is_right:
+            return compared
         if item.run is None:
             return Verdict("right")
         problem = self._runner.problem(workflow)
@@ -146,6 +139,18 @@ class Judge:
             if wrong:
                 return Verdict("wrong-outcome", reasons=wrong)
         return Verdict("right")
+
+    def compare(self, item: Item, workflow: Workflow) -> Verdict:
+        """Return whether a sound workflow is the one that was asked for, without running it."""
+        reference = reference_workflow(item)
+        aspects = aspects_for(
+            reference,
+            any_kind=item.compare.any_kind,
+            ignore=item.compare.ignore,
+            also=item.compare.also,
+        )
+        told = (*differences(reference, workflow, aspects), *_unmentioned(item, workflow))
+        return Verdict("wrong-graph", reasons=told) if told else Verdict("right")
 
 
 def reference_workflow(item: Item) -> Workflow:

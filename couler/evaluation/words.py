@@ -103,6 +103,21 @@ def connections(flow: Flow, number: int) -> str:
     return " and ".join(told) or "waits for nothing"
 
 
+def longest_chain(flow: Flow) -> int:
+    """Return how many steps there are at most of which each waits for the one before."""
+    lengths: dict[int, int] = {}
+    pending = [number for number, node in enumerate(flow.nodes) if node.kind == "step"]
+    while pending:
+        before = flow.nodes[pending[-1]].awaits
+        missing = [one for one in before if one not in lengths]
+        if missing:
+            pending += missing
+            continue
+        number = pending.pop()
+        lengths[number] = 1 + max((lengths[one] for one in before), default=0)
+    return max(lengths.values(), default=0)
+
+
 def lists(workflow: Workflow) -> dict[str, int | None]:
     """Return the steps that are mapped, each with its number of items; None if not known."""
     found: dict[str, int | None] = {}
