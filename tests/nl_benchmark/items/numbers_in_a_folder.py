@@ -3,31 +3,31 @@ from couler import Directory, File
 
 
 @couler.step
-def write() -> Directory:
-    import os
+def scatter() -> Directory:
+    from pathlib import Path
 
-    os.makedirs("numbers")
+    folder = Path("scattered")
+    folder.mkdir()
     for number in range(4):
-        with open(f"numbers/{number}.txt", "w") as file:
-            file.write(str(number))
-    return Directory("numbers")
+        (folder / f"{number}.number").write_text(f"{number}")
+    return Directory("scattered")
 
 
 @couler.step
-def add(numbers: Directory) -> File:
-    import os
+def gather(folder: Directory) -> File:
+    from pathlib import Path
 
-    found = [int(open(os.path.join(numbers, name)).read()) for name in os.listdir(numbers)]
-    with open("total.txt", "w") as file:
-        file.write(str(sum(found)))
-    return File("total.txt")
+    found = [int(one.read_text()) for one in Path(folder).glob("*.number")]
+    Path("sum").write_text(f"{sum(found)}")
+    return File("sum")
 
 
 @couler.step
-def read(total: File) -> int:
-    with open(total) as file:
-        return int(file.read())
+def tell(number: File) -> int:
+    from pathlib import Path
+
+    return int(Path(number).read_text())
 
 
-with couler.Workflow("numbers") as wf:
-    wf.output("total", read(add(write())))
+with couler.Workflow("scattered-numbers") as wf:
+    wf.output("total", tell(gather(scatter())))

@@ -2,24 +2,24 @@ import couler
 
 
 @couler.step
-def score() -> float:
+def measure() -> float:
     return 0.97
 
 
 @couler.step
-def publish(value: float) -> str:
-    return "published"
+def go_live(precision: float) -> str:
+    return "live"
 
 
 @couler.step
-def reject(value: float) -> str:
-    return "rejected"
+def hold_back(precision: float) -> str:
+    return "held"
 
 
-with couler.Workflow("gate", threshold=0.95) as wf:
-    value = score()
-    with couler.when(value > wf.params.threshold) as good:
-        yes = publish(value)
-    with good.otherwise():
-        no = reject(value)
-    wf.output("outcome", couler.first_of(yes, no))
+with couler.Workflow("spam-filter", least=0.95) as wf:
+    precision = measure()
+    with couler.when(precision > wf.params.least) as precise:
+        live = go_live(precision)
+    with precise.otherwise():
+        held = hold_back(precision)
+    wf.output("decision", couler.first_of(live, held))
