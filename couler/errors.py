@@ -320,7 +320,7 @@ class ConfigurationError(CoulerError):
 
 
 class IsolationError(ConfigurationError):
-    """This system cannot shut a process in, so programs that nobody trusts are not built on it."""
+    """Programs that nobody trusts are not built on this system, which cannot shut them in."""
 
 
 class CachePolicyError(ConfigurationError):

@@ -19,7 +19,10 @@ class TypeProblem(t.NamedTuple):
 
 
 def type_problem(
-    node: ast.expr, bindings: Bindings, line: int | None = None, within: frozenset[str] = frozenset()
+    node: ast.expr,
+    bindings: Bindings,
+    line: int | None = None,
+    within: frozenset[str] = frozenset(),
 ) -> TypeProblem | None:
     """Return the first part of an annotation that is no type, None if all are.
 

@@ -37,12 +37,12 @@ class Answer(t.NamedTuple):
 
 
 def clean(text: str) -> str:
-    """Return a text without characters that a terminal obeys or a reader does not see.
+    r"""Return a text without characters that a terminal obeys or a reader does not see.
 
     Examples
     --------
-    >>> clean("red\\x1b[31m")
-    'red\\ufffd[31m'
+    >>> clean("red\x1b[31m")
+    'red\ufffd[31m'
     """
     return _HIDDEN.sub("\ufffd", text)
 

@@ -103,9 +103,7 @@ def _problem(missing: str) -> str:
     return f"this system cannot shut a program in: {clean(missing)}{hint}. {_SCHEMA_MODE}"
 
 
-def build_program(
-    source: str, *, limits: Limits | None = None, file: str = "workflow.py"
-) -> Built:
+def build_program(source: str, *, limits: Limits | None = None, file: str = "workflow.py") -> Built:
     """Check a program, and build its workflow in a process that can reach nothing.
 
     Parameters
@@ -135,9 +133,7 @@ def build_program(
     return build_ungated(source, limits=limits, file=file)
 
 
-def build_ungated(
-    source: str, *, limits: Limits | None = None, file: str = "workflow.py"
-) -> Built:
+def build_ungated(source: str, *, limits: Limits | None = None, file: str = "workflow.py") -> Built:
     """Build a program that has not passed the gate; see `build_program`.
 
     The walls hold without the gate, which the tests show by this function. Nothing else calls it.

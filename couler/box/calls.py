@@ -31,7 +31,7 @@ class CallRules(ast.NodeVisitor):
     def visit_Call(self, node: ast.Call) -> None:
         """Look at what is called, and at what it is given."""
         member = self.bindings.member_of(node.func)
-        given = [*node.args, *node.keywords]
+        given: list[ast.expr | ast.keyword] = [*node.args, *node.keywords]
         if member is not None and member[0] == "typing":
             self.refuse(
                 CALL, node, f"{member[1]} stands in annotations and before the fields of a class, "
@@ -126,11 +126,11 @@ def _problem_of(node: ast.BinOp) -> tuple[str, str] | None:
     if isinstance(node.op, ast.Mult):
         for one, other in ((left, right), (right, left)):
             if _is_sequence(one) and not _is_small(other):
-                return (
-                    NUMBER,
+                text = (
                     f"a text or list is repeated by `{ast.unparse(other):.40}`, which must be a "
-                    f"number up to {MOST_REPEATED:,}",
+                    f"number up to {MOST_REPEATED:,}"
                 )
+                return NUMBER, text
     return None
 
 

@@ -218,21 +218,20 @@ class _Reader:
     def ending(self, seconds: float) -> Ending:
         """Return how it ended, by what was read."""
         told = bytes(self._read["status"])
-        stands, _, rest = told.partition(UP)
+        rest = told.partition(UP)[2]
         refused = None
-        if stands or UP not in told:
-            refused = _first_line(stands) or _first_line(self._read["printed"]) or "it did not start"
+        if UP not in told:
+            said = _last_line(self._read["printed"])
+            refused = _last_line(told) or said or "it did not start"
         code, cpu_s = None, 0.0
         if refused is None and rest.strip():
             end = json.loads(rest)
             code, cpu_s = end["code"], end["cpu_s"]
         stopped = t.cast(t.Any, self._stopped)
-        if stopped == "wall_s" and refused == "it did not start":
-            refused = "it did not start in time"
         result, printed = bytes(self._read["result"]), bytes(self._read["printed"])
         return Ending(refused, result, printed, code, cpu_s, stopped, seconds)
 
 
-def _first_line(text: bytes | bytearray) -> str:
+def _last_line(text: bytes | bytearray) -> str:
     lines = bytes(text).decode("utf-8", "replace").strip().splitlines()
     return lines[-1] if lines else ""

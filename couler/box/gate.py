@@ -21,7 +21,7 @@ MOST_PROBLEMS = 50
 
 
 def check_program(source: str, *, file: str = "workflow.py") -> tuple[Diagnostic, ...]:
-    """Return why a program must not be built, or nothing if it may be.
+    r"""Return why a program must not be built, or nothing if it may be.
 
     The program is read and not run. It may use the syntax, the names and the attributes that
     workflows are made of; all else is refused. The bodies of functions that are shipped, such as
@@ -41,7 +41,7 @@ def check_program(source: str, *, file: str = "workflow.py") -> tuple[Diagnostic
 
     Examples
     --------
-    >>> check_program("import couler\\nwith couler.Workflow('x'):\\n    couler.suspend()")
+    >>> check_program("import couler\nwith couler.Workflow('x'):\n    couler.suspend()")
     ()
     >>> [str(one) for one in check_program("import os")]  # doctest: +ELLIPSIS
     ['workflow.py:1  CLR603 error  a generated program cannot import os...']
@@ -57,7 +57,7 @@ def check_program(source: str, *, file: str = "workflow.py") -> tuple[Diagnostic
     return tuple(found)[:MOST_PROBLEMS]
 
 
-class _Gate(CallRules, FormRules):
+class _Gate(CallRules, FormRules, ast.NodeVisitor):
     """Visits what runs in the build, and keeps what is refused."""
 
     def __init__(self, bindings: Bindings, file: str) -> None:
@@ -165,4 +165,3 @@ class _Gate(CallRules, FormRules):
 
 
 __all__ = ["check_program"]
-

@@ -21,7 +21,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.serialize import to_tree
 from couler.stages.programs import LoadError, load_program
 
-_ALSO = ("couler.argo", "couler.argo_submitter", "couler.submitters", "couler.stages.programs")
+_ALSO = ("couler.argo", "couler.stages.programs")
 _PACKAGES = ("couler.core", "couler.dsl", "couler.operations", "couler.steps")
 _LATER = ("colorsys", "difflib", "json", "linecache", "traceback", "unicodedata", "zoneinfo")
 """Modules of Python that are loaded when something is wrong, or late."""
@@ -53,9 +53,7 @@ def main() -> t.NoReturn:
     os._exit(0)
 
 
-def _inside(
-    libc: t.Any, spec: dict[str, t.Any], shown: list[str], hidden: list[str]
-) -> t.NoReturn:
+def _inside(libc: t.Any, spec: dict[str, t.Any], shown: list[str], hidden: list[str]) -> t.NoReturn:
     """Go behind the walls, and build."""
     status, result = spec["status"], spec["result"]
     try:

@@ -10,7 +10,7 @@ _Functions: t.TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def shipped_functions(tree: ast.Module) -> list[ast.FunctionDef]:
-    """Return the functions of a program whose bodies do not run while it is built.
+    r"""Return the functions of a program whose bodies do not run while it is built.
 
     They are those under `@couler.step`, with or without options, or under a name that is given
     `couler.step(...)` once; and those whose name stands nowhere but as the source of a
@@ -18,7 +18,7 @@ def shipped_functions(tree: ast.Module) -> list[ast.FunctionDef]:
 
     Examples
     --------
-    >>> tree = ast.parse("import couler\\n@couler.step\\ndef a(): ...\\ndef b(): ...\\nb()")
+    >>> tree = ast.parse("import couler\n@couler.step\ndef a(): ...\ndef b(): ...\nb()")
     >>> [one.name for one in shipped_functions(tree)]
     ['a']
     """

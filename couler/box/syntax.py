@@ -6,7 +6,17 @@ import ast
 
 STATEMENTS = (
     *(ast.Module, ast.Expr, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Return, ast.Pass),
-    *(ast.If, ast.For, ast.While, ast.Break, ast.Continue, ast.With, ast.Assert, ast.Import, ast.ImportFrom),
+    *(
+        ast.If,
+        ast.For,
+        ast.While,
+        ast.Break,
+        ast.Continue,
+        ast.With,
+        ast.Assert,
+        ast.Import,
+        ast.ImportFrom,
+    ),
     *(ast.FunctionDef, ast.ClassDef),
 )
 EXPRESSIONS = (

@@ -66,8 +66,8 @@ def _check_text(source: str) -> None:
         raise RefusedTextError(
             TOO_LARGE,
             1,
-            f"the program has {len(source):,} characters, and at most {MOST_CHARACTERS:,} are read. "
-            "Let steps fetch large texts where they run",
+            f"the program has {len(source):,} characters, and at most {MOST_CHARACTERS:,} are "
+            "read. Let steps fetch large texts where they run",
         )
     for number, line in enumerate(source.split("\n"), 1):
         found = _HIDDEN.search(line)

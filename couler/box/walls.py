@@ -7,6 +7,7 @@ of Linux; nothing of this module is called before `sys.platform` was looked at.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import platform
 import resource
@@ -238,15 +239,18 @@ def check_files(shown: Iterable[str]) -> None:
 
 def check_calls(libc: ctypes.CDLL) -> None:
     """Try from inside whether calls are refused that must be."""
-    for what, call in (
-        ("sockets", lambda: libc.socket(1, 1, 0)),
-        ("signals", lambda: libc.kill(0, 0)),
-        ("mounts", lambda: libc.umount2(b"/", _MNT_DETACH)),
-        ("programs", lambda: libc.execv(b"/", None)),
-        ("writing", lambda: libc.open(b"/program/probe", os.O_WRONLY | os.O_CREAT, stat.S_IRWXU)),
-    ):
+    writing = os.O_WRONLY | os.O_CREAT
+    tried: tuple[tuple[str, str, tuple[t.Any, ...]], ...] = (
+        ("sockets", "socket", (1, 1, 0)),
+        ("signals", "kill", (0, 0)),
+        ("mounts", "umount2", (b"/", _MNT_DETACH)),
+        ("programs", "execv", (b"/", None)),
+        ("writing", "open", (b"/program/probe", writing, stat.S_IRWXU)),
+    )
+    for what, name, values in tried:
         ctypes.set_errno(0)
-        if call() != -1 or ctypes.get_errno() != 1:  # EPERM; a file system would say EROFS
+        result = getattr(libc, name)(*values)
+        if result != -1 or ctypes.get_errno() != errno.EPERM:  # a file system would say EROFS
             raise WallError(f"the filter of calls does not refuse {what}")
 
 

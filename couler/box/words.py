@@ -10,11 +10,10 @@ import couler
 
 ACTS = {
     **dict.fromkeys(
-        ("AirflowSubmitter", "ArgoSubmitter", "LocalSubmitter", "SubmittedRun", "SubmittedSchedule"),
-        "it hands workflows over, which a generated program leaves to `couler submit`",
-    ),
-    **dict.fromkeys(
-        ("Submitter", "set_default_submitter"),
+        (
+            *("AirflowSubmitter", "ArgoSubmitter", "LocalSubmitter", "SubmittedRun"),
+            *("SubmittedSchedule", "Submitter", "set_default_submitter"),
+        ),
         "it hands workflows over, which a generated program leaves to `couler submit`",
     ),
     **dict.fromkeys(
