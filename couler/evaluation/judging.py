@@ -54,8 +54,7 @@ OUTCOMES: Mapping[Outcome, str] = {
 TARGETS: Mapping[str, Target] = {"airflow": Target(options={"files_claim": "files"})}
 """Settings without which an engine has no place for files."""
 
-_SYNTAX = "CLR604"
-_UNREADABLE = "CLR601"
+_SYNTAX = "CLR601"
 _NAMES = frozenset(("CLR603", "CLR605", "CLR606"))
 _ARGUMENTS = frozenset(f"CLR{number}" for number in (101, 102, 104, 105, 106, 107, 143, 144))
 
@@ -202,10 +201,8 @@ def _order(outcome: Outcome) -> int:
 
 def _class_of(program: str, found: Diagnostic) -> Outcome:
     code = found.code
-    if code == _SYNTAX or (code == "CLR001" and "cannot be read" in found.message):
+    if code == _SYNTAX:
         return "syntax"
-    if code == _UNREADABLE:
-        return "no-answer"
     if code in _NAMES:
         return "unknown-api" if _misses_a_name(program, found) else "refused"
     if code.startswith("CLR6") and code < "CLR620":

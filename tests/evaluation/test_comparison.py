@@ -29,7 +29,7 @@ def best(scores: list[float]) -> float:
 
 @couler.step
 def tell(value: float) -> None:
-    print(value)
+    assert value
 
 
 def made(body, **options):

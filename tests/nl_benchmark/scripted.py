@@ -47,7 +47,7 @@ ANSWERS: dict[Outcome, Callable[[Item], str]] = {
     "build": lambda item: _fenced("import couler\n"),
     "not-verified": lambda item: _fenced(SKIPPED),
     "wrong-graph": lambda item: _fenced(OTHER),
-    "wrong-outcome": lambda item: _fenced(item.reference.replace("number * number", "number * 3")),
+    "wrong-outcome": lambda item: _fenced(item.reference.replace("number * number", "number + 10")),
     "no-answer": lambda item: "I am sorry, but this is beyond me.",
 }
 """By what it comes to: the text that a model answers. A wrong outcome is one of sum_of_squares."""

@@ -225,6 +225,7 @@ def overlaps(text):
             yield item.name
 
 
+@pytest.mark.checkout
 def test_prompts_contain_no_items():
     files = prompt_files()
     assert files
