@@ -61,7 +61,7 @@ def differences(
     >>> free = train.model_copy(update={"depends_on": ()})
     >>> for told in differences(right, Workflow(name="other", steps=(load, free))):
     ...     print(told)
-    the longest chain of steps that wait for each other has 2 steps in the reference, 1 in the answer
+    the longest chain of steps that wait for each other is of 2 in the reference, of 1 in the answer
     the reference's container "train" (image b) waits for "load"; the answer's waits for nothing
     """
     aspects = aspects_for(reference) if aspects is None else aspects
@@ -207,8 +207,8 @@ def _of_connections(right: Flow, given: Flow, one: Structure, other: Structure) 
     chains = [longest_chain(flow) for flow in (right, given)]
     if chains[0] != chains[1]:
         yield (
-            f"the longest chain of steps that wait for each other has {counted(chains[0], 'step')} "
-            f"in the reference, {chains[1]} in the answer"
+            f"the longest chain of steps that wait for each other is of {chains[0]} in the "
+            f"reference, of {chains[1]} in the answer"
         )
     missing, extra = _beyond(wanted, found), _beyond(found, wanted)
     for number in missing:

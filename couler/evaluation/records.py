@@ -141,26 +141,28 @@ class Records:
 
     def __init__(self, file: Path | None, header: Header, *, resume: bool = False) -> None:
         self._file = file
+        self._begun = resume
+        self._header = header
         self.samples: dict[Key, Sample] = {}
         if file is None:
             return
         if resume:
             self._read(file, header)
-            return
-        try:
-            with file.open("x", encoding="utf-8") as opened:
-                opened.write(_line("evaluation", asdict(header)))
-        except FileExistsError:
+        elif file.exists():
             raise BenchmarkError(
                 f"{file} is there already. Go on with it by --resume {file}, or name another file"
-            ) from None
+            )
 
     def add(self, sample: Sample) -> None:
-        """Keep a sample; it is in the file before this returns."""
+        """Keep a sample; it is in the file before this returns. The first makes the file."""
         self.samples[sample.key] = sample
-        if self._file is not None:
-            with self._file.open("a", encoding="utf-8") as opened:
-                opened.write(_line("sample", asdict(sample)))
+        if self._file is None:
+            return
+        with self._file.open("a" if self._begun else "x", encoding="utf-8") as opened:
+            if not self._begun:
+                opened.write(_line("evaluation", asdict(self._header)))
+            opened.write(_line("sample", asdict(sample)))
+        self._begun = True
 
     def _read(self, file: Path, header: Header) -> None:
         text = file.read_text(encoding="utf-8")

@@ -232,7 +232,7 @@ def test_one_after_another_is_not_side_by_side():
         first >> second >> third
         best([first, second, third])
 
-    different(mapped, in_a_row, "has 3 steps in the reference, 5 in the answer")
+    different(mapped, in_a_row, "is of 3 in the reference, of 5 in the answer")
 
 
 def test_a_list_that_is_known_is_not_one_that_is_made():

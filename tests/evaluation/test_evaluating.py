@@ -1,7 +1,7 @@
 """Evaluations against a scripted server: known shares, interruptions, budgets."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -133,9 +133,11 @@ def test_goes_on_where_it_was_interrupted(built_here, tmp_path):
     assert all(json.loads(line)["schema_version"] == 1 for line in file.read_text().splitlines())
 
 
-def test_other_evaluations_are_no_part(built_here, tmp_path):
+def test_other_evaluations_are_no_part(tmp_path):
     file = tmp_path / "samples.jsonl"
     Records(file, HEADER)
+    assert not file.exists()  # nothing is written before there is a sample
+    file.write_text(json.dumps({"schema_version": 1, "evaluation": asdict(HEADER)}) + "\n")
     with pytest.raises(BenchmarkError, match="--resume"):
         Records(file, HEADER)
     for name, value in (("benchmark", "other"), ("model", "gpt"), ("seed", 1), ("endpoint", "x")):
