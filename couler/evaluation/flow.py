@@ -27,6 +27,7 @@ from couler.evaluation.expressions import (
     joined,
     text_of,
 )
+from couler.evaluation.known_lists import part_of, range_of, rows_of
 from couler.ir.defaults import resolve_defaults
 from couler.ir.graph import Graph
 from couler.ir.policies import AnyOf, Dependency
@@ -48,9 +49,6 @@ from couler.ir.values import (
 )
 from couler.ir.walk import step_values
 from couler.ir.workflow import Group, Input, Step, Workflow
-
-UNROLLED_ITEMS = 20
-"""A map over at most so many known items is the same as that many steps."""
 
 NodeKind: t.TypeAlias = t.Literal["step", "map", "loop", "group"]
 
@@ -188,8 +186,6 @@ class _Builder:
         self.flow = Flow(workflow)
         self._bounded_maps = bounded_maps
 
-    # scopes ---------------------------------------------------------------------------------
-
     def expand_all(self, steps: tuple[Step, ...], around: _Around) -> tuple[int, ...]:
         by_name = {step.name: step for step in steps}
         leaves: list[int] = []
@@ -209,7 +205,7 @@ class _Builder:
             return self._looped(step, around, f"{around.path}{step.name}")
         over = {name: self.resolve(items, around) for name, items in step.foreach.over.items()}
         bounded = self._bounded_maps and step.foreach.max_parallel is not None
-        rows = None if bounded else _rows(over)
+        rows = None if bounded else rows_of(over)
         if rows is not None:
             return self._unrolled(step, around, rows)
         holder = self._add("map", step, around, f"{around.path}{step.name}", over=over)
@@ -302,8 +298,6 @@ class _Builder:
         self.flow.nodes.append(node)
         return len(self.flow.nodes) - 1
 
-    # order ----------------------------------------------------------------------------------
-
     def _with_order(self, step: Step, around: _Around) -> _Around:
         awaits, apart, reacts = set(around.awaits), set(around.apart), set(around.reacts)
         for dependency in step.depends_on:
@@ -330,8 +324,6 @@ class _Builder:
     def _made_in(self, expressions: Iterable[Expression], around: _Around) -> frozenset[int]:
         found = (node for one in expressions for node in self.flow.made_in(one))
         return frozenset(found) - around.apart
-
-    # values ---------------------------------------------------------------------------------
 
     def resolve(
         self,
@@ -368,13 +360,13 @@ class _Builder:
             case OwnRef():
                 return Fact(f"own {value.fact}")
             case Field():
-                return _part(again(value.of), value.path)
+                return part_of(again(value.of), value.path)
             case OrElse():  # what stands in for a step that was skipped is no part of the graph
                 return again(value.value)
             case FirstOf():
                 return Several("first_of", tuple(map(again, value.options)))
             case Range():
-                return _range(value, again)
+                return range_of(value, again)
             case Template():
                 return text_of(
                     Known(part) if isinstance(part, str) else again(part) for part in value.parts
@@ -400,51 +392,3 @@ class _Builder:
 def _has_policies(step: Step, bounded: bool) -> bool:
     limits = step.max_parallel is not None and bounded
     return step.retry is not None or step.timeout_s is not None or limits
-
-
-def _rows(over: Mapping[str, Expression]) -> list[dict[str, Expression]] | None:
-    """Return the items of lists that are known and short, each by the names of the lists."""
-    columns: dict[str, tuple[Expression, ...]] = {}
-    for name, items in over.items():
-        match items:
-            case Several(how="list"):
-                columns[name] = items.parts
-            case Known(value=tuple() | list() as values):
-                columns[name] = tuple(Known(value) for value in values)
-            case _:
-                return None
-    lengths = {len(items) for items in columns.values()}
-    if len(lengths) != 1 or not 0 < next(iter(lengths)) <= UNROLLED_ITEMS:
-        return None
-    count = lengths.pop()
-    return [{name: items[row] for name, items in columns.items()} for row in range(count)]
-
-
-def _part(whole: Expression, path: tuple[str | int, ...]) -> Expression:
-    """Return a part of a value: which one counts only where the value is known or a list."""
-    for key in path:
-        if isinstance(whole, Several) and whole.how == "list" and isinstance(key, int):
-            if -len(whole.parts) <= key < len(whole.parts):
-                whole = whole.parts[key]
-        elif isinstance(whole, Known):
-            try:
-                whole = Known(whole.value[key])
-            except (LookupError, TypeError):
-                return Known(None)
-        else:
-            return whole
-    return whole
-
-
-def _range(value: Range, resolve: t.Callable[[Value], Expression]) -> Expression:
-    ends = [None if end is None else resolve(end) for end in (value.start, value.count, value.end)]
-    start, count, end = (one.value if isinstance(one, Known) else None for one in ends)
-    row: range | None = None
-    if isinstance(start, int) and isinstance(count, int):
-        row = range(start, start + max(count, 0))
-    elif isinstance(start, int) and isinstance(end, int):
-        row = range(start, end + 1) if end >= start else range(start, end - 1, -1)
-    if row is not None and len(row) <= UNROLLED_ITEMS:
-        return Known(tuple(value.format % n if value.format else n for n in row))
-    parts = tuple(Known(None) if one is None else one for one in ends)
-    return Several("range", (*parts, Known(value.format)))
