@@ -10,6 +10,7 @@ from couler.evaluation.describe import parameter_label, structure_of, workflow_f
 from couler.evaluation.flow import Flow, flow_of
 from couler.evaluation.structure import Structure, colours, isomorphism
 from couler.evaluation.words import (
+    NOTHING,
     connections,
     default_text,
     listed,
@@ -222,13 +223,13 @@ def _of_connections(right: Flow, given: Flow, one: Structure, other: Structure) 
     if missing:
         return
     mine, theirs = colours(one, other)
-    spare = Counter(theirs)
-    spare.subtract(mine)
-    for number, node in enumerate(right.nodes):
-        if spare[mine[number]] < 0:
-            yield f'what lies around "{node.name}" of the reference is connected in another way'
-            return
-    yield "what the steps read and wait for is connected in another way"
+    alone = [number for number in range(len(right.nodes)) if mine[number] not in set(theirs)]
+    alone.sort(key=lambda number: connections(right, number) == NOTHING)
+    for number in alone[:1]:
+        does = f"{step_text(right, number)} {connections(right, number)}"
+        yield f"the reference's {does}; the steps of the answer are connected in another way"
+    if not alone:
+        yield "what the steps read and wait for is connected in another way"
 
 
 def _beyond(

@@ -28,6 +28,9 @@ from couler.ir.workflow import Container, Parameter, Script, Workflow
 _PLAIN = Aspects(frozenset())
 _MOST_TEXT = 80
 
+NOTHING = "waits for nothing"
+"""The connections of a step that has none."""
+
 
 def step_text(flow: Flow, number: int) -> str:
     """Return what a node is, with its name and what it runs."""
@@ -100,7 +103,7 @@ def connections(flow: Flow, number: int) -> str:
     for on, nodes in sorted(node.reacts, key=repr):
         names = {f'"{flow.nodes[one].name}"' for one in nodes}
         told.append(f"waits for {on} of {_and(names)}")
-    return " and ".join(told) or "waits for nothing"
+    return " and ".join(told) or NOTHING
 
 
 def longest_chain(flow: Flow) -> int:

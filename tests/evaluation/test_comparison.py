@@ -345,3 +345,29 @@ def test_bounds_of_maps():
     assert differences(made(bounded(2)), made(bounded(2))) == ()
     assert differences(made(bounded(2)), made(bounded(3)))
     assert differences(made(bounded(None)), made(bounded(2))) == ()
+
+
+def test_whose_failure_it_is():
+    def alarm(which):
+        def body(wf):
+            first, second = run("a", "x"), run("b", "y")
+            couler.failure((first, second)[which]) >> run("c", "z")
+
+        return body
+
+    different(alarm(0), alarm(1), 'failure of "x"')
+
+
+def test_what_a_group_is_retried_with():
+    def retried(count):
+        def body(wf):
+            runs = []
+            with couler.group("again", retry=2):
+                runs += [run("a", word) for word in ("x", "y", "z")[:count]]
+            runs += [run("a", word) for word in ("x", "y", "z")[count:]]
+
+        return body
+
+    assert differences(made(retried(2)), made(retried(2))) == ()
+    different(retried(2), retried(1))
+    different(retried(1), retried(2))
