@@ -32,6 +32,8 @@ class Answer(t.NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     failed: Diagnostic | None
     """Why the program ended before its workflow was built; also among the diagnostics."""
+    verified: tuple[Diagnostic, ...]
+    """What verifying found, where another process has done it."""
     is_outside: bool
     """It asked for a file, a module or a call of the system, and was refused."""
 
@@ -68,14 +70,17 @@ def read_answer(result: bytes, name: str, file: str) -> Answer:
         tree = json.loads(result, parse_constant=_no_constant)
         if not isinstance(tree, dict) or not isinstance(tree.get("diagnostics"), list):
             raise ForgedError("it has another form")
-        listed = tree["diagnostics"][:_MOST_DIAGNOSTICS]
-        diagnostics = tuple(_diagnostic(one, name, file) for one in listed)
+        diagnostics, verified = (
+            tuple(_diagnostic(one, name, file) for one in listed[:_MOST_DIAGNOSTICS])
+            for listed in (tree["diagnostics"], tree.get("verified") or ())
+        )
         failed = tree.get("failed")
         workflow = tree.get("workflow")
         return Answer(
             None if workflow is None else from_tree(_placed(workflow, name, file), file=file),
             diagnostics,
             None if failed is None else _diagnostic(failed, name, file),
+            verified,
             tree.get("outside") is True,
         )
     except SerializationError as error:
@@ -103,8 +108,10 @@ def _diagnostic(tree: object, name: str, file: str) -> Diagnostic:
     if not isinstance(tree, dict):
         raise ForgedError("a diagnostic has another form")
     code, message, severity = (tree.get(key) for key in ("code", "message", "severity"))
-    if code not in CODES or not isinstance(message, str) or severity not in ("error", "warning"):
+    if not all(isinstance(one, str) for one in (code, message, severity)):
         raise ForgedError("a diagnostic has another form")
+    if code not in CODES or severity not in ("error", "warning"):
+        raise ForgedError("a diagnostic is of no known kind")
     step, line = tree.get("step"), tree.get("line")
     shown = step if isinstance(step, str) else None
     place = None
@@ -114,7 +121,7 @@ def _diagnostic(tree: object, name: str, file: str) -> Diagnostic:
         place = SourceRef(file=where[:_MOST_TEXT], line=line)
     return Diagnostic(
         t.cast(str, code),
-        clean(message)[:_MOST_TEXT],
+        clean(t.cast(str, message))[:_MOST_TEXT],
         step=None if shown is None else clean(shown)[:_MOST_TEXT],
         source=place,
         severity=t.cast(t.Any, severity),

@@ -8,10 +8,11 @@ import platform
 import signal
 from dataclasses import dataclass, replace
 
+from couler.backends.registry import backend_names
 from couler.box import walls
 from couler.box.answer import Answer, ForgedError, clean, read_answer
 from couler.box.child import program_name, start_build
-from couler.box.ending import OUT_OF_MEMORY, Ending
+from couler.box.ending import IS_LONG, OUT_OF_MEMORY, Ending
 from couler.box.gate import check_program
 from couler.box.limits import Limits
 from couler.box.seccomp import MACHINES
@@ -19,7 +20,8 @@ from couler.errors import IsolationError
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.policies import SourceRef
 from couler.ir.workflow import Workflow
-from couler.stages.checks import sort_diagnostics, verify_everywhere
+from couler.stages.checks import sort_diagnostics
+from couler.stages.overrides import check_overrides, find_overrides
 
 _MOST_PRINTED = 400
 _PROBE = Limits(wall_s=60.0)
@@ -154,12 +156,11 @@ def build_ungated(source: str, *, limits: Limits | None = None, file: str = "wor
         found = _with_output(Diagnostic(code, message, source=start), output)
         return Built(None, (found,), output, ending.seconds)
     try:
-        answer = read_answer(ending.result, name, file)
+        answer = _answer_of(ending, name, file)
         found_all = _verified(answer, output)
-    except (ForgedError, RecursionError) as error:
-        why = str(error) if isinstance(error, ForgedError) else "it is nested too deep"
+    except ForgedError as error:
         message = (
-            f"the build gave a result that is no workflow: {why}. A program only calls what "
+            f"the build gave a result that is no workflow: {error}. A program only calls what "
             "makes steps, and writes nothing itself"
         )
         forged = _with_output(Diagnostic("CLR624", message, source=start), output)
@@ -167,8 +168,29 @@ def build_ungated(source: str, *, limits: Limits | None = None, file: str = "wor
     return Built(answer.workflow, found_all, output, ending.seconds)
 
 
+def _answer_of(ending: Ending, name: str, file: str) -> Answer:
+    """Read what the judge told; the workflow is checked against the model once more.
+
+    Raises
+    ------
+    ForgedError
+        What the program gave is no result of a build.
+    """
+    if ending.judge != 0:
+        raise ForgedError("it takes longer, or more memory, to verify than there is for a build")
+    if not ending.result:
+        raise ForgedError("there is nothing in it")
+    told = json.loads(ending.result)
+    if "forged" in told:
+        raise ForgedError(told["forged"])
+    return read_answer(ending.result, name, file)
+
+
 def _verified(answer: Answer, output: str) -> tuple[Diagnostic, ...]:
-    """Return what was found in the box, and what is found here: here nobody could change it."""
+    """Return what was found in the box, and what was found outside, where nobody could change it.
+
+    The engines that settings are for are those which are installed here.
+    """
     found = list(answer.diagnostics)
     failed = answer.failed
     if failed is not None:
@@ -183,9 +205,10 @@ def _verified(answer: Answer, output: str) -> tuple[Diagnostic, ...]:
         found = [one for one in found if one != failed]
         found.append(_with_output(told, output))
     if answer.workflow is not None:
-        found += verify_everywhere(answer.workflow)
-    elif not found:
-        raise ForgedError("there is no workflow, and no reason")
+        found += answer.verified
+        overrides = tuple(find_overrides(answer.workflow))
+        if overrides:  # looking for what is installed takes time
+            found += check_overrides(overrides, backend_names())
     return sort_diagnostics(found)
 
 
@@ -196,15 +219,15 @@ def _why_ended(ending: Ending, limits: Limits) -> tuple[str, str] | None:
             f"the build was stopped after {limits.wall_s:g} s: it waits, or has a loop without an "
             "end. A program only makes steps; what takes time belongs into them"
         )
-    if ending.stopped == "result_bytes":
+    if ending.stopped == "output_bytes":
+        return "CLR622", f"the program printed more than {limits.output_bytes:,} bytes. Print less"
+    if ending.result == IS_LONG:
         return "CLR622", (
             f"the workflow is longer than {limits.result_bytes:,} bytes of JSON. Make fewer steps, "
             "map one over a list, or let steps read large texts from files"
         )
-    if ending.stopped == "output_bytes":
-        return "CLR622", f"the program printed more than {limits.output_bytes:,} bytes. Print less"
     code = ending.code
-    if code == -signal.SIGKILL and ending.cpu_s >= limits.cpu_s * 0.9:
+    if code == -signal.SIGKILL and ending.cpu_s >= limits.cpu_s * 0.8:
         return "CLR620", (
             f"the build was stopped after {limits.cpu_s:g} s of processor time: it has a loop "
             "without an end, or computes what a step should"
@@ -220,7 +243,7 @@ def _why_ended(ending: Ending, limits: Limits) -> tuple[str, str] | None:
             f"the process of the build was ended{name}, as by calls nested without an end. A "
             "program only makes steps"
         )
-    if code != 0 or not ending.result:
+    if code != 0 or (not ending.result and ending.judge == 0):
         return "CLR623", f"the process of the build ended with {code}, and gave no workflow"
     return None
 

@@ -76,6 +76,7 @@ def start_build(source: str, name: str, limits: Limits) -> Ending:
             "result": result.write_end,
             "status": status.write_end,
             "limits": _bounds(limits),
+            "result_bytes": limits.result_bytes,
         }
         process = stack.enter_context(_started(spec, result.write_end, status.write_end))
         for pipe in read:
@@ -169,7 +170,7 @@ class _Reader:
         self._names = {result: "result", status: "status", process.stdout.fileno(): "printed"}
         self._read = {name: bytearray() for name in self._names.values()}
         self._most = {
-            "result": limits.result_bytes,
+            "result": 2 * limits.result_bytes + _CHUNK,  # with what verifying found
             "printed": limits.output_bytes,
             "status": _CHUNK,
         }
@@ -212,7 +213,7 @@ class _Reader:
         held, most = self._read[name], self._most[name]
         held += chunk[: most - len(held)]
         if len(chunk) and len(held) >= most:
-            self._stopped = f"{'output' if name == 'printed' else name}_bytes"
+            self._stopped = "output_bytes"
         return bool(chunk)
 
     def ending(self, seconds: float) -> Ending:
@@ -223,13 +224,13 @@ class _Reader:
         if UP not in told:
             said = _last_line(self._read["printed"])
             refused = _last_line(told) or said or "it did not start"
-        code, cpu_s = None, 0.0
+        code, judge, cpu_s = None, None, 0.0
         if refused is None and rest.strip():
             end = json.loads(rest)
-            code, cpu_s = end["code"], end["cpu_s"]
+            code, judge, cpu_s = end["code"], end["judge"], end["cpu_s"]
         stopped = t.cast(t.Any, self._stopped)
         result, printed = bytes(self._read["result"]), bytes(self._read["printed"])
-        return Ending(refused, result, printed, code, cpu_s, stopped, seconds)
+        return Ending(refused, result, printed, code, judge, cpu_s, stopped, seconds)
 
 
 def _last_line(text: bytes | bytearray) -> str:

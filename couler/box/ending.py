@@ -10,6 +10,9 @@ UP = b"the walls stand\n"
 OUT_OF_MEMORY = 77
 """Exit code of a process that had no memory left."""
 
+IS_LONG = b'{"is_long": true}'
+"""What the judge tells of a result that is longer than it may be."""
+
 
 class Ending(t.NamedTuple):
     """How the process ended that a program was built in.
@@ -19,11 +22,13 @@ class Ending(t.NamedTuple):
     refused
         Why the walls could not be built, so that nothing ran; else None.
     result
-        What the process gave as the workflow; data that a stranger could have written.
+        What the judge told of what the program gave; the workflow in it is a stranger's.
     printed
         What the program printed, the beginning of it.
     code
         The exit code; minus the number of the signal that ended it; None if it was stopped.
+    judge
+        The same of the process that verifies.
     cpu_s
         Processor time, in seconds.
     stopped
@@ -36,6 +41,7 @@ class Ending(t.NamedTuple):
     result: bytes
     printed: bytes
     code: int | None
+    judge: int | None
     cpu_s: float
-    stopped: t.Literal["wall_s", "result_bytes", "output_bytes"] | None
+    stopped: t.Literal["wall_s", "output_bytes"] | None
     seconds: float

@@ -1,7 +1,8 @@
-"""The process that a program is built in: ``python -I -S -c ... < SPEC``.
+"""The processes that a program is built and judged in: ``python -I -S -c ... < SPEC``.
 
-It imports Couler, makes the walls, and only then runs the program. The process that began waits
-outside of the walls for its child, the first process inside, and tells how it ended.
+The first imports Couler and makes two children. One goes behind the walls, and only then runs the
+program. The other stays outside, reads what the program gives, and verifies it. The first waits,
+and tells how they ended.
 """
 
 from __future__ import annotations
@@ -16,7 +17,9 @@ import typing as t
 
 from couler.box import walls
 from couler.box.ending import OUT_OF_MEMORY, UP
+from couler.box.judge import judge, write
 from couler.box.strip import read_without_bodies
+from couler.dsl.checks import installed_engines
 from couler.ir.diagnostics import Diagnostic
 from couler.ir.serialize import to_tree
 from couler.stages.programs import LoadError, load_program
@@ -37,6 +40,8 @@ def main() -> t.NoReturn:
         _import_everything()
         shown, hidden = _needed_files()
         walls.gain_nothing(libc)
+        given, result = os.pipe()
+        judging = _fork_judge(libc, given, result, spec)
         walls.enter_namespaces(libc)
         walls.end_with_parent(libc)  # once more: new credentials undo it
         child = os.fork()
@@ -44,18 +49,41 @@ def main() -> t.NoReturn:
         os.write(status, f"{error}\n".encode())
         os._exit(1)
     if child == 0:
-        _inside(libc, spec, shown, hidden)
-    os.close(spec["result"])
+        _inside(libc, spec, (given, result), shown, hidden)
+    for end in (given, result, spec["result"]):
+        os.close(end)
     _, ended, used = os.wait4(child, 0)
     seconds = used.ru_utime + used.ru_stime
     code = os.waitstatus_to_exitcode(ended)
-    os.write(status, f"{json.dumps({'code': code, 'cpu_s': seconds})}\n".encode())
+    judged = os.waitstatus_to_exitcode(os.waitpid(judging, 0)[1])
+    end_of_all = {"code": code, "cpu_s": seconds, "judge": judged}
+    os.write(status, f"{json.dumps(end_of_all)}\n".encode())
     os._exit(0)
 
 
-def _inside(libc: t.Any, spec: dict[str, t.Any], shown: list[str], hidden: list[str]) -> t.NoReturn:
+def _fork_judge(libc: t.Any, given: int, result: int, spec: dict[str, t.Any]) -> int:
+    """Start the process that verifies, before this one has seen anything of the program."""
+    child = os.fork()
+    if child == 0:
+        walls.end_with_parent(libc)
+        os.close(result)
+        os.close(spec["status"])
+        judge(given, spec["result"], spec)
+    return child
+
+
+def _inside(
+    libc: t.Any,
+    spec: dict[str, t.Any],
+    pipe: tuple[int, int],
+    shown: list[str],
+    hidden: list[str],
+) -> t.NoReturn:
     """Go behind the walls, and build."""
-    status, result = spec["status"], spec["result"]
+    given, result = pipe
+    status = spec["status"]
+    for end in (given, spec["result"]):  # they are the judge's
+        os.close(end)
     try:
         walls.end_with_parent(libc)
         walls.show_only(libc, spec["staging"], shown, hidden, f"{spec['name']}\n{spec['source']}")
@@ -89,6 +117,7 @@ def _import_everything() -> None:
                 importlib.import_module(module.name)
     for name in (*_ALSO, *_LATER):
         importlib.import_module(name)
+    installed_engines()  # it reads what is installed, and remembers it
 
 
 def _needed_files() -> tuple[list[str], list[str]]:
@@ -131,6 +160,4 @@ def _answer(result: int, name: str) -> None:
         answer["outside"] = isinstance(error.__cause__, OSError | ImportError)
         answer["failed"] = error.diagnostic.to_json()
     answer["diagnostics"] = [one.to_json() for one in found]
-    text = memoryview(json.dumps(answer, ensure_ascii=True).encode())
-    while text:
-        text = text[os.write(result, text) :]
+    write(result, answer)

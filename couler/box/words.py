@@ -156,7 +156,7 @@ HANDLES = frozenset(
         *("map", "or_else", "otherwise", "partial", "path", "result", "step_name", "value"),
         "with_options",
         # loops, hooks and metrics
-        *("carry", "duration_s", "exit_code", "next", "status_code", "until", "while_"),
+        *("carry", "duration_s", "exit_code", "header", "next", "status_code", "until", "while_"),
         # enumerations
         *("Always", "Error", "Failed", "IfNotPresent", "Never", "Succeeded"),
         # ready-made steps and estimates of work
