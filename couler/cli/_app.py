@@ -46,6 +46,8 @@ COMMANDS = {
     "cache": "Show and clean what steps can reuse.",
     "cluster": "Show the machines that steps can be placed on.",
     "zoo": "Show the ready-made steps that are installed.",
+    "eval": "Measure how well a language model writes workflows.",
+    "llm": "Check an endpoint of language models, or imitate one.",
     "generate": "Make a workflow from a description, or check a program that was made.",
     "llm": "Check an endpoint of language models, or imitate one.",
     "init": "Write an example workflow to begin with.",
