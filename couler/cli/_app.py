@@ -48,7 +48,7 @@ COMMANDS = {
     "zoo": "Show the ready-made steps that are installed.",
     "eval": "Measure how well a language model writes workflows.",
     "llm": "Check an endpoint of language models, or imitate one.",
-    "generate": "Make a workflow from a description, or check a program that was made.",
+    "generate": "Make a workflow from TEXT, or check a program that was made.",
     "llm": "Check an endpoint of language models, or imitate one.",
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",

@@ -142,11 +142,12 @@ def command(
     checked: str | None,
     format_: str | None,
 ) -> None:
-    """Make a workflow from TEXT (- for standard input), or check a program that was made.
+    """Make a workflow from TEXT, or check a program that was made.
 
-    A language model decomposes the text and writes each part; the compiler builds what it wrote
-    in a process without files, network and environment, and sends back what is wrong. The workflow
-    is shown as code, picture and plan. Nothing is submitted.
+    TEXT is a description, or - for that on standard input. A language model decomposes it and
+    writes each part; the compiler builds what it wrote in a process without files, network and
+    environment, and sends back what is wrong. The workflow is shown as code, picture and plan.
+    Nothing is submitted.
 
     With --check, the program goes the same way without a model, and it is told what to look at
     before it is run. Ends with 1 if no sound workflow comes of it; then nothing is written.

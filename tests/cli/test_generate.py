@@ -104,7 +104,6 @@ def test_standard_input_is_read(folder: Path) -> None:
 def test_usage(couler: Callable, folder: Path) -> None:
     (folder / "flow.py").write_text(HELLO)
     assert couler("generate").code == 2
-    assert couler("generate", "best of three models").code == 2
     assert couler("generate", "a text", "--check", "flow.py").code == 2
     assert couler("generate", "--check", "absent.py").code == 2
 
