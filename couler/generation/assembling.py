@@ -22,6 +22,7 @@ PROGRAM_FILE = "workflow.py"
 SAME_NAME = "CLR640"
 
 _WIDTH = 88
+_LONGEST_HEADING = 100
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def assemble(description: str, plan: Decomposition, parts: Mapping[str, ModuleCo
     --------
     >>> from couler.generation.modules import ModulePlan
     >>> plan = Decomposition(
-    ...     reasoning="", workflow_name="hello", parameters=(), schedule="",
+    ...     reasoning="", workflow_name="hello", parameters=(), schedule="", settings="",
     ...     modules=(ModulePlan(name="greet", task="other", description="", reads=()),),
     ... )
     >>> code = ModuleCode(explanation="", definitions="", wiring="say = hello()")
@@ -129,8 +130,12 @@ def _heading(plan: Decomposition) -> str:
     settings = [_quoted(plan.workflow_name)]
     if plan.schedule:
         settings.append(f"schedule={_quoted(plan.schedule)}")
+    settings += [plan.settings] if plan.settings else []
     settings += [f"{one.name}={_written(one.value)}" for one in plan.parameters]
-    return f"with couler.Workflow({', '.join(settings)}) as wf:"
+    line = f"with couler.Workflow({', '.join(settings)}) as wf:"
+    if len(line) <= _LONGEST_HEADING:
+        return line
+    return "\n".join(["with couler.Workflow(", *(f"    {one}," for one in settings), ") as wf:"])
 
 
 def _written(value: object) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
-from pydantic import BaseModel, ConfigDict, Field
 
 from couler.generation.assembling import Program, assemble
+from couler.generation.calibration import (
+    Candidate,
+    ask_critique,
+    best_candidate,
+    feedback_on,
+)
 from couler.generation.dialogue import Dialogue
 from couler.generation.judging import asked_to_mend, numbered, told
 from couler.generation.lake import Snippet
@@ -16,32 +19,7 @@ from couler.generation.prompting import set_apart
 from couler.ir.diagnostics import Diagnostic
 from couler.llm import Prompt
 
-__all__ = ["Candidate", "Critique", "write_module"]
-
-
-class Critique(BaseModel):
-    """What a model says of code that it wrote."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    problems: tuple[str, ...] = Field(description="What is missing or wrong; empty if nothing is")
-    advice: str = Field(description="How to mend it, in a few sentences")
-    score: float = Field(ge=0, le=1, description="0: does something else; 1: nothing to mend")
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """Code of a module, and what is to be said of it."""
-
-    code: ModuleCode
-    errors: tuple[Diagnostic, ...]
-    critique: Critique | None = None
-
-    @property
-    def rank(self) -> tuple[bool, float, int]:
-        """What candidates are compared by: that it builds, the score, how little is wrong."""
-        score = 0.0 if self.critique is None else self.critique.score
-        return not self.errors, score, -len(self.errors)
+__all__ = ["write_module"]
 
 
 def write_module(
@@ -49,7 +27,7 @@ def write_module(
     plan: Decomposition,
     module: ModulePlan,
     parts: Mapping[str, ModuleCode],
-) -> Candidate:
+) -> Candidate[ModuleCode]:
     """Return the best code for a module that the model wrote.
 
     Parameters
@@ -66,9 +44,7 @@ def write_module(
     Notes
     -----
     Each candidate is built together with the modules before it, and goes back with what is wrong
-    at most `max_repairs` times. One that builds is scored by the model. While the best one is below
-    the baseline score, another is asked for with what the model said, at most `max_regenerations`
-    times; of equal ones the first stays.
+    at most `max_repairs` times. One that builds is scored by the model; see `best_candidate`.
     """
     return _ModuleWriter(dialogue, plan, module, parts).run()
 
@@ -95,20 +71,13 @@ class _ModuleWriter:
             "program": set_apart(assemble(dialogue.description, plan, parts).text, "program"),
         }
 
-    def run(self) -> Candidate:
+    def run(self) -> Candidate[ModuleCode]:
         self.dialogue.tell_retrieved((one.name for one in self.snippets), module=self.module.name)
-        options = self.dialogue.options
-        best = self._candidate("")
-        for _ in range(options.max_regenerations):
-            critique = best.critique
-            if critique is None or critique.score >= options.baseline_score:
-                break
-            again = self._candidate(_feedback(best.code, critique))
-            best = max(best, again, key=lambda one: one.rank)
-        return best
+        return best_candidate(self.dialogue, self._candidate)
 
-    def _candidate(self, feedback: str) -> Candidate:
+    def _candidate(self, before: Candidate[ModuleCode] | None) -> Candidate[ModuleCode]:
         dialogue, options = self.dialogue, self.dialogue.options
+        feedback = "" if before is None else feedback_on(_shown(before.code), before.critique)
         code = dialogue.ask(self._prompt("generate", feedback=feedback), ModuleCode)
         dialogue.tell("generate", code.explanation, module=self.module.name)
         errors = self._errors(code)
@@ -122,7 +91,8 @@ class _ModuleWriter:
             errors = self._errors(code)
         if errors or not options.calibrate:
             return Candidate(code, errors)
-        return Candidate(code, errors, self._criticised(code))
+        prompt = self._prompt("critique", code=_shown(code))
+        return Candidate(code, errors, ask_critique(dialogue, prompt, module=self.module.name))
 
     def _errors(self, code: ModuleCode) -> tuple[Diagnostic, ...]:
         """Return what is wrong with the program so far, with this module."""
@@ -134,19 +104,6 @@ class _ModuleWriter:
     def _program_with(self, code: ModuleCode) -> Program:
         parts = {**self.parts, self.module.name: code}
         return assemble(self.dialogue.description, self.plan, parts)
-
-    def _criticised(self, code: ModuleCode) -> Critique:
-        critique = self.dialogue.ask(self._prompt("critique", code=_shown(code)), Critique)
-        baseline = self.dialogue.options.baseline_score
-        said = f"below {baseline:g}" if critique.score < baseline else "good enough"
-        problems = f": {'; '.join(critique.problems)}" if critique.problems else ""
-        self.dialogue.tell(
-            "critique",
-            f"score {critique.score:.2f}, {said}{problems}",
-            module=self.module.name,
-            score=critique.score,
-        )
-        return critique
 
     def _repair_prompt(self, code: ModuleCode, errors: tuple[Diagnostic, ...]) -> Prompt:
         program = set_apart(numbered(self._program_with(code).text), "program")
@@ -169,6 +126,8 @@ def plan_text(plan: Decomposition) -> str:
     lines += [f"parameter {one.name} = {one.default}" for one in plan.parameters]
     if plan.schedule:
         lines.append(f"schedule {plan.schedule}")
+    if plan.settings:
+        lines.append(f"settings {plan.settings}")
     for module in plan.modules:
         reads = f", reads {', '.join(module.reads)}" if module.reads else ""
         lines.append(f"- {module.name} ({module.task}{reads}): {module.description}")
@@ -178,8 +137,3 @@ def plan_text(plan: Decomposition) -> str:
 def _shown(code: ModuleCode) -> str:
     text = f"# definitions\n{code.definitions}\n\n# wiring\n{code.wiring}"
     return set_apart(text, "code")
-
-
-def _feedback(code: ModuleCode, critique: Critique) -> str:
-    said = [*(f"- {one}" for one in critique.problems), critique.advice]
-    return f"{_shown(code)}\n{set_apart(chr(10).join(said), 'feedback')}"

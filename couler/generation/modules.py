@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import keyword
 import re
@@ -96,6 +97,8 @@ class Decomposition(_Answer):
         What each run can be given.
     schedule
         When it runs by itself, as a line of cron; empty for never.
+    settings
+        Further arguments of the workflow, as Python writes them; empty for none.
     modules
         At least one.
     """
@@ -104,6 +107,7 @@ class Decomposition(_Answer):
     workflow_name: str
     parameters: tuple[PlannedParameter, ...]
     schedule: str
+    settings: str = Field(description='Such as: timeout="2h", max_parallel=4')
     modules: tuple[ModulePlan, ...] = Field(min_length=1, max_length=40)
 
     @field_validator("workflow_name")
@@ -112,6 +116,17 @@ class Decomposition(_Answer):
         if not re.fullmatch(r"[a-z][a-z0-9-]{0,52}", name) or name.endswith("-"):
             raise ValueError(f"{name!r} is no name in kebab-case of at most 53 characters")
         return name
+
+    @field_validator("settings")
+    @classmethod
+    def _are_arguments(cls, settings: str) -> str:
+        try:
+            call = ast.parse(f"Workflow({settings}\n)", mode="eval").body
+        except (SyntaxError, ValueError) as error:
+            raise ValueError(f"{settings!r} are no arguments of Python: {error}") from error
+        if not isinstance(call, ast.Call) or call.args or not all(one.arg for one in call.keywords):
+            raise ValueError(f"{settings!r} must be arguments with names, such as timeout='2h'")
+        return settings.strip().rstrip(",")
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Decomposition:

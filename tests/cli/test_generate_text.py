@@ -110,11 +110,11 @@ def test_without_a_destination_the_program_goes_to_standard_output(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
     serve([program(SOUND)])
-    outcome = couler("generate", "Print 1.", "--whole", "--no-lake")
+    outcome = couler("generate", "Print 1.", "--whole", "--no-calibration", "--no-lake")
     assert (outcome.code, outcome.out) == (0, SOUND)
     assert "verify    the workflow is verified" in outcome.err
     assert nothing_written(folder)
-    quiet = couler("generate", "Print 1.", "--whole", "--no-lake", "-q")
+    quiet = couler("generate", "Print 1.", "--whole", "--no-calibration", "--no-lake", "-q")
     assert (quiet.out, quiet.err) == (SOUND, "")
 
 
@@ -129,7 +129,18 @@ def test_a_form_becomes_a_workflow_that_runs(couler: Couler, serve: Serve) -> No
 def test_the_outcome_as_json(couler: Couler, serve: Serve, folder: Path) -> None:
     serve([program(SOUND)])
     outcome = couler(
-        *("generate", "Print 1.", "--whole", "-o", "made.py", "--format", "json", "-e", "argo")
+        *(
+            "generate",
+            "Print 1.",
+            "--whole",
+            "--no-calibration",
+            "-o",
+            "made.py",
+            "--format",
+            "json",
+            "-e",
+            "argo",
+        )
     )
     tree = outcome.json
     assert tree["schema_version"] == 1
@@ -154,7 +165,17 @@ def test_a_user_asks_for_changes(
         ]
     )
     outcome = couler(
-        *("generate", "Print 1.", "--whole", "-i", "-o", "made.py", "--max-repairs", "0"),
+        *(
+            "generate",
+            "Print 1.",
+            "--whole",
+            "--no-calibration",
+            "-i",
+            "-o",
+            "made.py",
+            "--max-repairs",
+            "0",
+        ),
         input="print 2\nbreak it\n\n",
     )
     assert outcome.code == 0, outcome.err
@@ -168,7 +189,9 @@ def test_what_cannot_be_mended_ends_with_1_and_writes_nothing(
     couler: Couler, serve: Serve, folder: Path
 ) -> None:
     serve([program("import os\n"), program("import os\n", "mend")])
-    outcome = couler("generate", "Print 1.", "--whole", "-o", "made.py", "--max-repairs", "1")
+    outcome = couler(
+        "generate", "Print 1.", "--whole", "--no-calibration", "-o", "made.py", "--max-repairs", "1"
+    )
     assert outcome.code == 1
     assert outcome.out == ""
     assert "CLR603" in outcome.err
@@ -181,13 +204,15 @@ def test_a_setting_that_is_missing_is_not_asked_of_the_model(
 ) -> None:
     kept = SOUND.replace('name="a")', 'name="a", output={"f": couler.File("f")}, working_dir=".")')
     server = serve([program(kept)])
-    outcome = couler("generate", "Keep it.", "--whole", "-e", "airflow", "-o", "made.py")
+    outcome = couler(
+        "generate", "Keep it.", "--whole", "--no-calibration", "-e", "airflow", "-o", "made.py"
+    )
     assert outcome.code == 3
     assert "files_claim=NAME" in outcome.err
     assert len(server.requests) == 1
     assert nothing_written(folder)
     assert couler(
-        *("generate", "Keep it.", "--whole", "-e", "airflow", "-o", "made.py"),
+        *("generate", "Keep it.", "--whole", "--no-calibration", "-e", "airflow", "-o", "made.py"),
         *("--option", "files_claim=shared"),
     ).code == 0  # fmt: skip
 
@@ -241,7 +266,16 @@ def test_an_endpoint_that_is_down(
 
 def test_a_budget_that_is_reached(couler: Couler, serve: Serve, folder: Path) -> None:
     server = serve([program(SOUND)])
-    outcome = couler("generate", "Print 1.", "--whole", "-o", "made.py", "--max-tokens-total", "90")
+    outcome = couler(
+        "generate",
+        "Print 1.",
+        "--whole",
+        "--no-calibration",
+        "-o",
+        "made.py",
+        "--max-tokens-total",
+        "90",
+    )
     assert outcome.code == 4
     assert "90" in outcome.err
     assert server.requests == ()
@@ -301,9 +335,11 @@ def test_files_are_replaced_on_request_and_empty_folders_filled(
     serve([program(SOUND)])
     (folder / "a.py").write_text("x = 1\n")
     (folder / "empty").mkdir()
-    assert couler("generate", "x", "--whole", "-o", "a.py", "--replace").code == 0
+    assert (
+        couler("generate", "x", "--whole", "--no-calibration", "-o", "a.py", "--replace").code == 0
+    )
     assert (folder / "a.py").read_text() == SOUND
-    assert couler("generate", "x", "--whole", "-o", "empty").code == 0
+    assert couler("generate", "x", "--whole", "--no-calibration", "-o", "empty").code == 0
     assert {one.name for one in (folder / "empty").iterdir()} == {
         *("workflow.py", "workflow.json", "workflow.svg", "plan.txt")
     }
@@ -314,11 +350,11 @@ def test_a_dialogue_is_recorded_and_replayed(
     couler: Couler, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server = serve([program(SOUND)])
-    first = couler("generate", "Print 1.", "--whole", "--record", "talk.jsonl")
+    first = couler("generate", "Print 1.", "--whole", "--no-calibration", "--record", "talk.jsonl")
     server.close()
     for name in server.environment:
         monkeypatch.delenv(name)
-    again = couler("generate", "Print 1.", "--whole", "--replay", "talk.jsonl")
+    again = couler("generate", "Print 1.", "--whole", "--no-calibration", "--replay", "talk.jsonl")
     assert (again.code, again.out) == (0, first.out)
 
 
@@ -328,7 +364,7 @@ def test_users_show_the_model_their_own_programs(
     server = serve([program(SOUND)])
     (folder / "own").mkdir()
     (folder / "own" / "ledger.py").write_text('"""Reconcile the ledger."""\nMARK = 1\n')
-    couler("generate", "Reconcile the ledger.", "--whole", "--lake", "own")
+    couler("generate", "Reconcile the ledger.", "--whole", "--no-calibration", "--lake", "own")
     assert "MARK = 1" in server.requests[0].messages[0][1]
 
 
@@ -336,6 +372,6 @@ def test_control_characters_of_a_model_reach_no_terminal(couler: Couler, serve: 
     rule = program(SOUND)
     rule["reply"]["json"]["explanation"] = "red \x1b[31m and\nrepair    lies"
     serve([rule])
-    outcome = couler("generate", "Print 1.", "--whole", "--no-lake")
+    outcome = couler("generate", "Print 1.", "--whole", "--no-calibration", "--no-lake")
     assert "\x1b" not in outcome.err
     assert "\nrepair    lies" not in outcome.err

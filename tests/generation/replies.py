@@ -52,7 +52,13 @@ def plan(*names: str, **fields: object) -> Reply:
         {"name": name, "task": "other", "description": f"does {name}", "reads": []}
         for name in names
     ]
-    given = {"reasoning": "", "workflow_name": "made", "parameters": [], "schedule": ""}
+    given = {
+        "reasoning": "",
+        "workflow_name": "made",
+        "parameters": [],
+        "schedule": "",
+        "settings": "",
+    }
     return "decompose", given | {"modules": modules} | fields
 
 
@@ -65,8 +71,8 @@ def echo(name: str, *args: str) -> str:
     return f'{name} = couler.run_container("alpine:3.20", ["echo"]{given}, name="{name}")'
 
 
-def critique(score: float, *problems: str) -> Reply:
-    return "critique", {"problems": problems, "advice": "Mend it.", "score": score}
+def critique(score: float, *problems: str, name: str = "critique") -> Reply:
+    return name, {"problems": problems, "advice": "Mend it.", "score": score}
 
 
 def whole(text: str, *, name: str = "write") -> Reply:

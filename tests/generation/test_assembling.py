@@ -42,7 +42,12 @@ set -e
 
 def plan(*names: str, **fields: object) -> Decomposition:
     modules = tuple(ModulePlan(name=one, task="other", description="", reads=()) for one in names)
-    given: dict[str, object] = {"reasoning": "", "workflow_name": "w", "schedule": ""}
+    given: dict[str, object] = {
+        "reasoning": "",
+        "workflow_name": "w",
+        "schedule": "",
+        "settings": "",
+    }
     given |= {"parameters": (), "modules": modules, **fields}
     return Decomposition.model_validate(given)
 

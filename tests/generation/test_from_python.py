@@ -29,7 +29,9 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     with ScriptedServer([{"when": {"prompt": "write"}, "reply": {"json": answer}}]) as server:
         for name, value in server.environment.items():
             monkeypatch.setenv(name, value)
-        options = couler.GenerateOptions(decompose=False, targets={"argo": Target()})
+        options = couler.GenerateOptions(
+            decompose=False, calibrate=False, targets={"argo": Target()}
+        )
         made = couler.generate("Print 1.", options=options)
     assert made.is_verified
     assert "- name: a" in made.compile("argo").to_text()
@@ -48,7 +50,9 @@ def test_a_model_and_a_folder_are_given(tmp_path: Path) -> None:
 
 def test_without_a_workflow_there_is_nothing_to_compile() -> None:
     model = Replies(whole("import os"))
-    options = couler.GenerateOptions(decompose=False, max_repairs=0, use_lake=False)
+    options = couler.GenerateOptions(
+        decompose=False, calibrate=False, max_repairs=0, use_lake=False
+    )
     made = couler.generate("Print 1.", model=model, options=options)
     assert not made.is_verified
     with pytest.raises(ValueError, match=r"no workflow came of the description.*CLR603"):

@@ -12,6 +12,7 @@ SOUND: dict[str, object] = {
     "workflow_name": "two-tasks",
     "parameters": [{"name": "depth", "default": "3"}],
     "schedule": "",
+    "settings": "",
     "modules": [
         {"name": "load", "task": "data-loading", "description": "", "reads": []},
         {"name": "fit", "task": "training", "description": "", "reads": ["load"]},
@@ -40,6 +41,10 @@ def test_a_sound_one_is_taken() -> None:
         ({"parameters": [{"name": "x", "default": "svm"}]}, "is not JSON"),
         ({"parameters": [{"name": "x=1) #", "default": "1"}]}, "no name in snake_case"),
         ({"parameters": [{"name": "x", "default": "1"}] * 2}, "two parameters have the same name"),
+        ({"settings": "timeout="}, "are no arguments of Python"),
+        ({"settings": "'x'"}, "must be arguments with names"),
+        ({"settings": "**options"}, "must be arguments with names"),
+        ({"settings": "timeout='2h') as wf: import os #"}, "are no arguments of Python"),
         ({"more": 1}, "Extra inputs"),
     ],
 )

@@ -18,7 +18,8 @@ PROMPTS = {
     "generate": ("description", "plan", "program", "module", "feedback"),
     "repair": ("description", "plan", "program", "module", "code", "problems"),
     "critique": ("description", "plan", "program", "module", "code"),
-    "write": ("description",),
+    "write": ("description", "feedback"),
+    "critique-program": ("description", "program"),
     "mend": ("description", "program", "problems"),
     "revise": ("description", "program", "feedback"),
     "sketch": ("description",),
@@ -49,12 +50,12 @@ def test_options_say_what_prompts_have() -> None:
     whole = Prompts(GenerateOptions(), lake)
     found = whole.snippets("train on GPUs")
     assert found
-    system = whole.render("write", snippets=found, description="x").messages[0].content
+    system = whole.render("write", snippets=found, description="x", feedback="").messages[0].content
     assert api_card() in system
     assert found[0].code in system
     bare = Prompts(GenerateOptions(use_card=False, use_lake=False), lake)
     assert bare.snippets("train on GPUs") == ()
-    system = bare.render("write", snippets=(), description="x").messages[0].content
+    system = bare.render("write", snippets=(), description="x", feedback="").messages[0].content
     assert "couler.run_job" not in system
     assert "<code>" not in system
 
