@@ -24,6 +24,7 @@
     ├── GroupingError (ValueError)       steps cannot share pods so; carries all that is wrong
     ├── PlacementError (ValueError)      tasks cannot be placed so; carries all that is wrong
     │   └── UnplaceableError             no node of the cluster can run some tasks
+    ├── TuningError (ValueError)         cards, a search space or what came of them are wrong
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
@@ -73,6 +74,7 @@ __all__ = [
     "SeveralWorkflowsError",
     "StateError",
     "StoreError",
+    "TuningError",
     "UnplaceableError",
     "UnsupportedFeatureError",
     "WireError",
@@ -295,6 +297,20 @@ class UnplaceableError(PlacementError):
             "no node can run these tasks; add a node that can, or change what they ask for:",
             [str(one) for one in self.tasks],
         )
+
+
+class TuningError(CoulerError, ValueError):
+    """A card or a search space is wrong, or hyperparameters cannot be chosen by them.
+
+    Attributes
+    ----------
+    problems
+        Each by itself, in words.
+    """
+
+    def __init__(self, message: str, problems: Sequence[str] = ()) -> None:
+        self.problems = tuple(problems) or (message,)
+        super().__init__("\n".join([message, *(f"  {one}" for one in problems)]))
 
 
 class ConfigurationError(CoulerError):
