@@ -28,6 +28,9 @@
     ├── ConfigurationError               a setting is wrong or an extra is missing
     ├── EngineError                      an engine or its API refused or failed
     │   └── ScheduleNotFoundError (LookupError)  it keeps no schedule of that name
+    ├── LanguageModelError               an endpoint of a language model cannot be used, or refused
+    │   ├── ModelAnswerError             it answered, but nothing that can be used
+    │   └── ModelBudgetError             a call could pass what a run may spend
     ├── StateError                       what is kept of runs cannot be read or written
     │   ├── RunBusyError                 another process works on the run
     │   ├── RunExistsError               a run of that name is recorded already
@@ -61,8 +64,11 @@ __all__ = [
     "FilesLeftError",
     "GroupingError",
     "InvalidWorkflowError",
+    "LanguageModelError",
     "LostArtifactError",
     "MissingOutputError",
+    "ModelAnswerError",
+    "ModelBudgetError",
     "NoWorkflowError",
     "ParameterError",
     "PlacementError",
@@ -341,6 +347,43 @@ class ScheduleNotFoundError(EngineError, LookupError):
     """The engine keeps no schedule of the name that was asked for."""
 
     exit_code = 2
+
+
+class LanguageModelError(CoulerError):
+    """An endpoint of a language model cannot be reached, refuses, or answers rubbish."""
+
+    exit_code = 4
+
+
+class ModelAnswerError(LanguageModelError):
+    """A model answered, but what it said cannot be used; to ask again may help.
+
+    Attributes
+    ----------
+    text
+        What it said.
+    finish_reason
+        Why it ended, such as `length`; empty where the endpoint did not say.
+    """
+
+    def __init__(self, message: str, *, text: str = "", finish_reason: str = "") -> None:
+        self.text = text
+        self.finish_reason = finish_reason
+        super().__init__(message)
+
+
+class ModelBudgetError(LanguageModelError):
+    """A call could pass the budget of a run, so it was not made or its answer was cut.
+
+    Attributes
+    ----------
+    spent
+        What was spent, of how much, and by which calls, in words.
+    """
+
+    def __init__(self, message: str, *, spent: str = "") -> None:
+        self.spent = spent
+        super().__init__(message)
 
 
 class StateError(CoulerError):
