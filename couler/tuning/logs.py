@@ -54,9 +54,7 @@ class PredictedLog(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    reason: t.Annotated[
-        str, Field(description="why training would go so, in one or two sentences")
-    ]
+    reason: t.Annotated[str, Field(description="why training would go so, in one or two sentences")]
     metric: t.Annotated[str, Field(description="name of the metric, as in the data card")]
     loss: t.Annotated[str, Field(description="name of the loss")]
     unit: t.Literal["epoch", "iteration"]

@@ -59,8 +59,9 @@ def parse_yaml(text: str, where: str) -> object:
     try:
         for event in yaml.parse(text, Loader=loader):
             if isinstance(event, yaml.AliasEvent):
-                line = event.start_mark.line + 1
-                raise TuningError(f"{where}:{line}: aliases (*{event.anchor}) are not read here")
+                mark = event.start_mark
+                place = where if mark is None else f"{where}:{mark.line + 1}"
+                raise TuningError(f"{place}: aliases (*{event.anchor}) are not read here")
         return yaml.load(text, Loader=loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         if isinstance(error, TuningError):
@@ -131,7 +132,7 @@ def _fields_at(model: type[BaseModel], parents: t.Sequence[int | str]) -> list[s
             return []
         field = kind.model_fields.get(str(part))
         kind = None if field is None else _model_in(field.annotation)
-    return list(kind.model_fields) if isinstance(kind, type) else []
+    return list(getattr(kind, "model_fields", ()))
 
 
 def _model_in(annotation: t.Any) -> t.Any:

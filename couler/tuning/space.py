@@ -236,10 +236,11 @@ class SearchSpace(Sheet):
                 found.append(f"{name} is only there when {_condition(one)}")
             elif problem := one.problem(setting[name]):
                 found.append(f"{name} {problem}")
-        for name in setting:
-            if name not in self.parameters:
-                found.append(f'there is no "{name}".{did_you_mean(name, self.parameters)}')
-        return found
+        return found + [
+            f'there is no "{name}".{did_you_mean(name, self.parameters)}'
+            for name in setting
+            if name not in self.parameters
+        ]
 
     def exact(self, setting: Setting) -> dict[str, t.Any]:
         """Return a right candidate in the order and the types of the space."""
