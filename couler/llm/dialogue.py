@@ -58,9 +58,9 @@ class Usage:
     Attributes
     ----------
     calls
-        Requests that were answered, or that may have been billed though no answer came.
+        Requests that were answered.
     prompt_tokens, completion_tokens
-        As the endpoint counts them; where it does not say, the most that it can be.
+        As the endpoint counts them; where it does not say, a token for each four bytes of UTF-8.
     seconds
         From the request to the answer, waits between attempts included.
     cost

@@ -79,11 +79,11 @@ def render_prompt(package: str, name: str, **values: object) -> Prompt:
 
 
 def title_of(system: str) -> tuple[str, str] | None:
-    """Return name and version that the first line of a system message states, if it does.
+    r"""Return name and version that the first line of a system message states, if it does.
 
     Examples
     --------
-    >>> title_of("couler prompt: decompose v2\\nYou split texts.")
+    >>> title_of("couler prompt: decompose v2\nYou split texts.")
     ('decompose', '2')
     """
     found = re.match(rf"{TITLE}(\S+) v(\S+)(?:\n|$)", system)

@@ -6,7 +6,6 @@ import typing as t
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from couler.errors import ConfigurationError
@@ -98,7 +97,7 @@ class LlmSettings:
     temperature: float | None = None
     seed: int | None = None
     answer_tokens: int | None = None
-    prices: Mapping[str, Price] = MappingProxyType({})
+    prices: Mapping[str, Price] = field(default_factory=dict)
     currency: str = "USD"
     max_tokens_total: int | None = None
     max_cost: float | None = None
