@@ -37,6 +37,26 @@ Machines: t.TypeAlias = Callable[[], Cluster | None]
 """Gives the machines of a cluster; None where nobody has described any."""
 
 
+@dataclasses.dataclass(frozen=True)
+class TunedParameters:
+    """Hyperparameters that tuning chose.
+
+    Attributes
+    ----------
+    parameters
+        Their values by name, as JSON has them.
+    why
+        Why they were chosen, in a few words.
+    """
+
+    parameters: Mapping[str, t.Any]
+    why: str
+
+
+Tuned: t.TypeAlias = Callable[[str], TunedParameters]
+"""Gives what tuning chose, by the name of the file that tells it."""
+
+
 class PassContext:
     """What a pass is told, and where it says what it did.
 
@@ -58,6 +78,8 @@ class PassContext:
         Gives what earlier runs took; None where nobody is to be asked for it.
     cluster
         Gives the machines that steps can run on; None where nobody is to be asked for them.
+    tuned
+        Gives outcomes of tuning; None where nobody is to be asked for them.
 
     Attributes
     ----------
@@ -92,6 +114,7 @@ class PassContext:
         refusals: Refusals | None = None,
         history: History | None = None,
         cluster: Machines | None = None,
+        tuned: Tuned | None = None,
     ) -> None:
         self.engine = engine
         self.profile = profile
@@ -99,6 +122,7 @@ class PassContext:
         self.parts_are_barriers = parts_are_barriers
         self.refusals = refusals
         self.history = history
+        self.tuned = tuned
         self._cluster = cluster
         self.reason = ""
         self.step_reasons: dict[str, str] = {}

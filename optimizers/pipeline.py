@@ -16,6 +16,7 @@ from couler.optimizers.base import (
     Pass,
     PassContext,
     Refusals,
+    Tuned,
     Weigh,
     defaults_of,
     options_of,
@@ -64,6 +65,7 @@ class Pipeline:
         refusals: Refusals | None = None,
         history: History | None = None,
         cluster: Machines | None = None,
+        tuned: Tuned | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
         """Run the passes, and verify before the first and after each.
@@ -74,8 +76,9 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers, refusals, history, cluster
-            What the passes are told of the engine, earlier runs and machines (`PassContext`).
+        weigh, parts_are_barriers, refusals, history, cluster, tuned
+            What the passes are told of the engine, earlier runs, machines and outcomes of tuning
+            (`PassContext`).
         verified
             The caller has verified the workflow, so it need not be verified again.
 
@@ -110,6 +113,7 @@ class Pipeline:
                 refusals=refusals,
                 history=history,
                 cluster=cluster,
+                tuned=tuned,
             )
             record = _run_one(pass_, workflow, context)
             records.append(record)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from pathlib import Path
 
 from couler.backends.base import Backend, Target
 from couler.cluster.model import Cluster
@@ -13,7 +14,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.storages import fill_locations
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.base import Machines, Pass, fits_engine
+from couler.optimizers.base import Machines, Pass, TunedParameters, fits_engine
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
@@ -79,8 +80,16 @@ def rewrite(
         refusals=refusals(backend, target),
         history=None if history is None else partial(history, workflow.name, engine),
         cluster=(lambda: cluster) if isinstance(cluster, Cluster) else cluster,
+        tuned=_tuned,
         verified=True,
     )
+
+
+def _tuned(file: str) -> TunedParameters:
+    """Return what an outcome of `couler tune` tells."""
+    from couler.tuning.outcome import read_outcome  # who fills no hyperparameters needs none
+
+    return read_outcome(Path(file)).as_tuned()
 
 
 def _as_pass(one: Pass | str) -> Pass:

@@ -10,6 +10,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 from couler.errors import TuningError
 from couler.ir.base import JsonMap
 from couler.ir.yaml_writer import dump
+from couler.optimizers.base import TunedParameters
 from couler.tuning.metrics import Metric
 from couler.tuning.ranks import spearman
 from couler.tuning.reading import MOST_BYTES, Sheet, make_sheet, parse_yaml, read_text
@@ -190,6 +191,10 @@ class Outcome(Sheet):
         ]
         predicted, real = [one for one, _ in pairs], [one for _, one in pairs]
         return (spearman(predicted, real) if len(pairs) > 2 else None), len(pairs)
+
+    def as_tuned(self) -> TunedParameters:
+        """Return what the pass `tune` needs of it."""
+        return TunedParameters(self.parameters, self.why)
 
     def to_json(self) -> dict[str, t.Any]:
         """Return the outcome as JSON, which reads back equal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing as t
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from couler.backends.base import RunOptions
@@ -53,7 +53,7 @@ class ValidateOptions:
     splits: int = 5
     seed: int = 0
     test_fraction: float = 0.2
-    run: RunOptions = RunOptions()
+    run: RunOptions = field(default_factory=RunOptions)
 
     def __post_init__(self) -> None:
         for name in ("top", "splits"):
