@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 if t.TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from couler.errors import LanguageModelError
+
 Role: t.TypeAlias = t.Literal["system", "user", "assistant"]
 
 M = t.TypeVar("M", bound="BaseModel")
@@ -126,6 +128,14 @@ class Parsed(t.Generic[M]):
 
     value: M
     answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An answer that came, and why it cannot be used, if so."""
+
+    answer: Answer
+    problem: LanguageModelError | None = None
 
 
 class LanguageModel(t.Protocol):
