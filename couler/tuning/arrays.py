@@ -65,9 +65,12 @@ def read_arrays(path: Path) -> Arrays:
         if isinstance(error, TuningError):
             raise
         raise TuningError(f"{path} cannot be read as npz: {error}") from error
+    if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
+        raise TuningError(f"{path} cannot be read as npz: X and y are no arrays of numpy")
     if x.dtype.kind not in "biuf" or y.dtype.kind not in "biufUS":
         raise TuningError(f"{path}: X has numbers and y numbers or texts, not {x.dtype}, {y.dtype}")
-    x = x.reshape(len(x), -1) if x.ndim else x
+    if x.ndim > 2 and x.size:
+        x = x.reshape(len(x), -1)
     if x.ndim != 2 or y.ndim != 1 or len(x) != len(y) or not x.size:
         raise TuningError(f"{path}: X has n x m values and y n, not {x.shape} and {y.shape}")
     labels = y.astype(str) if y.dtype.kind in "US" else y

@@ -23,25 +23,25 @@ _MOST_TOLD = 20
 _Scalar: t.TypeAlias = bool | int | float | str | None
 
 
-class _Named(BaseModel):
+class NamedValue(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     value: _Scalar | tuple[_Scalar, ...]
 
 
-class _Setting(BaseModel):
+class ProposedSetting(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    parameters: tuple[_Named, ...]
+    parameters: tuple[NamedValue, ...]
 
 
-class _Settings(BaseModel):
+class ProposedSettings(BaseModel):
     """What is asked for. A list of names and values, since a schema has no free keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    settings: tuple[_Setting, ...]
+    settings: tuple[ProposedSetting, ...]
 
 
 @dataclass
@@ -96,7 +96,7 @@ def ask_for_settings(
     taken = set(known)
     for _ in range(_TRIES):
         try:
-            answer = model.ask_for(prompt, _Settings, temperature=temperature, seed=seed)
+            answer = model.ask_for(prompt, ProposedSettings, temperature=temperature, seed=seed)
         except ModelAnswerError as error:
             found.refused.append(" ".join(str(error).split())[:500])
             continue
@@ -126,7 +126,7 @@ def ask_for_settings(
 
 
 def _problems(
-    proposed: _Setting, setting: dict[str, t.Any], space: SearchSpace, taken: set[str]
+    proposed: ProposedSetting, setting: dict[str, t.Any], space: SearchSpace, taken: set[str]
 ) -> list[str]:
     if len(setting) < len(proposed.parameters):
         return ["it names a hyperparameter twice"]

@@ -127,11 +127,15 @@ def _problems(model: type[BaseModel], error: ValidationError) -> Iterator[str]:
 def _fields_at(model: type[BaseModel], parents: t.Sequence[int | str]) -> list[str]:
     """Return the keys of the table at a place, as far as types tell it."""
     kind: t.Any = model
+    is_inside = True
     for part in parents:
-        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
-            return []
-        field = kind.model_fields.get(str(part))
+        if not is_inside:  # the key or number of one of several
+            is_inside = True
+            continue
+        field = getattr(kind, "model_fields", {}).get(str(part))
         kind = None if field is None else _model_in(field.annotation)
+        several = (dict, tuple)
+        is_inside = field is None or t.get_origin(field.annotation) not in several
     return list(getattr(kind, "model_fields", ()))
 
 

@@ -135,7 +135,7 @@ def _parts(path: Path) -> tuple[dict[t.Any, t.Any], str]:
 
 def _summary(text: str) -> str:
     """Return the beginning of the text, without titles, comments and pictures."""
-    plain = re.sub(r"<!--.*?-->|^#.*$|!\[[^\]]*\]\([^)]*\)", "", text, flags=re.S | re.M)
+    plain = re.sub(r"<!--.*?-->|^#[^\n]*$|!\[[^\]]*\]\([^)]*\)", "", text, flags=re.S | re.M)
     return " ".join(plain.split())[:_MOST_TEXT]
 
 

@@ -69,7 +69,7 @@ class Parameter(Sheet):
 
     @model_validator(mode="after")
     def _check(self) -> t.Self:
-        if (self.values is None) == (self.low is None and self.high is None):
+        if self.values is None and self.low is None and self.high is None:
             raise ValueError("give values, or low and high")
         if self.values is not None:
             if self.type is not None or self.low is not None or self.high is not None or self.log:

@@ -116,7 +116,8 @@ def test_what_the_step_does_not_have_is_refused_with_the_nearest_name() -> None:
 
 
 def test_a_value_of_another_type_is_refused() -> None:
-    with pytest.raises(EngineOptionError, match=re.escape('"depth" of the step "fit" is int, and 0.5 was')):
+    told = re.escape('"depth" of the step "fit" is int, and 0.5 was')
+    with pytest.raises(EngineOptionError, match=told):
         tuned(flow(fit(given("depth", 3, "int"))), {"depth": 0.5}, override=True)
 
 
