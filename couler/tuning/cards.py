@@ -13,6 +13,7 @@ The data cards of `couler.operations` are others: they tell what work takes, and
 from __future__ import annotations
 
 import json
+import os
 import typing as t
 from pathlib import Path
 
@@ -174,6 +175,13 @@ class DataCard(Sheet):
         """Return what a prompt tells of it; see `as_data`."""
         return as_data(self.model_dump(exclude={"data"}, exclude_defaults=True))
 
+    def seen_from(self, folder: Path) -> t.Self:
+        """Return the card with the path of its data as it starts at a folder."""
+        if self.data is None or self.data.file is None:
+            return self
+        found = os.path.relpath(self.data.file, folder)
+        return self.model_copy(update={"data": self.data.model_copy(update={"file": found})})
+
 
 class Training(Sheet):
     """How the model is trained for real.
@@ -227,6 +235,10 @@ class ModelCard(Sheet):
         fixed = {} if self.training is None else {"fixed": dict(self.training.fixed)}
         told = self.model_dump(exclude={"training"}, exclude_defaults=True)
         return as_data({**told, **{key: one for key, one in fixed.items() if one}})
+
+    def seen_from(self, folder: Path) -> t.Self:
+        """Return the card: it has no paths."""
+        return self
 
 
 def as_data(value: object) -> str:

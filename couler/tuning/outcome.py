@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import typing as t
 from pathlib import Path
 
@@ -52,11 +53,6 @@ class RealTraining(Sheet):
     def mean(self) -> float | None:
         """The mean over all divisions; None if one failed."""
         return sum(self.scores) / len(self.scores) if self.scores else None
-
-    @property
-    def spread(self) -> float | None:
-        """The greatest less the least of the scores; None if one failed."""
-        return max(self.scores) - min(self.scores) if self.scores else None
 
 
 class Candidate(Sheet):
@@ -204,6 +200,10 @@ class Outcome(Sheet):
         if any(one.real is not None for one in self.candidates):
             tree["rank_correlation"] = {"spearman": correlation, "candidates": count}
         return tree
+
+    def to_json_text(self) -> str:
+        """Return the outcome as a text of JSON, which reads back equal."""
+        return json.dumps(self.to_json(), ensure_ascii=False, indent=2) + "\n"
 
     def to_yaml(self) -> str:
         """Return the outcome as YAML, which reads back equal."""

@@ -19,7 +19,7 @@ from couler.tuning.outcome import Candidate, Outcome, RealTraining
 from couler.tuning.rows import TrainingRows, rows_of
 from couler.tuning.space import Setting
 
-__all__ = ["ValidateOptions", "train_for_real", "trials_of", "validate"]
+__all__ = ["ValidateOptions", "check_trainable", "train_for_real", "trials_of", "validate"]
 
 _TASKS: Mapping[str, Task] = {"classes": "classification", "number": "regression"}
 
@@ -114,6 +114,21 @@ def validate(
         for one in outcome.candidates
     )
     return best_of(outcome.model_copy(update={"candidates": candidates}))
+
+
+def check_trainable(data: DataCard, model: ModelCard, home: Path | None = None) -> None:
+    """Refuse cards of which nothing can be trained, before anything is predicted.
+
+    Raises
+    ------
+    TuningError
+        A card does not say what training needs, or the data cannot be read.
+    ConfigurationError
+        scikit-learn is not installed.
+    """
+    _training_of(model)
+    _scorer_of(data)
+    rows_of(data, home)
 
 
 def trials_of(outcome: Outcome, top: int) -> list[Candidate]:
