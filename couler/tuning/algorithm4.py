@@ -145,6 +145,8 @@ class _Tuning:
 
     def run(self) -> Outcome:
         source = self.options.source or self.space.candidates
+        if source == "given" and not self.space.given:
+            raise TuningError("the search space has no list `given` of candidates. Add one")
         if self.options.rounds > 1 and source in ("given", "grid"):
             raise TuningError(
                 f"candidates are {'a given list' if source == 'given' else 'a grid'}, which has 1 "
