@@ -47,6 +47,7 @@ COMMANDS = {
     "cluster": "Show the machines that steps can be placed on.",
     "tune": "Choose hyperparameters from a data card, a model card and a search space.",
     "zoo": "Show the ready-made steps that are installed.",
+    "llm": "Check an endpoint of language models, or imitate one.",
     "init": "Write an example workflow to begin with.",
     "completion": "Print a script that completes commands in a shell.",
 }

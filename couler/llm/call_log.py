@@ -41,8 +41,11 @@ class CallLog:
             write_all(self._file, line)
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; remove it if there was no call."""
+        is_empty = os.fstat(self._file).st_size == 0
         os.close(self._file)
+        if is_empty:
+            self.path.unlink(missing_ok=True)
 
 
 def read_log(path: Path) -> Iterator[dict[str, t.Any]]:
