@@ -55,6 +55,7 @@ PAGES = (
     "docs/clusters.md",
     "docs/placement.md",
     "docs/estimates.md",
+    "docs/tuning.md",
 )
 
 _BLOCK = re.compile(
