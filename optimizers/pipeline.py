@@ -12,10 +12,12 @@ from couler.ir.verify import verify
 from couler.ir.workflow import Workflow
 from couler.optimizers.base import (
     History,
+    Kept,
     Machines,
     Pass,
     PassContext,
     Refusals,
+    Timings,
     Tuned,
     Weigh,
     defaults_of,
@@ -64,7 +66,9 @@ class Pipeline:
         parts_are_barriers: bool | None = None,
         refusals: Refusals | None = None,
         history: History | None = None,
+        timings: Timings | None = None,
         cluster: Machines | None = None,
+        kept: Kept | None = None,
         tuned: Tuned | None = None,
         verified: bool = False,
     ) -> tuple[Workflow, PassLog]:
@@ -76,7 +80,7 @@ class Pipeline:
             The workflow to rewrite.
         engine, profile
             What the result is for; None for any.
-        weigh, parts_are_barriers, refusals, history, cluster, tuned
+        weigh, parts_are_barriers, refusals, history, timings, cluster, kept, tuned
             What the passes are told of the engine, earlier runs, machines and outcomes of tuning
             (`PassContext`).
         verified
@@ -112,7 +116,9 @@ class Pipeline:
                 parts_are_barriers=parts_are_barriers,
                 refusals=refusals,
                 history=history,
+                timings=timings,
                 cluster=cluster,
+                kept=kept,
                 tuned=tuned,
             )
             record = _run_one(pass_, workflow, context)
@@ -154,6 +160,7 @@ def _run_one(pass_: Pass, workflow: Workflow, context: PassContext) -> PassRecor
         reason=context.reason,
         derived=context.derived,
         gave_up=tuple(context.gave_up),
+        facts=context.facts,
         before=workflow,
         after=after,
         step_reasons=context.step_reasons,

@@ -14,7 +14,7 @@ from couler.ir.diagnostics import Diagnostic
 from couler.ir.storages import fill_locations
 from couler.ir.walk import scopes
 from couler.ir.workflow import Step, Workflow
-from couler.optimizers.base import Machines, Pass, TunedParameters, fits_engine
+from couler.optimizers.base import Kept, Machines, Pass, TunedParameters, fits_engine
 from couler.optimizers.log import PassLog, PassRecord
 from couler.optimizers.pipeline import Callback, Pipeline, default_pipeline
 from couler.optimizers.registry import read_pass
@@ -57,6 +57,7 @@ def rewrite(
     on_pass: Callback | None = None,
     history: EarlierRuns | None = None,
     cluster: Cluster | Machines | None = None,
+    kept: Kept | None = None,
 ) -> tuple[Workflow, PassLog]:
     """Run passes over a verified workflow without defaults.
 
@@ -78,8 +79,10 @@ def rewrite(
         weigh=weigher(backend, target),
         parts_are_barriers=parts_are_barriers(backend, target),
         refusals=refusals(backend, target),
-        history=None if history is None else partial(history, workflow.name, engine),
+        history=None if history is None else partial(history.profiles, workflow.name, engine),
+        timings=None if history is None else history.timings,
         cluster=(lambda: cluster) if isinstance(cluster, Cluster) else cluster,
+        kept=kept,
         tuned=_tuned,
         verified=True,
     )
