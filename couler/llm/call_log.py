@@ -99,13 +99,13 @@ def open_private(path: Path, what: str, *, fresh: bool = False) -> int:
         It cannot be opened.
     """
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (os.O_EXCL if fresh else 0)
+    if fresh and path.exists():
+        raise ConfigurationError(
+            f"{path} is there already: remove it, or name another file for {what}"
+        )
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         file = os.open(path, flags, 0o600)
-    except FileExistsError as error:
-        raise ConfigurationError(
-            f"{path} is there already: remove it, or name another file for {what}"
-        ) from error
     except OSError as error:
         raise ConfigurationError(f"{what}, {path}, cannot be written: {_why(error)}") from error
     os.fchmod(file, 0o600)

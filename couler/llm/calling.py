@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-import time
 import typing as t
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from time import monotonic, sleep
 
 from couler.errors import LanguageModelError, ModelAnswerError
 from couler.llm.budget import Budget, Reservation
@@ -160,7 +160,7 @@ class Caller:
             "seed": request.seed,
             "messages": [one._asdict() for one in messages],
         }
-        went = _Attempts(time.monotonic())
+        went = _Attempts(monotonic())
         outcome: Json = {"status": None, "answer": None, "error": "interrupted"}
         try:
             heard = self._until_answered(request, form, rung, messages, went)
@@ -180,7 +180,7 @@ class Caller:
 
     def _outcome(self, went: _Attempts) -> Json:
         found: Json = {
-            "seconds": round(time.monotonic() - went.started, 3),
+            "seconds": round(monotonic() - went.started, 3),
             "max_tokens": went.answer_tokens,
             "retries": went.retries,
         }
@@ -287,11 +287,12 @@ class Caller:
         )
         if number == 0 or wait_s >= 2:
             self._tell(f"language model: {failed.reason}; trying again in {wait_s:.3g} s")
-        time.sleep(wait_s)
+        sleep(wait_s)
 
     def _error(self, name: str, failed: Failed, retries: int) -> LanguageModelError:
         tried = f", after {retries + 1} attempts" if retries else ""
-        hint = f". {failed.hint}" if failed.hint else ""
+        stop = "" if failed.reason.endswith(("?", "!")) else "."
+        hint = f"{stop} {failed.hint}" if failed.hint else ""
         return LanguageModelError(f"{self._where(name)}{tried}: {failed.reason}{hint}")
 
     def _heard(
@@ -315,7 +316,7 @@ class Caller:
             calls=1,
             prompt_tokens=tokens[0],
             completion_tokens=tokens[1],
-            seconds=time.monotonic() - went.started,
+            seconds=monotonic() - went.started,
             cost=None if price is None else price.cost(*tokens),
             estimated_calls=int(reply.tokens is None),
         )

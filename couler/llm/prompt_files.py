@@ -19,7 +19,7 @@ _FIELD = re.compile(r"version:\s*(?P<version>[\w.-]+)\s*")
 _SECTION = re.compile(r"^# (system|user|assistant)[ \t]*\n", re.M)
 
 
-def render_prompt(package: str, name: str, **values: object) -> Prompt:
+def render_prompt(package: str, name: str, /, **values: object) -> Prompt:
     """Return a prompt of a package, with values filled in.
 
     Parameters

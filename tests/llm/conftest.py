@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import typing as t
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -75,9 +75,7 @@ class World:
     def open(self, **fields: t.Any) -> OpenedModel:
         """Open a model, which is closed after the test."""
         files = {name: fields.pop(name) for name in ("record", "replay") if name in fields}
-        opened = open_model(
-            self.settings(**fields), log=self.log, tell=self.told.append, **files
-        )
+        opened = open_model(self.settings(**fields), log=self.log, tell=self.told.append, **files)
         return self._stack.enter_context(opened)
 
     def model(self, rules: Rules | Mapping[str, t.Any], **fields: t.Any) -> OpenedModel:
@@ -99,6 +97,5 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
 def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Wait not at all, and remember for how long."""
     waits: list[float] = []
-    sleep: Callable[[float], None] = waits.append
-    monkeypatch.setattr("couler.llm.calling.time.sleep", sleep)
+    monkeypatch.setattr("couler.llm.calling.sleep", waits.append)
     return waits

@@ -95,9 +95,7 @@ def test_a_refused_form_is_asked_for_in_the_next_way_and_remembered(
 @pytest.mark.parametrize(
     ("structured", "form"), [("schema", "json_schema"), ("object", "json_object"), ("text", None)]
 )
-def test_a_way_that_is_set_is_the_only_one(
-    world: World, structured: str, form: str | None
-) -> None:
+def test_a_way_that_is_set_is_the_only_one(world: World, structured: str, form: str | None) -> None:
     model = world.model([{"reply": GOOD}], structured=structured)
     model.ask_for(PROMPT, Task)
     assert [one.form for one in world.server.requests] == [form]
