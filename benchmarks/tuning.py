@@ -310,7 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", type=Path, metavar="OUT", help="write all rows there")
     parser.add_argument("--seed", type=int, default=1, help="the first; default %(default)s")
-    parser.add_argument("--seeds", type=int, default=5, help="how many; default %(default)s")
+    parser.add_argument("--seeds", type=int, default=3, help="how many; default %(default)s")
     parser.add_argument("--trainings", type=int, default=8, help="of each; default %(default)s")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="processes")
     parser.add_argument("--quick", action="store_true", help="2 sets, 2 seeds, 3 trainings")
@@ -333,8 +333,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     print(f"{trainings} trainings each, {folds} folds, {seeds} seeds from {asked.seed}\n")
     with ProcessPoolExecutor(asked.jobs) as pool:
-        found = pool.map(measure, places, [options] * len(places))
-        rows = [row for each in found for row in each]
+        rows = []
+        for place, found in zip(
+            places, pool.map(measure, places, [options] * len(places)), strict=True
+        ):
+            rows += found
+            print(f"{' '.join(map(str, place))}: done", file=sys.stderr)
     print("\n".join(table(rows)))
     if asked.json is not None:
         whole = {

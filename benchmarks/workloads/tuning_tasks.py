@@ -27,7 +27,7 @@ parameters:
   hidden_layer_sizes: {values: [[8], [32], [100], [32, 16]], default: [100]}
   learning_rate_init: {low: 0.0001, high: 0.3, log: true, default: 0.001}
   alpha: {low: 0.000001, high: 10.0, log: true, default: 0.0001}
-  batch_size: {values: [16, 64, 200], default: 200}
+  batch_size: {values: [32, 64, 200], default: 200}
   activation: {values: [relu, tanh], default: relu}
 """,
 }

@@ -70,6 +70,7 @@ def test_json_and_the_file_are_the_outcome(couler: Run, serve: Serve, folder: Pa
     assert done.json["schema_version"] == 1
     assert done.json["parameters"] == GOOD
     assert yaml.safe_load((folder / "tuned.yaml").read_text()) == done.json
+    assert not [one for one in folder.iterdir() if one.name.startswith(".")]
     couler("tune", *ONE, "-o", "tuned.json", "-q")
     assert json.loads((folder / "tuned.json").read_text()) == done.json
 

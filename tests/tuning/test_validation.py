@@ -112,9 +112,22 @@ def test_files_are_trained_on_and_other_content_is_no_hit(tmp_path: Path, trees:
     card = draw_data_card(rows)
     assert card.columns[0].type == "text"  # it is left out
     home = options(tmp_path / "home", splits=1)
-    assert train_for_real({"c": {}}, card, trees, home)["c"].mean == pytest.approx(1, abs=0.1)
-    rows.write_text(rows.read_text().replace("up", "down", 30))
-    assert (train_for_real({"c": {}}, card, trees, home)["c"].mean or 0) < 0.95
+    ended: list[str] = []
+
+    def train() -> float | None:
+        ended.clear()
+        found = train_for_real(
+            *({"c": {}}, card, trees, home),
+            on_event=lambda event: ended.append(event.status) if event.status else None,
+        )
+        return found["c"].mean
+
+    first = train()
+    assert first == pytest.approx(1, abs=0.1)
+    assert (train(), ended) == (first, ["cached"])
+    rows.write_text(rows.read_text().replace(",up", ",down", 10))
+    assert train() is not None
+    assert ended == ["succeeded"]
 
 
 def test_npz_files_are_trained_on(tmp_path: Path, trees: ModelCard) -> None:
