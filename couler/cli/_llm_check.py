@@ -37,14 +37,14 @@ class Outcome:
     text
         Its answer to the prompt without a form.
     rung
-        How it can be asked for a form.
+        How it can be asked for a form; None where a recording answers.
     usage
         Of the calls.
     """
 
     model: str
     text: str
-    rung: str
+    rung: str | None
     usage: Usage
 
     def to_json(self) -> dict[str, t.Any]:
@@ -76,10 +76,15 @@ class Outcome:
             "tokens of prompts and of answers"
         )
         answer = " ".join(self.text.split())[:60]
+        form = (
+            "this is a recording; no endpoint was asked"
+            if self.rung is None
+            else f"forms of answers are asked for {_FORMS[self.rung]}"
+        )
         return [
             "",
             f"it answers: {answer!r}, as {self.model}",
-            f"forms of answers are asked for {_FORMS[self.rung]}",
+            form,
             f"price: {stated}",
             usage_text(self.usage, settings.currency),
         ]
@@ -96,7 +101,7 @@ def check_endpoint(model: OpenedModel) -> Outcome:
     prompt = render_prompt("couler.llm", "check")
     answer = model.ask(prompt)
     model.ask_for(prompt, Checked)
-    return Outcome(answer.model, answer.text.strip(), model.rung or "replay", model.usage)
+    return Outcome(answer.model, answer.text.strip(), model.rung, model.usage)
 
 
 def rows_of(found: FoundSettings) -> list[tuple[str, str, str]]:

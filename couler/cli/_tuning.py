@@ -59,7 +59,7 @@ def show_outcome(session: Session, outcome: Outcome, format_: str) -> None:
     click.echo(f"chosen: {outcome.chosen} {as_text(outcome.parameters)}")
     click.echo(f"why: {outcome.why}")
     if outcome.best.reason:
-        click.echo(f"the model says: {_one_line(outcome.best.reason)}")
+        click.echo(f"the model says: {one_line(outcome.best.reason)}")
     click.echo()
     is_trained = any(one.real is not None for one in outcome.candidates)
     head = ("candidate", "round", "found", f"predicted {metric.name}")
@@ -72,9 +72,9 @@ def show_outcome(session: Session, outcome: Outcome, format_: str) -> None:
         click.echo(line)
     for one in outcome.candidates:
         if one.problems:
-            click.echo(f"{one.name} left out: {_one_line('; '.join(one.problems))}")
+            click.echo(f"{one.name} left out: {one_line('; '.join(one.problems))}")
         if one.real is not None and one.real.problem is not None:
-            click.echo(f"{one.name} not trained: {_one_line(one.real.problem)}")
+            click.echo(f"{one.name} not trained: {one_line(one.real.problem)}")
     if is_trained:
         correlation, count = outcome.rank_correlation
         told = "not defined" if correlation is None else f"{correlation:.2f}"
@@ -93,6 +93,6 @@ def _real(one: Candidate) -> tuple[str, ...]:
     return (f"{one.real.mean:.4g}", f"{low:.4g}, {high:.4g}")
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """Return text of others in a line, without what could drive a terminal."""
     return json.dumps(" ".join(text.split()), ensure_ascii=False)[1:-1][:500]

@@ -10,7 +10,7 @@ import click
 from couler.cli._llm import LlmFlags, llm_options, opened_model
 from couler.cli._runs import FORMATS, chosen_home, format_option, home_option
 from couler.cli._session import Session, pass_session, session_options
-from couler.cli._tuning import check_place, show_outcome, write_whole
+from couler.cli._tuning import check_place, one_line, show_outcome, write_whole
 
 if t.TYPE_CHECKING:
     from couler.tuning.cards import DataCard, ModelCard
@@ -122,8 +122,12 @@ def command(
         seed=seed,
         temperature=temperature,
     )
+
+    def tell(text: str) -> None:
+        session.info(one_line(text))
+
     with opened_model(session, llm, "tune", home=home) as language_model:
-        outcome = tune(data, model, read, language_model, options, tell=session.info)
+        outcome = tune(data, model, read, language_model, options, tell=tell)
     if top is not None:
         outcome = _validated(session, outcome, data, model, top, splits, seed, home)
     if output is not None:

@@ -12,6 +12,7 @@ from couler.llm.dialogue import Prompt as Prompt
 from couler.llm.dialogue import Usage as Usage
 from couler.llm.opening import open_model as open_model
 from couler.llm.prompt_files import render_prompt as render_prompt
+from couler.llm.reading import settings_from_environ as settings_from_environ
 from couler.llm.settings import LlmSettings as LlmSettings
 from couler.llm.settings import Price as Price
 
@@ -26,4 +27,5 @@ __all__ = [
     "Usage",
     "open_model",
     "render_prompt",
+    "settings_from_environ",
 ]

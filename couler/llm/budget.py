@@ -171,7 +171,7 @@ class Budget:
 
     def _left_for_answer(self, prompt_tokens: int) -> int:
         settings, price = self.settings, self.settings.price
-        left = math.inf
+        left: float = math.inf
         if settings.max_tokens_total is not None:
             left = settings.max_tokens_total - self._tokens() - prompt_tokens
         if settings.max_cost is not None and price is not None:
@@ -179,8 +179,8 @@ class Budget:
             if money < 0:
                 left = -1
             elif price.completion > 0:
-                left = min(left, math.floor(money * 1e6 / price.completion))
-        return sys.maxsize if left == math.inf else int(left)
+                left = min(left, money * 1e6 / price.completion)
+        return math.floor(min(left, sys.maxsize))
 
     def _exceeded(self, prompt: str, prompt_tokens: int) -> ModelBudgetError:
         spent = self._text()

@@ -94,12 +94,16 @@ class OpenedModel:
         except FormError as error:
             problem = error
         raise ModelAnswerError(
-            f'language model {self._settings.base_url}, call "{prompt.name}": the answer has not '
+            f'language model {self._address}, call "{prompt.name}": the answer has not '
             f"the form {form.name} that was asked for, and was not mended when its faults were "
             f"named: {problem}. It begins {second.text.strip()[:80]!r}",
             text=second.text,
             finish_reason=second.finish_reason,
         )
+
+    @property
+    def _address(self) -> str:
+        return "of a recording" if isinstance(self._source, Replay) else self._settings.base_url
 
     def _request(
         self,

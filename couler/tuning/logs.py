@@ -13,6 +13,7 @@ __all__ = ["LogPoint", "PredictedLog", "problems_of_log"]
 
 LEAST_POINTS = 3
 MOST_POINTS = 200
+MOST_STEP = 10**9
 
 NOT_NEGATIVE = (
     "absolute",
@@ -107,6 +108,8 @@ def problems_of_log(log: PredictedLog, metric: Metric, *, loss: str = "") -> lis
         if point.step <= before:
             after = f"does not come after {before}" if before else "is below 1"
             found.append(f"{where}: step {point.step} {after}")
+        elif point.step > MOST_STEP:
+            found.append(f"{where}: step {point.step:.3g} is above {MOST_STEP:,}")
         before = max(before, point.step)
         for part in ("train", "validation"):
             value = getattr(point, f"{part}_loss")

@@ -24,6 +24,9 @@ Candidates: t.TypeAlias = t.Literal["given", "grid", "random", "proposed"]
 MOST_OF_A_GRID = 200
 """A grid with more candidates is refused."""
 
+_LARGEST = 2**53
+"""Every whole number up to it is one of JSON for all readers."""
+
 _DRAWS = 50
 """How often is drawn for each new candidate before a space counts as used up."""
 
@@ -92,6 +95,8 @@ class Parameter(Sheet):
             raise ValueError(f"a range that is even in the logarithm has low above 0: {self.low:g}")
         if self.type == "int" and not (self.low.is_integer() and self.high.is_integer()):
             raise ValueError("low and high of an int are whole numbers")
+        if self.type == "int" and max(abs(self.low), abs(self.high)) > _LARGEST:
+            raise ValueError(f"low and high of an int are at most {_LARGEST:,}")
 
     @property
     def has_default(self) -> bool:

@@ -63,6 +63,27 @@ def test_the_chosen_values_with_the_reason_and_a_table(couler: Run, serve: Serve
     assert "c01 learning_rate_init=0.001" in done.err
 
 
+def test_what_a_model_says_does_not_drive_the_terminal(couler: Run, serve: Serve) -> None:
+    bell = "\x1b]0;title\x07\nchosen: c99"
+    far = {**GOOD, bell: 1}
+    odd = log(0.9, metric=bell)
+    serve(
+        [
+            proposes(far, GOOD),
+            predicts(DEFAULT, log(0.8, reason=bell)),
+            predicts(GOOD, odd),
+            proposes(turn=2),
+            proposes(turn=3),
+        ]
+    )
+    done = couler("tune", *CARDS, "--candidates", "2")
+    assert done.code == 0
+    assert "\x1b" not in done.out + done.err
+    assert "\\u001b]0;title" in done.out
+    assert "\\u001b]0;title" in done.err
+    assert not [line for line in done.out.splitlines() if line.startswith("chosen: c99")]
+
+
 def test_json_and_the_file_are_the_outcome(couler: Run, serve: Serve, folder: Path) -> None:
     serve(RULES)
     done = couler("tune", *ONE, "-o", "tuned.yaml", "--format", "json", "-q")

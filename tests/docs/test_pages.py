@@ -55,6 +55,7 @@ PAGES = (
     "docs/clusters.md",
     "docs/placement.md",
     "docs/estimates.md",
+    "docs/language-models.md",
     "docs/tuning.md",
 )
 

@@ -131,6 +131,7 @@ def test_a_refusal_in_every_way_is_told_and_nothing_is_remembered(world: World) 
         f"Here it is:\n```json\n{GOOD}\n```\nAnything else?",
         f"```\nno JSON\n```\n```\n{GOOD}\n```",
         f"Sure: {GOOD} That is all.",
+        f"It goes by {{x}}:\n```json\n{GOOD}\n```\nand not by {{y}}.",
         f"<think>\n{{not this}}\n</think>\n{GOOD}",
     ],
 )

@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from couler.errors import ConfigurationError, LanguageModelError, ModelAnswerError
+from couler.errors import (
+    ConfigurationError,
+    LanguageModelError,
+    ModelAnswerError,
+    ModelBudgetError,
+)
 from couler.llm import Message, Price, open_model
 from couler.llm.call_log import read_log
 from tests.llm.conftest import KEY, PROMPT, Task, World
@@ -43,6 +48,14 @@ def test_only_its_owner_reads_it(world: World) -> None:
     assert stat.S_IMODE(world.log.parent.stat().st_mode) == 0o700
 
 
+def test_a_log_that_others_could_read_is_closed_to_them(world: World) -> None:
+    world.log.parent.mkdir()
+    world.log.touch()
+    world.log.chmod(0o644)
+    world.model([{"reply": "x"}]).ask(PROMPT)
+    assert stat.S_IMODE(world.log.stat().st_mode) == 0o600
+
+
 def test_calls_that_fail_are_logged(world: World, slept: list[float]) -> None:
     model = world.model([{"status": 500, "times": 5}, {"reply": "half", "finish_reason": "length"}])
     with pytest.raises(LanguageModelError):
@@ -57,16 +70,19 @@ def test_calls_that_fail_are_logged(world: World, slept: list[float]) -> None:
 
 
 def test_an_interrupted_call_is_logged(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    model = world.model([{"reply": "x"}])
+    model = world.model([{"reply": "x"}], max_tokens_total=300)
 
     def interrupted(body: object) -> t.NoReturn:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(model._source._endpoint, "send", interrupted)  # type: ignore[union-attr]
-    with pytest.raises(KeyboardInterrupt):
-        model.ask(PROMPT)
+    with monkeypatch.context() as patch:
+        patch.setattr(model._source._endpoint, "send", interrupted)  # type: ignore[union-attr]
+        with pytest.raises(KeyboardInterrupt):
+            model.ask(PROMPT)
     [call] = read_log(world.log)
     assert (call["error"], call["status"]) == ("interrupted", None)
+    with pytest.raises(ModelBudgetError, match="are held back for 1 that broke off"):
+        model.ask(PROMPT)
 
 
 def test_each_way_of_asking_for_a_form_is_a_call(world: World) -> None:

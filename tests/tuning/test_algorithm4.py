@@ -112,6 +112,7 @@ RUBBISH = {
     "a metric out of its range": (log(0.9), "validation_metric", 1.7),
     "a loss that is none": (log(0.9), "validation_loss", float("inf")),
     "a negative loss": (log(0.9), "train_loss", -0.5),
+    "a step beyond all numbers": (log(0.9), "step", 10**40),
     "steps that go back": (log(0.9), "step", 3),
 }
 
