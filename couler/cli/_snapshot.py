@@ -182,7 +182,7 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
         steps_of,
         workflow_of,
     )
-    from couler.state.inside import inner_records
+    from couler.state.inside import with_inside
 
     run = find_run(database, run_id)
     status = shown_status(run)
@@ -191,7 +191,7 @@ def take_snapshot(database: Database, home: Home, run_id: str) -> Snapshot:
     records = tuple(steps_of(database, run.id))
     session = max((one.number for one in sessions_of(database, run.id)), default=1)
     workflow = read_json(workflow_of(database, run.id))
-    records += inner_records(workflow, records)
+    records = with_inside(workflow, records)
     source_map = source_map_of(database, run.id)
     reader = _Reader(workflow, home, status, session, source_map)
     views = tuple(reader.views(records, attempts))
