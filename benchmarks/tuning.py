@@ -250,10 +250,10 @@ def table(rows: Sequence[Row]) -> list[str]:
                 row for row in rows if (row.data, row.model, row.method) == (data, model, method)
             ]
             test = [row.test for row in mine]
-            spread = statistics.stdev(test) if len(test) > 1 else 0.0
+            spread = f"{statistics.stdev(test):.4f}" if len(test) > 1 else "-"
             lines.append(
                 f"{data:14}{model:10}{method:16}{mine[0].trainings:>10}"
-                f"{statistics.mean(test):>9.4f}{spread:>8.4f}"
+                f"{statistics.mean(test):>9.4f}{spread:>8}"
                 f"{statistics.mean(row.validation for row in mine):>9.4f}"
             )
     lines += ["", f"{'method':16}{'mean rank, test':>16}{'mean rank, cv':>15}"]
@@ -263,10 +263,11 @@ def table(rows: Sequence[Row]) -> list[str]:
     for method in (LLM, SCRIPTED):
         known = [row.correlation for row in rows if row.method == method]
         told = [one for one in known if one is not None]
+        count = max((row.trainings - 1 for row in rows if row.method == method), default=0)
         if told:
             lines.append(
                 f"{method}: Spearman of predicted and real {statistics.mean(told):.2f}, "
-                f"mean of {len(told)}"
+                f"n = {count} each, mean of {len(told)}"
             )
     return lines
 
